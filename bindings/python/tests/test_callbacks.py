@@ -183,11 +183,17 @@ def test_an_unknown_callback_warns(opened: Opener, folder: str) -> None:
             def on_was_restored(self) -> None:
                 pass
 
-    activity = segue.Activity(opened(), TYPE)
+    class Note(segue.Activity):
+        pass
+
+    class Reader(segue.App):
+        pass
+
+    activity = Note(opened(), TYPE)
     activity.on_wil_save = print  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="did you mean on_will_save"):
         activity.become_current()
-    app = segue.App("com.example.notes", runtime_folder=folder)
+    app = Reader("com.example.notes", runtime_folder=folder)
     app.on_ofer = print  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="did you mean on_offer"), app:
         pass

@@ -61,10 +61,10 @@ def test_waiting_for_what_never_comes_ends(segue_fleet: segue.Fleet) -> None:
     """The pings of linked devices repeat for ever, and are nothing to wait for."""
     editor, viewer = two(segue_fleet)
     segue.Activity(editor, TYPE, title="Draft").become_current()
-    with pytest.raises(segue.InvalidStateError, match="nothing happens"):
+    with pytest.raises(segue.InvalidStateError, match="nothing more happens"):
         while True:
             viewer.dispatch()
-    with pytest.raises(segue.InvalidStateError, match="nothing happens"):
+    with pytest.raises(segue.InvalidStateError, match="nothing more happens"):
         viewer.run()
     assert titles(viewer) == ["Draft"]
     assert segue_fleet.time < 60

@@ -73,6 +73,8 @@ class Activity(ActivityProperties, ActivityCallbacks):
                                        reaches the receiver as DeclinedError
     Each may be `async def` under asyncio, or return a future: the library then waits for it. If the activity has no
     callback of a name, the app's runs, with the activity as the first argument (`@app.on_will_save`).
+
+    `activity.titel = "…"` raises AttributeError: only subclasses may have attributes of their own.
     """
 
     _app: App | None = None

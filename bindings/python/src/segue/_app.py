@@ -87,6 +87,9 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         on_request(activity, data)               a receiver sends a request (R7.5)
     Callbacks run inside `dispatch`, which raises what they raise. Under asyncio the loop dispatches, and callbacks may
     be `async def`; their errors go to the logger `segue` and to the loop's exception handler.
+
+    Assigning an attribute that the class does not have raises AttributeError, which names the nearest one, as for all
+    objects of the package that stand for one of the library. Subclasses may have attributes of their own.
     """
 
     _delegate: int | None = None
@@ -140,7 +143,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         follow_logger()
         self._handlers = {}
         self._identifier = bundle_identifier
-        self.device = device
+        self._device = device
         self._current: Activity | None = None
         self._delegated: weakref.WeakSet[Activity] = weakref.WeakSet()
         """Activities with their own delegate."""
@@ -179,8 +182,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         library.segue_app_open(self._handle)
         self._begin()
         _native.close_at_exit(self)
-        if self.device is not None:
-            self.device.fleet._apps.append(self)
+        if self._device is not None:
+            self._device.fleet._apps.append(self)
 
     def close(self) -> None:
         """Closes the app: saves and withdraws the current activity, ends continuations. A second call has no effect.
@@ -188,8 +191,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         Pending callbacks that end something run before it returns, none afterwards. It raises what they raise.
         """
         self._end_now(lambda: library.segue_app_close(self._handle))
-        if self.device is not None and self in self.device.fleet._apps:
-            self.device.fleet._apps.remove(self)
+        if self._device is not None and self in self._device.fleet._apps:
+            self._device.fleet._apps.remove(self)
         self._left()
         self._raise_failure()
 
@@ -223,6 +226,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def set_foreground(self, foreground: bool) -> None:
         """Reports that the app came to the foreground or went to the background (R2.5)."""
         library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
+
+    @property
+    def device(self) -> FleetDevice | None:
+        """The device of a virtual fleet that the app is on; None: it is a real one."""
+        return self._device
 
     # ---- containers ----
 
@@ -503,7 +511,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._restoring.append(restoring)
 
     def _time(self) -> float:
-        return super()._time() if self.device is None else self.device.fleet.time
+        return super()._time() if self._device is None else self._device.fleet.time
 
     def _left(self) -> None:
         """Ends everything that waits, after the app has closed."""

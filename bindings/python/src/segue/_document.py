@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
+from ._attributes import KnownAttributes
 from ._continuation import Continuation, kind_of
 from ._hooks import answer_now, is_later
 from ._native import library
@@ -28,7 +29,7 @@ _ROLES = {"editor": 1, "viewer": 2}
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 
 
-class Document(ResponderMixin):
+class Document(KnownAttributes, ResponderMixin):
     """A file, or a folder, that the user has open (R5): a responder. Keep it as long as it is open.
 
         app = segue.App("com.example.notes", document_types=[("text/plain", "editor", "com.example.notes.editing")])

@@ -44,9 +44,14 @@ class Fleet(_native.Handle):
 
     def __init__(self, seed: int = 0):
         """seed: 0...2^64-1; all randomness comes from it."""
-        self.seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
+        self._seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
         self._apps: list[App] = []
         super().__init__(_native.created(library.segue_fleet_create, seed))
+
+    @property
+    def seed(self) -> int:
+        """The seed with which the fleet was created."""
+        return self._seed
 
     def add_device(self, name: str) -> FleetDevice:
         """Adds a device that runs no app, linked with all others (but see `set_linking`)."""
@@ -266,9 +271,19 @@ class FleetDevice(_native.Handle):
     _noun = "fleet_device"
 
     def __init__(self, fleet: Fleet, name: str, handle: int):
-        self.fleet = fleet
-        self.name = name
+        self._fleet = fleet
+        self._name = name
         super().__init__(handle)
+
+    @property
+    def fleet(self) -> Fleet:
+        """The fleet that the device belongs to."""
+        return self._fleet
+
+    @property
+    def name(self) -> str:
+        """The name that the device was added with."""
+        return self._name
 
     @overload
     def add_app(self, bundle_identifier: str, **options: Any) -> App: ...

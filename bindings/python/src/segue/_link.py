@@ -25,14 +25,17 @@ class Link(Pending[str]):
         print("ended:", await link.ended)
     """
 
-    ended: Pending[Exception]
-    """Done when the link has ended; the result is the error that says why. Giving up waiting for it ends nothing."""
-
     _requested: _Requested | None = None
 
     def __init__(self, app: Host):
         super().__init__(app)
-        self.ended = _Ending(self)
+        self._ended_later = _Ending(self)
+
+    @property
+    def ended(self) -> Pending[Exception]:
+        """Done when the link has ended; the result is the error that says why. Giving up waiting for it ends
+        nothing."""
+        return self._ended_later
 
     def cancel(self) -> None:
         """Ends the link, or the attempt to make it: all who wait get a `UserCancelledError`, and so does `ended`.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import answer_save
+from ._attributes import KnownAttributes
 from ._native import library
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Attachment(_native.Handle):
     """
 
     _noun = "responder"
+    __setattr__ = object.__setattr__
 
     def __init__(self, app: App, host: ResponderMixin, create: Callable[[Any, int], int]):
         self.app = app
@@ -173,7 +175,7 @@ class ResponderMixin:
         return super().__reduce_ex__(protocol)
 
 
-class Responder(ResponderMixin):
+class Responder(KnownAttributes, ResponderMixin):
     """A responder by itself, for objects that cannot have a mixin: keep it as long as the object that it stands for.
 
     update: called with the activity, to add what the object shows; see `ResponderMixin.update_user_activity_state`

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, NoReturn
 
+from ._attributes import KnownAttributes
 from .errors import Error
 
 
-class Unique:
+class Unique(KnownAttributes):
     """An object that owns a resource of the library, which a copy would release, too."""
 
     __slots__ = ()
