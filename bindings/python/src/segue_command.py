@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> int:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # importing leaves nothing to tidy up
     try:
         from segue._command.program import main as run
     except ImportError as error:
         print(f"segue: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
     return run()

@@ -11,6 +11,7 @@ import random
 import socket
 import stat
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from .._app import App
@@ -111,8 +112,9 @@ def linked_line(device_name: str) -> str:
     return f"linked with {shown(device_name)}"
 
 
-def listening(path: str) -> socket.socket:
-    """Creates a socket for this user only, in place of one that a former process left.
+@contextlib.contextmanager
+def listening(path: str) -> Iterator[socket.socket]:
+    """Creates a socket for this user only, in place of one that a former process left, and removes it at the end.
 
     Raises: FileExistsError if a process listens there, or something else than a socket is there.
     """
@@ -132,9 +134,16 @@ def listening(path: str) -> socket.socket:
         raise
     finally:
         os.umask(before)
-    listener.setblocking(False)
-    listener.listen()
-    return listener
+    with listener:
+        listener.setblocking(False)
+        listener.listen()
+        made = os.lstat(path)
+        try:
+            yield listener
+        finally:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(made, os.lstat(path)):  # else another process has replaced it
+                    os.unlink(path)
 
 
 def is_in_use(path: str) -> bool:

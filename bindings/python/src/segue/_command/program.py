@@ -9,8 +9,11 @@ import inspect
 import logging
 import signal
 import sys
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from .._log import logger
 from .._native import LibraryError
@@ -21,6 +24,9 @@ from .output import MESSAGE, CommandError, UsageError, said
 from .streams import die_of, discard_output, prepare_streams
 
 FAILED, WRONG_USAGE, TIMED_OUT = 1, 2, 3
+TOGETHER = 0.02
+"""Seconds within which several SIGINTs count as one: Ctrl-C reaches a command more than once through `make`, `sudo` or
+`timeout`, and what it does first, such as voiding an invite, should not be cut off by that."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Of standard output: other files are written by the library, or have their own words."""
 
@@ -34,6 +40,8 @@ class Escaping(logging.Formatter):
 
 def main() -> int:
     """Runs the command of this process. Returns its exit status; dies of SIGINT and SIGPIPE as other programs do."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside of a loop there is nothing to tidy up
     try:
         prepare_streams()
         handler = logging.StreamHandler()
@@ -59,7 +67,7 @@ def run() -> int:
     try:
         options = arguments(name).parse_args()
         result: Any = options.run(options)
-        return int(asyncio.run(result) if inspect.iscoroutine(result) else result)
+        return int(looped(result) if inspect.iscoroutine(result) else result)
     except SystemExit as leaving:  # of argparse
         return leaving.code if isinstance(leaving.code, int) else 0
     except BrokenPipeError:
@@ -76,6 +84,54 @@ def run() -> int:
         if isinstance(error, OSError) and error.errno in FULL:
             raise
         return fail(said(error))
+
+
+def looped(work: Coroutine[Any, Any, int]) -> int:
+    """Runs a verb in a loop. Raises: KeyboardInterrupt after SIGINT, which cancels the verb, so that it tidies up."""
+    interrupts: list[bool] = []
+
+    async def cancellable() -> int:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def interrupt() -> None:
+            interrupts.append(True)
+            loop.call_soon_threadsafe(task.cancel)
+
+        with interrupted_by(interrupt):
+            return await work
+
+    try:
+        return asyncio.run(cancellable())
+    except (Exception, asyncio.CancelledError):
+        if interrupts:
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def interrupted_by(interrupt: Callable[[], object]) -> Iterator[None]:
+    """Calls `interrupt` at the first SIGINT; later ones end the process at once. An ignored SIGINT stays ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    came: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        if came:
+            return
+        came.append(number)
+        interrupt()
+        time.sleep(TOGETHER)
+        sys.unraisablehook = lambda _: None  # Python says of one that comes just now that it has no handler
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    former = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        if not came:
+            signal.signal(signal.SIGINT, former)
 
 
 def fail(message: str, status: int = FAILED) -> int:

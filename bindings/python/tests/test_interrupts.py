@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C: once, and several times at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import PATIENCE, environment
+
+WAITING = ("watch", "offer com.example.notes.editing", "receive --wait 60", "continue --wait 60", "link --listen")
+
+
+CODE = "import sys; from segue_command import main; print('begun', flush=True); sys.exit(main())"
+
+
+def started(folder: str, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", CODE, *arguments],
+        env={**environment(folder), "SEGUE_LOG": "info"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def waits(process: subprocess.Popen[bytes]) -> None:
+    """Waits until the library logs that the app of the command has met a hub."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b"hub" in line:
+            return
+    raise AssertionError("it has ended")
+
+
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """The status, and what it has said since, without the library's log."""
+    try:
+        _, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    said = [line for line in errors.splitlines() if not line.startswith(b"segue[")]
+    return process.returncode, b"\n".join(said)
+
+
+@pytest.mark.parametrize("gap", [0, 0.003, 0.01, 0.03], ids=lambda gap: f"{gap * 1000:g} ms")
+@pytest.mark.parametrize("verb", WAITING)
+def test_two_interrupts_end_it_by_the_signal_and_silently(folder: str, tmp_path: Path, verb: str, gap: float) -> None:
+    words = verb.split()
+    process = started(folder, *words, *([str(tmp_path / "socket")] if words[0] == "link" else []))
+    waits(process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(gap)
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    status, said = ended(process)
+    assert status == -signal.SIGINT
+    assert b"Traceback" not in said and b"xception" not in said and b"ignored" not in said
+
+
+def test_interrupts_before_it_waits_end_it_silently(folder: str) -> None:
+    for delay in (0.05, 0.1, 0.2, 0.3):
+        process = started(folder, "watch")
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        status, said = ended(process)
+        assert status == -signal.SIGINT
+        assert b"Traceback" not in said
+
+
+def test_an_ignored_interrupt_stays_ignored(folder: str) -> None:
+    """As in a background job of a shell."""
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from segue_command import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "continue", "--wait", "1"], env=environment(folder), stderr=subprocess.PIPE
+    )
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert b"nothing came in time" in said
+
+
+def test_a_socket_that_was_listened_at_is_removed(folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    process = started(folder, "link", "--listen", str(path))
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)][1].startswith(b"waiting")
+    assert path.is_socket()
+    process.send_signal(signal.SIGINT)
+    assert ended(process)[0] == -signal.SIGINT
+    assert not path.exists()
