@@ -137,7 +137,9 @@ def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variab
     )
     launched = segue("continue", "--app", "com.example.viewer")
     assert (launched["outcome"], launched["app_name"]) == ("restored", "com.example.viewer")
-    assert segue("choose", TYPE, "com.example.viewer")["bundle_identifier"] == "com.example.viewer"
+    for words in (("com.example.viewer",), ()):
+        assert segue("choose", TYPE, *words) == {"type": TYPE, "bundle_identifier": "com.example.viewer"}
+    assert segue("choose", TYPE, "--forget") == {"type": TYPE, "bundle_identifier": None}
     assert segue("inbox") == []
 
 

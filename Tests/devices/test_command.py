@@ -300,6 +300,45 @@ while input():
     asking.kill()
 
 
+def test_the_command_says_which_devices_are_not_linked_and_what_stays_here(home):
+    """R6.5: at the device that misses an offer, and at the one that makes it."""
+    desktop, laptop = home
+    laptop.device.linked("desktop")
+    desktop.device.linked("laptop")
+    offering = desktop.types("offer", "com.example.editing", "--team", "T", "--title", "letter")
+    offering.wait_for("^offering")
+    said = desktop.does("explain", status=1).out
+    assert "laptop: is linked, and is offered it unless its app has made it private\n" in said
+    assert desktop.json("explain", status=1)["reasons"] == []
+    settings = ("type", "com.example.editing"), ("app", desktop.json("list")[0]["bundle_identifier"])
+    for what, name in settings:
+        desktop.does("account", "set", f"--private-{what}", name)
+        assert f"private: it stays on this device: its {what} is kept here" in desktop.does("explain", status=1).out
+        (reason,) = desktop.json("explain", status=1)["reasons"]
+        assert (reason["reason"], reason["device"]) == ("private", None)
+        desktop.does("account", "set", f"--private-{what}", "")
+    laptop.device.end()
+    desktop.device.linked()
+    assert re.search(
+        r"^laptop: is not linked, seen \d+ s ago: it is not offered there$", desktop.does("explain", status=1).out, re.M
+    )
+    (reason,) = desktop.json("explain", status=1)["reasons"]
+    assert (reason["reason"], reason["device"]) == ("not linked", "laptop")
+    offering.signal(signal.SIGINT)
+    assert offering.wait() == -signal.SIGINT
+    away = r"^laptop: is not linked, seen \d+ s ago: what it offers is not here$"
+    assert re.search(away, desktop.does("list").err, re.M)
+    assert desktop.json("list") == []
+    said = desktop.does("explain", "--wait", "0", status=1).out
+    assert re.search(away, said, re.M)
+    answer = desktop.json("explain", "--wait", "0", status=1)
+    assert (answer["reason"]["reason"], answer["reasons"][0]["device"]) == ("not offered", "laptop")
+    laptop.device.begin()
+    laptop.device.linked("desktop")
+    desktop.device.linked("laptop")
+    assert desktop.does("list").err == "nothing is offered\n"
+
+
 def test_who_watches_in_a_terminal_asks_and_ends_by_ctrl_c(machines, app, tmp_path):
     """From its first moment on; a push that was asked about before is asked about, too."""
     desktop, laptop = machines

@@ -92,10 +92,9 @@ def terminal(folder: str, *words: str) -> Iterator[Asked]:
 
 
 PASSPHRASE = """
-import asyncio
 from segue._command.account import passphrase
 from segue._command import program
-program.run = lambda: print(repr(asyncio.run(passphrase(new=True))))
+program.run = lambda: print(repr(program.looped(passphrase(new=True))))
 program.main()
 """
 

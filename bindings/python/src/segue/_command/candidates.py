@@ -7,13 +7,15 @@ import argparse
 import asyncio
 from typing import Any
 
+from .._activity import Activity
 from .._agent import Candidate, KnownApp
 from .._app import App
 from .._offer import Offer
 from .._reason import Reason
 from .._terminal import shown
 from ..errors import ConnectionUnavailableError
-from .output import note, show_json, show_table
+from . import reach
+from .output import UsageError, note, show_json, show_table
 from .session import add_choice, asked, chooser, connected, first, offer_record
 from .verbs import Verbs
 
@@ -31,9 +33,10 @@ def add(verbs: Verbs) -> None:
     add_choice(
         verbs.add("explain", explain, "the same in words: why an offer is continued where, or nowhere"), wait=2.0
     )
-    choosing = verbs.add("choose", choose, "remember which app continues a type")
+    choosing = verbs.add("choose", choose, "remember which app continues a type; without an app, show the choice")
     choosing.add_argument("type", help="the activity type")
-    choosing.add_argument("app", nargs="?", metavar="BUNDLE", help="the app; without it the choice is forgotten")
+    choosing.add_argument("app", nargs="?", metavar="BUNDLE", help="the app; without it the choice is shown")
+    choosing.add_argument("--forget", action="store_true", help="delete the choice for the type")
 
 
 async def apps(options: argparse.Namespace) -> int:
@@ -87,9 +90,11 @@ def candidate_row(candidate: Candidate) -> tuple[str, ...]:
 
 
 async def explain(options: argparse.Namespace) -> int:
-    """Also says what is missing on the way: hub, offer, agent."""
+    """Also says what is missing on the way: hub, offer, agent, links with other devices."""
     offer: Offer | None = None
     candidates: list[Candidate] = []
+    away: list[Reason] = []
+    there: list[str] = []
     async with chooser() as app:
         reason = await missing_hub(app)
         if reason is None:
@@ -102,11 +107,15 @@ async def explain(options: argparse.Namespace) -> int:
                 candidates = await asked(app, app.route, offer)
             except ConnectionUnavailableError as error:
                 reason = Reason("no agent", f"{error.message}; apps that run see the offer, others cannot be started")
+        if reason is None or reason.reason == "not offered":
+            account = await reach.account_of(app)
+            away = reach.reasons(offer, account)
+            there = reach.lines(away) + ([] if offer is None else reach.reached(offer, account, away))
     if options.json:
         shown_offer = None if offer is None else offer_record(offer)
-        show_json({"offer": shown_offer, "reason": reason, "candidates": candidates})
+        show_json({"offer": shown_offer, "reason": reason, "reasons": away, "candidates": candidates})
     else:
-        for line in explained(offer, reason, candidates):
+        for line in explained(offer, reason, there, candidates):
             print(line)
     return 0 if fits(candidates) else 1
 
@@ -133,13 +142,17 @@ def missing_offer(app: App, options: argparse.Namespace) -> Reason:
     )
 
 
-def explained(offer: Offer | None, reason: Reason | None, candidates: list[Candidate]) -> list[str]:
+def explained(offer: Offer | None, reason: Reason | None, there: list[str], candidates: list[Candidate]) -> list[str]:
+    """
+    there: about other devices
+    """
     lines = []
     if offer is not None:
         names = (shown(offer.title or ""), shown(offer.type), shown(offer.app_name), shown(offer.device_name))
         lines.append("'{}', {}, from {} on {}".format(*names))
     if reason is not None:
         lines.append(f"{reason.reason}: {shown(reason.message, None)}")
+    lines += there
     for number, each in enumerate(candidates):
         name = shown(each.bundle_identifier)
         if each.against:
@@ -155,14 +168,26 @@ def explained(offer: Offer | None, reason: Reason | None, candidates: list[Candi
 
 
 async def choose(options: argparse.Namespace) -> int:
+    if options.forget and options.app is not None:
+        raise UsageError("--forget takes no app")
+    choice: str | None = options.app
     async with chooser() as app:
-        await asked(app, app.choose, options.type, options.app)
+        if options.forget or options.app is not None:
+            await asked(app, app.choose, options.type, options.app)
+        else:
+            choice = await choice_for(app, options.type)
         known = options.app is None or any(each.bundle_identifier == options.app for each in await asked(app, app.apps))
     if not known:
         note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs")
-    chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": options.app}
+    chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": choice}
     if options.json:
         show_json(chosen)
     else:
-        print(f"{shown(options.type)}: {shown(options.app) if options.app else 'no choice'}")
+        print(f"{shown(options.type)}: {shown(choice) if choice else 'no choice'}")
     return 0
+
+
+async def choice_for(app: App, type: str) -> str | None:
+    """Returns the app that the user has chosen for a type: among those that might continue an activity of this app."""
+    candidates: list[Candidate] = await asked(app, app.route, Activity(app, type))
+    return next((each.bundle_identifier for each in candidates if each.preference == "chosen"), None)

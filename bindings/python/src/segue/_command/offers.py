@@ -8,6 +8,7 @@ from datetime import datetime
 
 from .. import library_path, library_version
 from .._terminal import shown, shown_lines
+from . import reach
 from .output import note, show_json, show_table
 from .session import (
     OFFER_HEADS,
@@ -49,6 +50,9 @@ async def list_offers(options: argparse.Namespace) -> int:
             show_table([offer_row(offer) for offer in offers], OFFER_HEADS)
         else:
             note("nothing is offered")
+        if not offers:
+            for line in reach.lines(reach.reasons(None, await reach.account_of(app))):
+                note(line)
     return 0
 
 

@@ -9,6 +9,7 @@ import inspect
 import logging
 import signal
 import sys
+import threading
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -112,7 +113,7 @@ def looped(work: Coroutine[Any, Any, int]) -> int:
 @contextmanager
 def interrupted_by(interrupt: Callable[[], object]) -> Iterator[None]:
     """Calls `interrupt` at the first SIGINT; later ones end the process at once. An ignored SIGINT stays ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN or threading.current_thread() != threading.main_thread():
         yield
         return
     came: list[int] = []

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which devices of the account an offer does not reach, and whose offers are not here (R6.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from datetime import datetime
+
+from .._account import Account, KnownDevice
+from .._app import App
+from .._offer import Offer
+from .._reason import Reason
+from .._terminal import shown
+from ..errors import Error
+from .devices import named
+from .output import ago
+from .session import beside, within
+
+PATIENCE = 2.0
+"""Seconds for the agent's answer, which only adds something here."""
+
+
+async def account_of(app: App) -> Account | None:
+    """Returns the account as the agent has it. None: it does not answer, or none runs."""
+    with suppress(Error, asyncio.TimeoutError, TimeoutError):
+        found: Account = await within(PATIENCE, beside(app.account))
+        return found
+    return None
+
+
+def others(account: Account | None) -> list[KnownDevice]:
+    return [] if account is None else [each for each in account.devices if not each.this_device]
+
+
+def is_from_here(offer: Offer, account: Account | None) -> bool:
+    """Whether an offer is of this device. An offer has only the name of its device: not if another one has the same."""
+    names = [each.name for each in account.devices] if account else []
+    here = [each.name for each in account.devices if each.this_device] if account else []
+    return here == [offer.device_name] and names.count(offer.device_name) == 1
+
+
+def reasons(offer: Offer | None, account: Account | None) -> list[Reason]:
+    """Why other devices do not get an offer of this device; without one: which of them have no offers here."""
+    found = []
+    if account is not None and account.message:
+        found.append(Reason("account", account.message))
+    if offer is not None and not is_from_here(offer, account):
+        return found
+    kept = None if offer is None or account is None else kept_by(offer, account)
+    if kept is not None and others(account):
+        found.append(Reason("private", f"it stays on this device: {kept} is kept here (`segue account set`)"))
+    then = "what it offers is not here" if offer is None else "it is not offered there"
+    for each in others(account):
+        if not each.linked:
+            found.append(Reason("not linked", f"{seen(each)}: {then}", device=named(each)))
+    return found
+
+
+def kept_by(offer: Offer, account: Account) -> str | None:
+    """What the settings keep on this device that an offer is of. Whether its app has made the activity private, an
+    offer does not say."""
+    settings = account.settings
+    if settings.private:
+        return "everything"
+    if offer.type in settings.private_types:
+        return "its type"
+    return "its app" if offer.bundle_identifier in settings.private_apps else None
+
+
+def seen(device: KnownDevice) -> str:
+    if isinstance(device.last_seen, datetime):
+        return f"seen {ago(max(0.0, time.time() - device.last_seen.timestamp()))} ago"
+    return "not seen since the agent has started"
+
+
+def lines(found: list[Reason]) -> list[str]:
+    """Says reasons in words."""
+    return [
+        f"{each.device}: is {each.reason}, {each.message}"
+        if each.device
+        else f"{each.reason}: {shown(each.message, None)}"
+        for each in found
+    ]
+
+
+def reached(offer: Offer, account: Account | None, found: list[Reason]) -> list[str]:
+    """Says which devices have an offer of this one, as far as is known."""
+    if not is_from_here(offer, account) or any(each.reason == "private" for each in found):
+        return []
+    linked = (each for each in others(account) if each.linked)
+    return [f"{named(each)}: is linked, and is offered it unless its app has made it private" for each in linked]
