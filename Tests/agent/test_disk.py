@@ -17,13 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import commands
 import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line, output, waiting
 from programs import Program, programs
 from project import ROOT, run
 from segue import App, Error, Membership, NotAllowedError
+from segue._command import origin
 
 KILLS = int(os.environ.get("SEGUE_INBOX_KILLS", "6"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
@@ -95,6 +98,24 @@ def test_on_a_full_disk_it_is_an_error_before_anything_is_acknowledged(agent, st
     assert not [line for line in viewer.events() if "continue" in line]
     Path(disk["DISK_FULL"]).unlink()
     assert output(folder, "continue", "--app", "com.example.viewer")[0].endswith("restored")
+
+
+def test_the_command_says_that_a_full_disk_keeps_nothing(agent, disk, folder, state, monkeypatch):
+    """R2.5: the agent only logs it."""
+    running = agent(**disk)
+    commands.segue(folder, "inbox")
+    Path(disk["DISK_FULL"]).touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    full = mock.Mock(f_bavail=10, f_frsize=1024)
+    began = time.monotonic()
+    with mock.patch.object(os, "statvfs", lambda path: full):
+        said = commands.segue(folder, "offer", "com.example.editing", "--keep", status=1).err
+    running.wait_for("is not kept: .*the disk is full, and nothing was stored")
+    assert said.startswith(f"segue: not kept: {state}/segue has 10 KiB left: what should be kept is refused: make room")
+    assert time.monotonic() - began < 9
+    with mock.patch.object(origin, "PATIENCE", 3):
+        said = commands.segue(folder, "offer", "com.example.editing", "--keep", status=3).err
+    assert "nothing came in time: the agent does not offer it; its log says why" in said
 
 
 def test_an_answer_is_acknowledged_once_the_full_disk_has_room(agent, start, disk, folder):

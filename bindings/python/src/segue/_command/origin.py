@@ -11,16 +11,21 @@ from .._account import KnownDevice
 from .._activity import Activity
 from .._app import App
 from .._json import JSONMode
+from .._offer import Offer
 from .._receipt import Outcome, Receipt
 from .._terminal import shown
 from ..errors import Error
 from . import pushes
+from .agent import NAME as AGENT
+from .checks import folder_problem, space_problem, state_folder
 from .output import CommandError, UsageError, bytes_in_words, note, said, show_json
 from .session import NAME, PATIENCE, asked, beside, chooser, connected, first, offer_record, seconds, within
 from .streams import standard_input
 from .verbs import Verbs
 
 IDENTIFIER = "segue.command"
+FIRST_LOOK = 2.0
+"""Seconds until what is wrong with the disk is looked at."""
 MOST_STATE = 16 << 20
 """Bytes of JSON that are read from standard input."""
 
@@ -126,12 +131,32 @@ async def leave(activity: Activity, options: argparse.Namespace) -> int:
     activity.become_current()
     app.close()  # which waits until the agent has it
     async with chooser() as looking:
-        offer = await first(looking, argparse.Namespace(id=prefix, type=None, wait=PATIENCE))
+        offer = await kept(looking, prefix)
         if options.json:
             show_json(offer_record(offer))
         else:
             print(f"{prefix[:8]}: kept by the agent; `segue withdraw {prefix[:8]}` ends it")
     return 0
+
+
+async def kept(app: App, prefix: str) -> Offer:
+    """Waits until the agent offers what was left with it. The agent tells the app that has left it nothing, so what is
+    in the way is looked for here.
+
+    Raises: CommandError, which says that; TimeoutError.
+    """
+    for patience in (FIRST_LOOK, PATIENCE - FIRST_LOOK):
+        try:
+            return await first(app, argparse.Namespace(id=prefix, type=None, wait=patience))
+        except TimeoutError:
+            path = state_folder()
+            problem = None if path is None else folder_problem(path) or space_problem(path)
+            if problem is not None:
+                raise CommandError(f"not kept: {shown(str(path), None)} {problem[0]}: {problem[1]}") from None
+    raise TimeoutError(
+        f"nothing came in time: the agent does not offer it; its log says why, `journalctl --user -u {AGENT}` with "
+        "systemd, and `segue doctor` looks at its folders"
+    )
 
 
 async def hold(activity: Activity, options: argparse.Namespace, doing: str, device: KnownDevice | None) -> int:
