@@ -217,6 +217,9 @@ def test_a_folder_of_another_machine_is_this_ones_once_the_user_has_left(run, fo
     begin("--replace").wait_for("this process is the hub of generation")
     assert "segue account leave" in run("account", status=1).out
     assert "another machine" in run("inbox", status=1).err
+    found = {each["about"]: each for each in json.loads(run("doctor", "--json", status=1).out)}
+    assert "`segue account leave`" in found["inbox"]["message"] and found["inbox"]["advice"] is None
+    assert found["account"]["advice"] is None
     # Joining is refused before anything is dialled, and an invite used.
     link = f"segue:join?v=1&a={'0' * 32}&f={'1' * 64}&t={'2' * 64}&p=9&h=127.0.0.1&n=Home"
     link = f"{link}&c={hashlib.sha256(link.encode()).hexdigest()[:8]}"
@@ -226,6 +229,21 @@ def test_a_folder_of_another_machine_is_this_ones_once_the_user_has_left(run, fo
     run("account", "create", "Home")
     run("invite", "--no-wait", "--address", "192.0.2.1")
     assert {"account.foreign-1", "inbox.db.foreign-1", "account", "inbox.db"} <= {each.name for each in place.iterdir()}
+
+
+def test_the_doctor_mends_an_account_that_others_can_read(run, state, begin):
+    """Leaving gives it up; the keys need not have been read."""
+    run("account", "create", "Home")
+    file = state / "segue" / "account"
+    file.chmod(0o644)
+    begin("--replace").wait_for("this process is the hub of generation")
+    (found,) = [each for each in json.loads(run("doctor", "--json", status=1).out) if each["about"] == "account"]
+    advice = found["advice"]
+    assert advice.startswith(f"if no one else has read it: chmod 600 '{file}', and `segue agent --replace`; else ")
+    assert "gives up the account" in advice
+    file.chmod(0o600)
+    begin("--replace").wait_for("this process is the hub of generation")
+    assert "this device is its manager" in run("account").out
 
 
 def test_a_change_ends_the_wait_for_it(app):

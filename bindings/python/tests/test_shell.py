@@ -304,7 +304,7 @@ def test_folders_that_are_not_the_users_alone(tmp_path: Path, mode: int, kind: s
         path.touch()
     elif kind == "link":
         path.symlink_to(tmp_path)
-    problem = folder_problem(str(path))
+    problem = folder_problem(str(path), "SEGUE_STATE_DIR")
     assert (problem and problem[0]) == expected
     assert problem is None or problem[1]
 
@@ -317,6 +317,63 @@ def test_the_doctor_says_how_to_mend_a_folder(folder: str, tmp_path: Path) -> No
     problems = [each for each in json.loads(done.stdout) if each["state"] == "problem"]
     assert [each["about"] for each in problems] == ["runtime folder"]
     assert folder in problems[0]["message"] and "chmod 700" in problems[0]["advice"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "advice"),
+    [
+        ("SEGUE_RUNTIME_DIR", "{}/none/run", "mkdir -p -m 700 '{}/none'"),
+        ("XDG_RUNTIME_DIR", "{}/none", "mkdir -p -m 700 '{}/none'; or set XDG_RUNTIME_DIR"),
+        ("SEGUE_RUNTIME_DIR", "run", "set SEGUE_RUNTIME_DIR to an absolute path"),
+        ("XDG_RUNTIME_DIR", "run", "set XDG_RUNTIME_DIR to an absolute path"),
+        ("SEGUE_RUNTIME_DIR", "{}/file", "mv '{}/file' '{}/file.old'"),
+        ("XDG_RUNTIME_DIR", "{}/file", "'{}/file' is no folder: set XDG_RUNTIME_DIR to one"),
+    ],
+)
+def test_the_doctor_says_what_to_do_about_a_runtime_folder(
+    folder: str, tmp_path: Path, variable: str, value: str, advice: str
+) -> None:
+    (tmp_path / "file").touch()
+    place = {"SEGUE_RUNTIME_DIR": "", "SEGUE_STATE_DIR": str(tmp_path / "state"), variable: value.format(tmp_path)}
+    done = command(folder, "doctor", "--wait", "1", "--json", **place)
+    (problem,) = [each for each in json.loads(done.stdout) if each["state"] == "problem"]
+    assert problem["about"] == "runtime folder"
+    assert advice.format(tmp_path, tmp_path) in problem["advice"]
+
+
+def test_the_doctor_speaks_of_what_was_set_aside(folder: str, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    for name in (
+        "inbox.db.damaged-1",
+        "inbox.db.damaged-1-wal",
+        "account.damaged-2",
+        "inbox.db.foreign-1",
+        "search.db",
+    ):
+        (state / name).touch()
+    done = command(folder, "doctor", "--json", SEGUE_STATE_DIR=str(state))
+    said = [each["message"] for each in json.loads(done.stdout) if each["about"] == "state folder"]
+    assert [line.partition(": ")[0] for line in said[1:]] == [
+        f"{state}/{n}" for n in ("account.damaged-2", "inbox.db.damaged-1")
+    ]
+    assert "offers that were kept" in said[2]
+
+
+def test_a_read_only_state_folder_has_its_variable_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    problem = folder_problem(str(tmp_path), "SEGUE_STATE_DIR")
+    assert problem == ("is read-only", "mount it writable, or set SEGUE_STATE_DIR to a folder that can be written")
+
+
+def test_an_app_without_its_launcher_is_told_which_file_is_missing() -> None:
+    from segue._command.doctor import launch_remedy
+
+    why = "/a/b.plist: SegueDesktopFile: notes.desktop: there is no such file in a folder of applications"
+    assert launch_remedy(why) == "add notes.desktop to a folder of applications, or correct SegueDesktopFile"
+    assert "SegueDesktopFile to the manifest" in launch_remedy("/a/b.plist: SegueDesktopFile: is missing; expected")
+    assert launch_remedy("/a/b.desktop: Exec: is missing") == "correct its .desktop file"
 
 
 # ---- streams ----

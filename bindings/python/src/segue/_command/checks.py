@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import stat
 from dataclasses import dataclass
 
@@ -37,23 +38,66 @@ class Finding:
     """What to do."""
 
 
-def folder_problem(path: str) -> Problem | None:
-    """What is wrong with a folder that must be this user's only; None: nothing."""
+def folder_problem(path: str, variable: str) -> Problem | None:
+    """What is wrong with a folder that must be this user's only; None: nothing.
+
+    variable: of the environment, which names another one
+    """
     try:
         status = os.lstat(path)
     except OSError as error:
-        return (error.strerror or str(error), "look at the folder that it is in: it has to be there, and writable")
+        return (error.strerror or str(error), parent_advice(path, variable))
     if stat.S_ISLNK(status.st_mode):
         return ("is a symbolic link", f"remove it: rm '{path}'")
     if not stat.S_ISDIR(status.st_mode):
         return ("is no folder", f"move it out of the way: mv '{path}' '{path}.old'")
     if status.st_uid != os.geteuid():
-        return (f"belongs to user {status.st_uid}", "remove it as that user, or set another folder in the environment")
+        return (f"belongs to user {status.st_uid}", f"remove it as that user, or set {variable} to another folder")
     if stat.S_IMODE(status.st_mode) != 0o700:
         return (f"has mode {stat.S_IMODE(status.st_mode):04o}, not 0700", f"chmod 700 '{path}'")
     if not os.access(path, os.W_OK):
-        return ("is read-only", "mount it writable, or set another folder in the environment")
+        return ("is read-only", f"mount it writable, or set {variable} to a folder that can be written")
     return None
+
+
+def parent_advice(path: str, variable: str) -> str:
+    """What to do so that a folder can be made."""
+    parent = os.path.dirname(path)
+    if not os.path.lexists(parent):
+        return f"create the folder that it should be in: mkdir -p -m 700 '{parent}'; or set {variable} to another one"
+    if not os.path.isdir(parent):
+        return f"'{parent}' is no folder: set {variable} to one"
+    return f"set {variable} to a folder that can be made, in all apps: '{parent}' does not allow it"
+
+
+def runtime_variable() -> str:
+    """The variable that decides where the runtime folder is; without any, the first one can."""
+    return next(
+        (name for name in ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR") if os.environ.get(name)), "SEGUE_RUNTIME_DIR"
+    )
+
+
+def runtime_refusal(message: str) -> Finding:
+    """What is wrong with the runtime folder that the library has refused, and what to do."""
+    variable = runtime_variable()
+    found = re.match(r"runtime folder (.*?): (.*)", message, re.DOTALL)
+    if found is None:
+        return Finding("runtime folder", State.PROBLEM, message, f"set {variable} to a folder of yours, in all apps")
+    path, why = found[1], found[2]
+    advice = f"set {variable} to an absolute path, the same in all apps"
+    if os.path.isabs(path):
+        problem = folder_problem(path, variable)
+        advice = problem[1] if problem else f"set {variable} to a folder of yours, in all apps"
+    return Finding("runtime folder", State.PROBLEM, f"{path}: {why}", advice)
+
+
+def set_aside(path: str) -> list[str]:
+    """The names of files in the state folder that were damaged, and were set aside."""
+    try:
+        names = os.listdir(path)
+    except OSError:
+        return []
+    return sorted(name for name in names if re.fullmatch(r".*\.damaged-[0-9]+", name))
 
 
 def space_problem(path: str) -> Problem | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def findings(account: Account) -> list[Finding]:
         return [Finding("account", State.OK, "this device is in none, so no other device has its offers")]
     if account.status == Membership.UNUSABLE:
         message = account.message or "it cannot be used"
-        return [Finding("account", State.PROBLEM, shown(message, None), "`segue account leave`, then join again")]
+        return [Finding("account", State.PROBLEM, shown(message, None), unusable_remedy(message))]
     linked = sum(each.linked for each in account.devices)
     said = f"'{shown(account.account_name or '')}', {count(len(account.devices), 'device')}, {linked} linked"
     found = [Finding("account", State.OK, said)]
@@ -49,6 +50,20 @@ def findings(account: Account) -> list[Finding]:
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
     return found
+
+
+def unusable_remedy(message: str) -> str | None:
+    """What to do about an account that cannot be used; None: the message says it."""
+    if "`segue account leave`" in message:
+        return None
+    leave = (
+        "`segue account leave`, then join again; if this device is the manager, that gives up the account: the other"
+        " devices have no manager then, unless a recovery file makes one"
+    )
+    mode = re.match(r"(.*?): its mode is not 0600", message)
+    if mode is None:
+        return leave
+    return f"if no one else has read it: chmod 600 '{mode[1]}', and `segue agent --replace`; else {leave}"
 
 
 def certificate(device: KnownDevice, account: Account) -> Iterator[Finding]:

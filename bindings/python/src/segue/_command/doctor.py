@@ -11,14 +11,36 @@ import re
 from .. import __version__, library_path, library_version
 from .._app import App
 from .._terminal import shown, shown_lines
-from ..errors import ConnectionUnavailableError, Error, UnsafeFolderError, UnsupportedVersionError
+from ..errors import (
+    ConnectionUnavailableError,
+    Error,
+    InvalidStateError,
+    SystemRefusedError,
+    UnsupportedVersionError,
+)
 from .agent import NAME, START, found
-from .checks import Finding, State, folder_problem, space_problem, state_folder, stopped_agent
+from .checks import (
+    Finding,
+    State,
+    folder_problem,
+    runtime_refusal,
+    runtime_variable,
+    set_aside,
+    space_problem,
+    state_folder,
+    stopped_agent,
+)
 from .device_checks import devices
 from .output import count, show_json
 from .session import asked, chooser, seconds, within
 from .verbs import Verbs
 
+LOST = {
+    "inbox.db": "what waited for apps, and offers that were kept, are in it only",
+    "search.db": "what apps had saved is in it only, until they save it again",
+    "account": "this device has left its account by that",
+}
+"""What is not there while a file is set aside."""
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
 MARKS = {State.OK: "ok", State.NOTE: "note", State.PROBLEM: "PROBLEM"}
 
@@ -41,13 +63,12 @@ async def doctor(options: argparse.Namespace) -> int:
     try:
         async with chooser() as app:
             findings += await from_inside(app, options.wait)
-    except UnsafeFolderError as error:
-        advice = "`chmod 700` it if it is yours; else set SEGUE_RUNTIME_DIR to a folder of yours, in all apps"
-        findings.append(Finding("runtime folder", State.PROBLEM, error.message, advice))
     except Error as error:
-        findings.append(
-            Finding("hub", State.PROBLEM, str(error), "see docs/troubleshooting.md for what the error means")
-        )
+        if error.message.startswith("runtime folder "):
+            findings.append(runtime_refusal(error.message))
+        else:
+            advice = "SEGUE_LOG=debug shows what the library does; the message says what it could not do"
+            findings.append(Finding("hub", State.PROBLEM, str(error), advice))
     findings += store()
     if options.json:
         show_json(findings)
@@ -85,7 +106,7 @@ def value_of(app: App, name: str) -> str:
 
 
 def runtime_folder(path: str) -> Finding:
-    problem = folder_problem(path)
+    problem = folder_problem(path, runtime_variable())
     if problem is None:
         return Finding("runtime folder", State.OK, path)
     return Finding("runtime folder", State.PROBLEM, f"{path}: {problem[0]}", problem[1])
@@ -121,8 +142,17 @@ def connected(app: App) -> list[Finding]:
         except UnsupportedVersionError as error:
             findings.append(Finding(about, State.NOTE, error.message, "after an upgrade: `segue agent --replace`"))
         except Error as error:
-            findings.append(Finding(about, State.PROBLEM, str(error), f"the log of {NAME} says more"))
+            findings.append(Finding(about, State.PROBLEM, str(error), remedy(error)))
     return findings
+
+
+def remedy(error: Error) -> str | None:
+    """What to do about what the agent has refused. None: the message says it."""
+    if isinstance(error, InvalidStateError) and "`segue account leave`" in error.message:
+        return None  # of another machine
+    if isinstance(error, SystemRefusedError):
+        return f"look at the state folder; the log of {NAME} says more"
+    return f"the log of {NAME} says more"
 
 
 def manifests(app: App) -> list[Finding]:
@@ -134,8 +164,18 @@ def manifests(app: App) -> list[Finding]:
             findings.append(Finding("manifests", State.PROBLEM, each.error, "correct or remove that file"))
         elif each.no_launch is not None and each.shadowed_by is None:
             why = f"{shown(each.bundle_identifier or '')} cannot be started: {each.no_launch}"
-            findings.append(Finding("manifests", State.NOTE, why, "correct its .desktop file"))
+            findings.append(Finding("manifests", State.NOTE, why, launch_remedy(each.no_launch)))
     return findings
+
+
+def launch_remedy(why: str) -> str:
+    """What to do about an app that cannot be started."""
+    missing = re.search(r"SegueDesktopFile: ([^/]+\.desktop): there is no such file", why)
+    if missing is not None:
+        return f"add {missing[1]} to a folder of applications, or correct SegueDesktopFile"
+    if "SegueDesktopFile: is missing" in why:
+        return "add SegueDesktopFile to the manifest, with the name of its .desktop file"
+    return "correct its .desktop file"
 
 
 def inbox(app: App) -> list[Finding]:
@@ -156,7 +196,12 @@ def store() -> list[Finding]:
         return [Finding("state folder", State.PROBLEM, why, "set HOME")]
     if not os.path.lexists(path):
         return [Finding("state folder", State.OK, f"{path}: not there; the agent makes it")]
-    problem = folder_problem(path) or space_problem(path)
+    problem = folder_problem(path, "SEGUE_STATE_DIR") or space_problem(path)
     if problem is not None:
         return [Finding("state folder", State.PROBLEM, f"{path}: {problem[0]}", problem[1])]
-    return [Finding("state folder", State.OK, path)]
+    found = [Finding("state folder", State.OK, path)]
+    for name in set_aside(path):
+        kept = name.partition(".damaged-")[0]
+        why = f"{os.path.join(path, name)}: {kept} was damaged, and was set aside; {LOST.get(kept, 'it began anew')}"
+        found.append(Finding("state folder", State.NOTE, why, "delete it if nothing in it is of use any longer"))
+    return found

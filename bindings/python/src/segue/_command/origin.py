@@ -150,7 +150,7 @@ async def kept(app: App, prefix: str) -> Offer:
             return await first(app, argparse.Namespace(id=prefix, type=None, wait=patience))
         except TimeoutError:
             path = state_folder()
-            problem = None if path is None else folder_problem(path) or space_problem(path)
+            problem = None if path is None else folder_problem(path, "SEGUE_STATE_DIR") or space_problem(path)
             if problem is not None:
                 raise CommandError(f"not kept: {shown(str(path), None)} {problem[0]}: {problem[1]}") from None
     raise TimeoutError(
