@@ -1079,18 +1079,19 @@ segue_status segue_link_release(segue_link *link);
 
 /**
  * Gets the result of segue_activity_explain; runs once, where the app's callbacks run.
- *   reasons  borrowed: an array, most fundamental first, of dictionaries {"reason": string such as "not current",
+ *   reasons  borrowed: an array, in the order below, of dictionaries {"reason": string such as "not current",
  *            "app": string, only if it concerns one app, "device": string, the name of the one other device concerned,
  *            "message": string}; empty: every app of this device gets the offer, and every device of the account
  */
 typedef void (*segue_explain_function)(void *context, segue_app *app, const segue_value *reasons);
 
 /**
- * Answers "why is it not offered there?" (R6.5). Reasons that concern all apps: "invalidated", "not current",
- * "expired", "not eligible", "no hub", "no other app" (neither on this device, nor is one linked), "not frontmost" (the
- * device offers another activity), "private" (it is kept off other devices). Reasons that concern one app: "team
- * differs", "type not declared"; one device of the account: "not linked" (segue_app_get_account says when it was last
- * seen). The apps of other devices are not asked: whether these fit is known there.
+ * Answers "why is it not offered there?" (R6.5). Reasons that this app knows, in this order: "invalidated", "not
+ * current", "expired", "not eligible", "no hub". If there is none, the hub adds: "not frontmost" (the device offers
+ * another activity), "private" (it is kept off other devices); for each device of the account "not linked"
+ * (segue_app_get_account says when it was last seen); for each app of this device "team differs" or "type not
+ * declared"; at last "no other app" (neither on this device, nor is one linked). The apps of other devices are not
+ * asked: whether these fit is known there.
  *   context  retained until destroy
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */
@@ -1727,15 +1728,16 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
  *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
- * segue_app_create. All functions of this header but segue_app_link work on it, so the code under test needs no change.
- * The differences: callbacks run inside segue_fleet_step, _run and _advance, whatever delivery was set, and inside
- * segue_app_dispatch, which advances the fleet until a callback of that app has run, with a timeout in the fleet's
- * time. A negative one also ends when nothing is left that could happen: pings between linked devices that answer do
- * not count. A program with its own loop calls segue_app_fd; from then on the app's callbacks run inside
- * segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and the bytes of streams travel
- * when the fleet advances. So a blocking read of bytes that have not arrived, and a blocking write of more than a
- * socket holds (some 200 KB), fail with EAGAIN after 10 s of real time, unless another thread advances the fleet
- * meanwhile. The clock begins on 2023-11-14.
+ * segue_app_create, and the code under test needs no change. A fleet has no agent: segue_app_link and the calls that
+ * ask the agent (sections 11 and 16) return INVALID_STATE, segue_app_delete_saved results in CONNECTION_UNAVAILABLE,
+ * and nothing is kept or saved. The other differences: callbacks run inside segue_fleet_step, _run and _advance,
+ * whatever delivery was set, and inside segue_app_dispatch, which advances the fleet until a callback of that app has
+ * run, with a timeout in the fleet's time. A negative one also ends when nothing is left that could happen: pings
+ * between linked devices that answer do not count. A program with its own loop calls segue_app_fd; from then on the
+ * app's callbacks run inside segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and
+ * the bytes of streams travel when the fleet advances. So a blocking read of bytes that have not arrived, and a
+ * blocking write of more than a socket holds (some 200 KB), fail with EAGAIN after 10 s of real time, unless another
+ * thread advances the fleet meanwhile. The clock begins on 2023-11-14.
  *
  *     segue_fleet_create(7, &fleet);
  *     segue_fleet_add_device(fleet, "phone", SEGUE_NUL_TERMINATED, &phone);

@@ -292,8 +292,10 @@ class FleetDevice(_native.Handle):
     def add_app(self, bundle_identifier: str, kind: type[App] = App, **options: Any) -> App:
         """Creates and opens an app in a process of its own; the fleet closes it.
 
-        kind: App, or your subclass of it
-        options: those of `App`
+        kind: App, or your subclass of it; called as `kind(bundle_identifier, device=self, **options)`. One that sets
+            its identifier itself takes `device` and passes it to `App.__init__`: then `app = Notes(device=phone)`,
+            `app.open()` do the same as this
+        options: those of `App`, or of your subclass
         """
         app = kind(bundle_identifier, device=self, **options)
         app.open()
