@@ -7,6 +7,7 @@ import gc
 import math
 from collections import OrderedDict, UserList, UserString
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Callable
 from uuid import UUID
@@ -279,3 +280,34 @@ def test_malformed_bytes_are_refused(data: bytes) -> None:
 
 def test_a_value_can_be_described() -> None:
     assert segue.describe_value({"a": [1, True, b"\1"]}) == "{\"a\": [1, true, h'01']}"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"d": [datetime(2026, 1, 2)]}, "['d'][0]: the date 2026-01-02T00:00:00 has no time zone: give it one"),
+        ({"a": {"big": 2**70}}, "['a']['big']: 1.181e+21 is not in -2^63...2^64-1: make it a str, or bytes"),
+        ({"a": {"low": -(2**63) - 1}}, "['a']['low']: -9.223e+18 is not in -2^63"),
+        ({"o": object()}, "['o']: user_info cannot hold a object: <object"),
+        ({"s": {2**70}}, "['s'], in the set: 1.181e+21"),
+        ({2**70: 1}, "the key 1180591620717411303424: 1.181e+21"),
+    ],
+)
+def test_what_cannot_be_held_is_named_with_its_place(value: Any, said: str) -> None:
+    activity = segue.Activity(None, "com.example.notes.editing")
+    for assign in (
+        lambda: setattr(activity, "user_info", value),
+        lambda: activity.user_info.update(value),
+        lambda: segue.encode_value(value),
+    ):
+        with pytest.raises((segue.UnsupportedValueError, segue.InvalidArgumentError)) as error:
+            assign()
+        assert said in str(error.value)
+
+
+def test_a_file_that_cannot_be_attached_is_named(tmp_path: Path) -> None:
+    activity = segue.Activity(None, "com.example.notes.editing")
+    with pytest.raises(segue.SystemRefusedError, match=f"SYSTEM: {tmp_path}/none: No such file or directory$"):
+        activity.attach("picture", tmp_path / "none")
+    with pytest.raises(segue.SystemRefusedError, match="hello: No such file or directory; content that is a str is a"):
+        activity.attach("text", "hello")

@@ -14,6 +14,7 @@ from . import _arguments, _native, _table
 from ._host import Host
 from ._native import library
 from ._pending import Pending, expected
+from .errors import Error
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike, ReadableBuffer, StrOrBytesPath, StrPath
@@ -56,7 +57,14 @@ def attach(activity: int, name: str, content: Content) -> None:
     key = _arguments.text(name, "name")
     if isinstance(content, (str, os.PathLike)):
         path = _arguments.path(content, "content")
-        library.segue_activity_attach_file(activity, key, len(key), path, len(path))
+        try:
+            library.segue_activity_attach_file(activity, key, len(key), path, len(path))
+        except Error as error:
+            if not error.message.startswith("path: "):
+                raise
+            hint = "; content that is a str is a path" if isinstance(content, str) and "/" not in content else ""
+            named = f"{os.fsdecode(path)}: {error.message[len('path: ') :]}{hint}"
+            raise type(error)(named, error.status) from error
     elif isinstance(content, int) or (hasattr(content, "fileno") and not isinstance(content, _IN_MEMORY)):
         library.segue_activity_attach_fd(activity, key, len(key), _descriptor(content, "content"))
     else:

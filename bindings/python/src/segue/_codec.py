@@ -18,7 +18,15 @@ from uuid import UUID
 
 import cbor2
 
-from .errors import ArgumentTypeError, InvalidArgumentError, LimitExceededError, MalformedError, UnsupportedValueError
+from ._faults import fault_in
+from .errors import (
+    ArgumentTypeError,
+    Error,
+    InvalidArgumentError,
+    LimitExceededError,
+    MalformedError,
+    UnsupportedValueError,
+)
 from .values import URL, Map, Set, Timestamp
 
 # Tags (RFC 8949 section 3.4 and the IANA registry).
@@ -48,8 +56,16 @@ def encode(value: Any) -> bytes:
         raise InvalidArgumentError(f"a string is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise LimitExceededError("the value is nested too deeply") from error
+    except (UnsupportedValueError, InvalidArgumentError) as error:  # of `_encode_other`
+        raise type(error)(fault_in(value) or error.message) from None
     except cbor2.CBOREncodeError as error:
-        raise UnsupportedValueError(str(error)) from error
+        raise UnsupportedValueError(fault_in(value) or str(error)) from error
+
+
+def explained(error: Error, value: Any) -> Error:
+    """Returns an error of the library about an encoding, with what is wrong with the value if that is found."""
+    fault = fault_in(value) if isinstance(error, UnsupportedValueError) else None
+    return error if fault is None else UnsupportedValueError(fault)
 
 
 def check_nesting(value: Any) -> bool:

@@ -9,7 +9,7 @@ from ctypes import byref, c_size_t, c_void_p, string_at
 from typing import Any
 
 from . import _arguments, _native
-from ._codec import decode, decode_pairs, encode
+from ._codec import decode, decode_pairs, encode, explained
 from ._native import library, release
 from ._read_only import read_only
 from ._unique import Unique
@@ -203,4 +203,4 @@ def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:
     data = encode(entries.copy() if type(entries) is UserInfo else entries)
     status = _set_cbor(activity, data, len(data))
     if status:
-        raise _native.last_error(status)
+        raise explained(_native.last_error(status), entries)

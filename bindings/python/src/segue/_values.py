@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import _arguments, _native
-from ._codec import decode, encode
+from ._codec import decode, encode, explained
 from ._json import JSONMode
 from ._native import library, release
+from .errors import UnsupportedValueError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 def value_of(value: Any) -> Iterator[int]:
     """Creates a value handle for a with block."""
     data = encode(value)
-    handle = _native.created(library.segue_value_decode, data, len(data))
+    try:
+        handle = _native.created(library.segue_value_decode, data, len(data))
+    except UnsupportedValueError as error:
+        raise explained(error, value) from None
     try:
         yield handle
     finally:

@@ -103,7 +103,8 @@ def attach(activity: Activity, name: str, path: str) -> None:
     try:
         activity.attach(name, path)
     except Error as error:
-        raise CommandError(f"{shown(path, None)}: {error.message}") from error
+        message = error.message[len(path) :].lstrip(": ") if error.message.startswith(f"{path}: ") else error.message
+        raise CommandError(f"{shown(path, None)}: {message}") from error
 
 
 def file_name(path: str) -> str:

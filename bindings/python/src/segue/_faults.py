@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what a value has in it that the library cannot hold, once it was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import cbor2
+
+from .values import URL, Set, Timestamp
+
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1
+"""The integers of user_info (R1.2)."""
+_LONGEST = 80
+"""Characters that are shown of a value."""
+_HELD = (bool, float, str, bytes, bytearray, memoryview, type(None), UUID, URL, Timestamp)
+
+
+def fault_in(value: Any) -> str | None:
+    """Returns where the first such part of a value is, what is wrong with it, and what to do; None: nothing is found.
+    The value is nested no deeper than `check_nesting` allows."""
+    for place, part in _parts(value, ""):
+        what = _fault(part)
+        if what is not None:
+            return f"{place}: {what}" if place else what
+    return None
+
+
+def _parts(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yields a value and all that is in it, with the subscripts that lead there."""
+    yield place, value
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _parts(key, f"{place}, the key {key!r:.{_LONGEST}}".lstrip(", "))
+            yield from _parts(each, f"{place}[{key!r:.{_LONGEST}}]")
+    elif isinstance(value, (Set, AbstractSet)):
+        for each in value:
+            yield from _parts(each, f"{place}, in the set".lstrip(", "))
+    elif isinstance(value, Sequence) and not isinstance(value, _HELD):
+        for number, each in enumerate(value):
+            yield from _parts(each, f"{place}[{number}]")
+
+
+def _fault(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            return f"the date {value.isoformat()} has no time zone: give it one, as datetime.now(timezone.utc) does"
+    elif isinstance(value, int) and not _LEAST <= value <= _MOST:
+        shown = f"{value:.3e}" if abs(value) < 10**300 else "an integer"
+        return f"{shown} is not in -2^63...2^64-1: make it a str, or bytes"
+    elif not isinstance(value, (int, *_HELD, Mapping, Set, AbstractSet, Sequence, cbor2.CBORTag)):
+        return f"user_info cannot hold a {type(value).__name__}: {value!r:.{_LONGEST}}"
+    return None
