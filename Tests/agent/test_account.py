@@ -207,6 +207,12 @@ def test_a_port_that_is_in_use_is_named_and_taken_once_it_is_free(run, app):
     assert (now.port, now.message) == (port, None)
 
 
+def test_a_link_with_more_behind_its_end_is_not_called_too_short(run):
+    link = f"segue:join?v=1&a={'0' * 32}&n=Home&c=1f09a3c2"
+    said = run("join", f"{link}x", "--yes", status=1).err
+    assert said == "segue: there is more behind the end of the link: 'x'; copy the link only\n"
+
+
 def test_a_folder_of_another_machine_is_this_ones_once_the_user_has_left(run, folder, state, begin, agent):
     """R10.8: a home that was restored on a new machine."""
     run("account", "create", "Home")

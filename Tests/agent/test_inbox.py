@@ -143,6 +143,7 @@ def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue
     while (entry := entries()[0])[6] != "held after crashes":
         pass
     assert not [line for line in viewer.events() if "continue" in line]
+    assert "`segue inbox --retry ID` delivers it again" in output("inbox")[-1]
     output("inbox", "--retry", entry[0])
     viewer.hears(rf"continue {NAME} \d+ one redelivered")
     viewer.tell("complete yes")

@@ -22,7 +22,7 @@ from project import ROOT
 from terminal import terminals
 
 PASSPHRASE = "correct horse battery"
-DIGITS = r"these digits.*?: (\d{4} \d{4})$"
+DIGITS = r"^ +(\d{4} \d{4})$"
 ADDRESS = "10.99.0.1"
 LINK = r"^(segue:join\?\S+)$"
 

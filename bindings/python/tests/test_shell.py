@@ -172,6 +172,7 @@ def test_a_file_that_cannot_be_attached_is_named(folder: str, tmp_path: Path) ->
 def test_receiving_waits_no_longer_than_it_is_told(folder: str) -> None:
     done = command(folder, "receive", "--wait", "0.1")
     assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr.startswith(b"waiting until something is sent; Ctrl-C ends that\n")
     assert b"nothing came in time" in done.stderr
 
 

@@ -22,7 +22,7 @@ from . import (
     receiver,
     search,
 )
-from .verbs import Verbs
+from .verbs import Parser, Verbs
 
 MODULES = (
     offers,
@@ -60,7 +60,7 @@ EPILOG = "\n".join(
 
 
 def arguments(prog: str = "segue") -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=prog, description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"segue {__version__}, library {library_version}")

@@ -153,7 +153,7 @@ async def receive(options: argparse.Namespace) -> int:
     if folder is not None and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is no folder")
     async with chooser() as app:
-        offer = await first(app, options)
+        offer = await first(app, options, lambda: note("waiting until something is sent; Ctrl-C ends that"))
         async with app.continue_(offer, LONGEST) as activity:
             sizes = checked(activity, options)
             there, total = count(len(sizes), "file"), bytes_in_words(sum(sizes.values()))

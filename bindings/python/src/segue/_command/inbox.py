@@ -53,6 +53,10 @@ async def inbox(options: argparse.Namespace) -> int:
             show_json([*asking, *entries])
         elif asking or entries:
             show_table([*map(question, asking), *map(row, entries)], HEADS)
+            if any(each.held for each in entries):
+                note(
+                    "its app has crashed on what is held: `segue inbox --retry ID` delivers it again, --drop forgets it"
+                )
         else:
             note("nothing waits")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import time
 from contextlib import suppress
@@ -174,13 +175,19 @@ def remaining(made: Invite) -> float:
     return made.expires.timestamp() - time.time() if isinstance(made.expires, datetime) else LONGEST_WAIT
 
 
+def show_digits(join: Join) -> None:
+    """On a line of their own, which a terminal does not break."""
+    note(f"    {shown(join.digits)}")
+
+
 async def decide(app: App, join: Join, options: argparse.Namespace) -> None:
     """Has the user compare the digits."""
 
     def show() -> None:
         if options.json:
             show_json({"join": join}, line=True)
-        note(f"{asker(join)} asks to join, and must show these digits: {shown(join.digits)}")
+        note(f"{asker(join)} asks to join, and must show these digits:")
+        show_digits(join)
 
     async def ended() -> None:
         """Until the other device has given up, or the user has answered elsewhere."""
@@ -225,6 +232,9 @@ async def join(options: argparse.Namespace) -> int:
             name = f" '{shown(state.account_name)}'" if state.account_name else ""
             raise CommandError(f"this device is in an account{name}; leave it first: `segue account leave`")
         link = options.link if options.link != "-" else await read_link()
+        more = re.search(r"&c=[0-9a-f]{8}(.+)$", link.strip())
+        if more is not None:
+            raise CommandError(f"there is more behind the end of the link: '{shown(more[1])}'; copy the link only")
         contents = await asked(app, app.read_invite, link)
         if not options.yes:
             question = (
@@ -235,10 +245,9 @@ async def join(options: argparse.Namespace) -> int:
         made = await asked(app, app.join, link, options.device)
         if options.json:
             show_json(made, line=True)
-        other = asker(made)
         unless = "unless the invite is automatic"
-        digits = shown(made.digits)
-        note(f"{other} must show these digits, and its user say that they are the same, {unless}: {digits}")
+        note(f"{asker(made)} must show these digits, and its user say that they are the same, {unless}:")
+        show_digits(made)
         await settle(app, made)
         state = await asked(app, app.account)
     if options.json:

@@ -15,6 +15,8 @@ from uuid import UUID
 from .._terminal import shown, shown_lines, width
 from ..values import Timestamp
 
+NARROW = 40
+"""Columns of a terminal below which a table becomes a list."""
 MESSAGE = 500
 """Columns that are shown of an error."""
 
@@ -92,6 +94,12 @@ def _show_richly(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> bool:
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))  # as text, brackets are no markup
     console = Console(highlight=False, markup=False, emoji=False)
+    if console.width < NARROW:  # its columns would have a letter each
+        for row in rows:
+            for head, cell in zip(heads, row):
+                console.print(Text(f"{head}: {cell}"), overflow="fold")
+            console.print()
+        return True
     console.print(made)
     return True
 

@@ -130,9 +130,11 @@ def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -
     parser.add_argument("--wait", metavar="SECONDS", type=seconds, default=wait, help=help)
 
 
-async def first(app: App, options: argparse.Namespace) -> Offer:
+async def first(app: App, options: argparse.Namespace, waits: Callable[[], None] = lambda: None) -> Offer:
     """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one. Connecting to the
     hub takes time of its own.
+
+    waits: called before it waits for an offer
 
     Raises: CommandError if the identifier begins those of several activities; TimeoutError, which says what there is
         not.
@@ -157,6 +159,8 @@ async def first(app: App, options: argparse.Namespace) -> Offer:
     offer = found()
     if offer is not None:
         return offer
+    if options.wait != 0:
+        waits()
     try:
         return await within(options.wait, come())
     except (asyncio.TimeoutError, TimeoutError):

@@ -4,11 +4,42 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 from collections.abc import Awaitable
-from typing import Any, Callable, Union
+from typing import Any, Callable, NoReturn, Union
 
 Run = Callable[[argparse.Namespace], Union[int, Awaitable[int]]]
 """Does what a verb is for. Returns the exit status."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are about the verb that was given."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses an unknown option with the usage of the verb, not of the command."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            getattr(found, "parser", self).error(f"unrecognized arguments: {' '.join(rest)}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Names the verb that was probably meant in place of one that there is not."""
+        wrong = re.search(r"invalid choice: '([^']+)'", message)
+        meant = None if wrong is None else self._verb_like(wrong[1])
+        super().error(message if meant is None else f"{message}; did you mean `{self.prog} {meant}`?")
+
+    def _verb_like(self, word: str) -> str | None:
+        """The verb or action of a verb that is like a word."""
+        for each in self._actions:
+            if isinstance(each, argparse._SubParsersAction):
+                verbs: dict[str, argparse.ArgumentParser] = dict(each.choices)
+                for verb, parser in verbs.items():
+                    for inner in parser._actions:
+                        if isinstance(inner, argparse._SubParsersAction) and word in inner.choices:
+                            return f"{verb} {word}"
+                return next(iter(difflib.get_close_matches(word, verbs, 1)), None)
+        return None
 
 
 class Verbs:
@@ -39,5 +70,5 @@ class Verbs:
             **options,
         )
         made.add_argument("--json", action="store_true", default=self._json, help="print JSON, for programs")
-        made.set_defaults(run=run)
+        made.set_defaults(run=run, parser=made)
         return made
