@@ -144,7 +144,7 @@ final class KeptSnapshot: AppFeature {
   private func tellUnavailable() {
     guard left?.document != nil, !isTold else { return }
     isTold = true
-    app.log(.error, "keep offering: UNAVAILABLE: no agent runs; start segue-agent")
+    app.log(.error, "keep offering: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent")
   }
 
   // MARK: Life cycle
