@@ -276,7 +276,7 @@ def test_without_an_agent_the_app_is_told(start):
     editor.ask("offer one", "offered")
     editor.ask("keep_offering yes", "keeps offering")
     editor.tell("foreground no")
-    editor.program.wait_for("keep offering: UNAVAILABLE: no agent runs; start segue-agent")
+    editor.program.wait_for("keep offering: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent")
 
 
 def test_an_app_that_leaves_one_activity_after_the_other(editor, viewer, agent, folder):
