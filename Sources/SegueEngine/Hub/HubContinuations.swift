@@ -355,7 +355,8 @@ final class HubContinuations: HubFeature {
     table.isConsistent ? nil : "hub: a continuation is listed that it does not know"
   }
 
-  /// The attempts of an account as the receiver, and the held messages: for tests.
+  /// Whether there are attempts, those of an account as the receiver, and the held messages: for tests.
+  var hasAttempts: Bool { table.hasAttempts }
   func attempts(of account: Account) -> Int { table.attempts(of: account) }
   var heldCount: Int { table.heldRoutes.count }
 }

@@ -316,18 +316,18 @@ public final class HubEngine {
 
   // MARK: Tests
 
-  /// What tests look at, and no other code.
+  /// What tests and fuzzers look at, and no other code.
   struct Parts {
     let connections: HubConnections
+    let offers: HubOffers
     let transfers: HubTransfers
     let continuations: HubContinuations
-    let remoteHubs: RemoteHubs
 
     var peers: PeerTable { connections.peers }
+    var remoteHubs: RemoteHubs { offers.remoteHubs }
   }
 
   var parts: Parts {
-    Parts(
-      connections: connections, transfers: transfers, continuations: continuations, remoteHubs: offers.remoteHubs)
+    Parts(connections: connections, offers: offers, transfers: transfers, continuations: continuations)
   }
 }

@@ -48,12 +48,14 @@ private struct FuzzScript {
     closeThoseToClose()
     for (number, _) in peers { hub.disconnected(number, now) }
     require(hub.brokenInvariant == nil, "\(hub.brokenInvariant ?? "")")
-    require(hub.appCount == 0 && hub.offers.directory.isEmpty, "something is left of those who went")
-    require(!hub.continuations.table.hasAttempts, "a continuation is left of those who went")
+    require(hub.appCount == 0 && hub.parts.offers.directory.isEmpty, "something is left of those who went")
+    require(!hub.parts.continuations.hasAttempts, "a continuation is left of those who went")
     now.uptime += 1_000_000
     hub.tick(now)
-    require(!hub.continuations.table.hasHeld && !hub.offers.directory.hasTopics, "something is left for ever")
-    require(hub.transfers.linkedStreams.isEmpty && streams.allSatisfy { $0.isOver }, "a stream goes on without a link")
+    require(
+      hub.parts.continuations.heldCount == 0 && !hub.parts.offers.directory.hasTopics, "something is left for ever")
+    require(
+      hub.parts.transfers.linkedStreams.isEmpty && streams.allSatisfy { $0.isOver }, "a stream goes on without a link")
   }
 
   private mutating func add() -> HubEngine.PeerNumber? {
@@ -127,7 +129,8 @@ private struct FuzzScript {
     }
     while let changed = hub.takeChangedStream() {
       require(
-        !changed.isOver || !hub.transfers.linkedStreams.all.contains { $0 === changed }, "a stream that is over is kept"
+        !changed.isOver || !hub.parts.transfers.linkedStreams.all.contains { $0 === changed },
+        "a stream that is over is kept"
       )
     }
   }

@@ -203,7 +203,7 @@ private final class End {
     case .reset(let number):
       if let index = reading.firstIndex(where: { $0.number == number }) { reading[index].wasReset = true }
       if let index = mine.firstIndex(where: { $0.number == number }) { mine[index].wasReset = true }
-    case .room(let number, _): require(mine.contains { $0.number == number }, "room in no channel")
+    case .credit(let number, _): require(mine.contains { $0.number == number }, "credit for no channel")
     }
   }
 
