@@ -66,13 +66,14 @@
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. It starts only the threads named above. It installs no signal handler, raises
  * no SIGPIPE, writes no environment variable and no locale, and prints nothing (unless SEGUE_LOG asks for it). All its
- * descriptors are close-on-exec. After fork in a process that has opened an app, values, writers, readers and
- * segue_free work in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another
- * process everything works in the child, except an object, or a fleet and what is on it, that another thread was using
- * in a call at the moment of the fork. An idle app causes no wake-ups if the process gets one inotify instance; without
- * one the app checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s,
- * which wakes up the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these
- * environment variables:
+ * descriptors are close-on-exec. They have the lowest free numbers: a process that closes 0, 1 or 2 should open
+ * /dev/null there first. After fork in a process that has opened an app, values, writers, readers and segue_free work
+ * in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything
+ * works in the child, except an object, or a fleet and what is on it, that another thread was using in a call at the
+ * moment of the fork. An idle app causes no wake-ups if the process gets one inotify instance; without one the app
+ * checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s, which wakes up
+ * the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these environment
+ * variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
