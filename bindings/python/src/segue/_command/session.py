@@ -33,8 +33,9 @@ def chooser() -> App:
 
 
 async def within(patience: float | None, awaited: Awaitable[_T]) -> _T:
-    """Awaits it for `seconds` at most. Raises: TimeoutError. asyncio.wait_for loses a cancellation, as by Ctrl-C, that
-    comes together with the result, up to Python 3.11."""
+    """Awaits it for `patience` seconds at most. Raises: TimeoutError.
+
+    asyncio.wait_for loses a cancellation, as by Ctrl-C, that comes together with the result, up to Python 3.11."""
     task = asyncio.ensure_future(awaited)
     try:
         if not (await asyncio.wait([task], timeout=patience))[0]:
