@@ -8,6 +8,7 @@ BINDIR  ?= $(PREFIX)/bin
 UNITDIR ?= $(PREFIX)/lib/systemd/user
 MANDIR  ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+LUADIR  ?= $(PREFIX)/share/lua/5.1
 # Desktops read the system's folder for programs of the system, and no other.
 AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg/autostart
 
@@ -132,7 +133,7 @@ wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: lib/$(SONAME) lib/segue-agent ## library, header, agent, man page and their files, into DESTDIR/PREFIX
+install: lib/$(SONAME) lib/segue-agent ## library, header, agent, Lua module, man page, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -150,6 +151,9 @@ install: lib/$(SONAME) lib/segue-agent ## library, header, agent, man page and t
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
+	install -d $(DESTDIR)$(LUADIR)
+	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@TABLEDIR@|$(PREFIX)/share/segue|' bindings/lua/segue.lua \
+	  >$(DESTDIR)$(LUADIR)/segue.lua
 	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(COMPLETIONDIR)
 	install -m 644 bindings/python/share/man/man1/segue.1 $(DESTDIR)$(MANDIR)/man1/segue.1
 	install -m 644 bindings/python/share/bash-completion/completions/segue $(DESTDIR)$(COMPLETIONDIR)/segue
@@ -160,7 +164,7 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
-	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue
+	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- An app in Lua: luajit example.lua offer | continue
-local folder = arg[0]:match "^(.*/)" or "./"
-package.path = folder .. "?.lua;" .. package.path
-local ffi, segue = require "ffi", require "segue"
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
+local segue = require "segue"
 local TYPE, Z = "com.example.notes.editing", segue.NUL_TERMINATED
 
 local app = segue.out("segue_app *", segue.app_create, "com.example.notes", Z)
@@ -36,9 +35,14 @@ else
   segue.app_delegate_on_offer(delegate, function(_, _, event, offer)
     if event == segue.OFFER_APPEARED then segue.app_continue(app, offer, 0, nil) end
   end)
+  segue.app_delegate_on_did_fail(delegate, function(_, _, _, _, failure)
+    print("not continued:", segue.text(segue.error_get_message, failure))
+    running = false
+  end)
   segue.app_delegate_on_continue(delegate, function(_, _, activity)
     local info = segue.out("segue_value *", segue.activity_get_user_info, activity)
-    print(segue.text(segue.activity_get_title, activity), segue.text(segue.value_describe, info))
+    local state = info ~= nil and segue.text(segue.value_describe, info) or "without a state"
+    print(segue.text(segue.activity_get_title, activity) or "without a title", state)
     segue.value_release(info)
     running = false
     return segue.REPLY_YES

@@ -4,10 +4,24 @@
 --   segue.app_open(app)                 each function without its prefix; a status other than OK is an error
 --   segue.out("segue_app *", segue.app_create, "com.example.notes", segue.NUL_TERMINATED)      an output as result
 local ffi = require "ffi"
-jit.off() -- compiled code must not call a function that calls back (LuaJIT manual, FFI semantics)
+-- For this file alone: compiled code must not call a function that calls back (LuaJIT manual, FFI semantics). What
+-- calls these functions is not compiled either; all else in the process is.
+jit.off(true, true)
 
-local here = debug.getinfo(1, "S").source:match "^@(.*)segue%.lua$"
-local file = assert(io.open(os.getenv "SEGUE_API" or here .. "../segue-api.json"))
+local source = debug.getinfo(1, "S").source
+local here = source:match "^@(.*[/\\])[^/\\]*$" or ""
+
+local function first_file(...)
+  for _, path in ipairs { ... } do
+    local file = io.open(path)
+    if file then file:close() return path end
+  end
+end
+
+-- make install fills in both folders; in the source tree the table is beside this one.
+local place = os.getenv "SEGUE_API" or first_file("@TABLEDIR@/segue-api.json", here .. "../segue-api.json")
+if not place then error("segue: segue-api.json is neither in @TABLEDIR@ nor named by SEGUE_API", 0) end
+local file = assert(io.open(place))
 local text = file:read "*a"
 file:close()
 
@@ -40,45 +54,231 @@ local function signature(each)
   return "(" .. table.concat(parameters, ", ") .. ");"
 end
 
-local declarations = {}
+local declarations, callbacks = {}, {}
 local function declare(...) declarations[#declarations + 1] = string.format(...) end
 for _, name in ipairs(api.handles) do declare("typedef struct %s %s;", name, name) end
 for name, type in pairs(api.types) do declare("typedef %s %s;", c(type), name) end
 declare "typedef struct segue_item segue_item;"
-for _, each in ipairs(api.callbacks) do declare("typedef %s (*%s)%s", c(each.returns), each.name, signature(each)) end
+for _, each in ipairs(api.callbacks) do
+  callbacks[each.name] = each
+  declare("typedef %s (*%s)%s", c(each.returns), each.name, signature(each))
+end
 for _, each in ipairs(api.functions) do declare("%s %s%s", c(each.returns), each.name, signature(each)) end
-ffi.cdef(table.concat(declarations, "\n"))
+declare 'void *segue_lua_allocate(size_t, size_t) __asm__("calloc");'
+declare 'void segue_lua_free(void *) __asm__("free");'
+declare 'int segue_lua_semaphore(void *, int, unsigned) __asm__("sem_init");'
+declare 'int segue_lua_destroyed(void *) __asm__("sem_post");'
+declare 'int segue_lua_was_destroyed(void *) __asm__("sem_trywait");'
+-- Declarations are for ever: a host that loads the module again has them already.
+if not pcall(ffi.typeof, "segue_app") then ffi.cdef(table.concat(declarations, "\n")) end
 
-local library = ffi.load(os.getenv "SEGUE_LIBRARY" or api.library)
+local path = os.getenv "SEGUE_LIBRARY"
+  or first_file("@LIBDIR@/" .. api.library, here .. "../../lib/" .. api.library)
+  or api.library
+local library = ffi.load(path)
 local segue = {}
-for _, each in ipairs(api.constants) do segue[each.name:sub(7)] = each.value end
+for _, each in ipairs(api.constants) do
+  segue[each.name:sub(7)] = each.type == "double" and tonumber(each.value) or each.value -- "nan" is no JSON number
+end
 segue.NUL_TERMINATED = ffi.cast("size_t", -1LL) -- a Lua number holds 53 bits of it
-for _, each in ipairs(api.functions) do
-  local called = each.name
-  segue[called:sub(7)] = each.returns ~= "int32" and function(...) return library[called](...) end or function(...)
-    local status = library[called](...)
-    if status ~= 0 and called ~= "segue_last_error" and called ~= "segue_status_foundation_code" then
-      local message = ffi.new("char[?]", segue.MESSAGE_SIZE)
-      library.segue_last_error(message, segue.MESSAGE_SIZE)
-      error(ffi.string(library.segue_status_name(status)) .. ": " .. ffi.string(message), 2)
+local version = library.segue_version()
+if bit.rshift(version, 8) ~= bit.rshift(segue.VERSION, 8) then
+  error(("segue: %s has version 0x%06x, and %s 0x%06x"):format(path, version, place, segue.VERSION), 0)
+end
+
+-- Raises an error that names the line which called this module.
+local function raise(...)
+  local message, level = string.format(...), 2
+  while true do
+    local info = debug.getinfo(level, "S")
+    if not info then error("segue." .. message, 0) end
+    if info.source ~= source and info.what ~= "C" then break end
+    level = level + 1
+  end
+  error("segue." .. message, level)
+end
+
+-- Gets the errors of callbacks, with their stack, for people. Replace it where standard error is not read.
+function segue.report(message) io.stderr:write("segue: ", message, "\n") end
+
+-- Tells the library that a callback has failed. The reason is what the other device may see.
+local failures = {
+  segue_will_save_function = function(_, _, save) library.segue_save_fail(save) end,
+  segue_continue_function = function(reason, _, _, continuation)
+    library.segue_continuation_fail(continuation, reason, #reason)
+  end,
+  segue_open_document_function = function(reason, _, _, _, _, continuation)
+    library.segue_continuation_complete_opening(continuation, nil, reason, #reason)
+  end,
+  segue_request_function = function(reason, _, request) library.segue_request_refuse(request, reason, #reason) end,
+  segue_did_receive_stream_function = function(_, _, stream) library.segue_stream_abort(stream, 0) end,
+}
+
+-- Invariant: what a callback registered with is here until the library has destroyed its context. The context is the
+-- address of a semaphore, because its destruction, which may be on any thread, must not run Lua: it counts that up.
+local registrations, registration_of, count, limit = {}, {}, 0, 64
+local function key(pointer) return tostring(ffi.cast("uintptr_t", pointer)) end
+
+local function sweep()
+  for each, registration in pairs(registrations) do
+    if ffi.C.segue_lua_was_destroyed(registration.address) == 0 then
+      ffi.C.segue_lua_free(registration.address)
+      registrations[each], count = nil, count - 1
+      if registration_of[registration.handle] == registration then registration_of[registration.handle] = nil end
     end
-    return status
+  end
+  limit = math.max(64, 2 * count)
+end
+
+local function register(context)
+  if count >= limit then sweep() end
+  local address = ffi.C.segue_lua_allocate(1, 64) -- a sem_t has at most 32 bytes
+  if address == nil or ffi.C.segue_lua_semaphore(address, 0, 0) ~= 0 then error "not enough memory" end
+  local registration = { address = address, context = context, functions = {}, handle = "" }
+  registrations[key(address)], count = registration, count + 1
+  return registration
+end
+
+local function problem(thrown)
+  local readable, message = pcall(tostring, thrown)
+  if not readable or type(message) ~= "string" then message = "an error without a text" end
+  return { message = message, stack = debug.traceback(message, 2) }
+end
+
+local replies = { [true] = segue.REPLY_YES, [false] = segue.REPLY_NO }
+
+-- The result for the library; no result is a yes. Throws if it is none.
+local function answer(returns, result)
+  if result == nil then result = true end
+  if returns == "bool" then return result ~= false end
+  local reply = replies[result] or tonumber(result)
+  if reply ~= segue.REPLY_YES and reply ~= segue.REPLY_NO and reply ~= segue.REPLY_LATER then
+    error("it gave a " .. type(result) .. ", not REPLY_YES, REPLY_NO or REPLY_LATER", 0)
+  end
+  return reply
+end
+
+-- Returns the C function that a parameter stands for: one for all registrations, since LuaJIT has room for about a
+-- thousand in a process.
+local function guarded(name, parameter)
+  local callback = callbacks[parameter.callback]
+  local returns, failure = callback.returns, failures[callback.name]
+  local function run(registration, ...)
+    local result = registration.functions[name](registration.context, ...)
+    if returns ~= "void" then return answer(returns, result) end
+  end
+  return ffi.cast(callback.name, function(address, ...)
+    local whole, result = xpcall(run, problem, registrations[key(address)], ...)
+    if whole then return result end
+    if type(result) ~= "table" then result = { message = tostring(result), stack = tostring(result) } end
+    pcall(segue.report, name .. ": " .. result.stack)
+    local reason = result.message:gsub("^[^\n]-:%d+: ", "") -- without the path, which is not for another device
+    if failure then pcall(failure, reason, ...) end
+    if returns == "bool" then return false elseif returns ~= "void" then return segue.REPLY_NO end
+  end)
+end
+
+-- Refuses what cannot work in Lua, which has one thread.
+local function refuse(name, parameters, arguments)
+  for i, parameter in ipairs(parameters) do
+    local given = arguments[i]
+    if type(given) == "function" and (parameter.callback == "segue_destroy" or name == "log_set") then
+      raise("%s: %s: other threads would run this function, and Lua has one; %s", name, parameter.name,
+        name == "log_set" and "the environment variable SEGUE_LOG shows the log"
+        or "give nil: a context lives as long as it is needed")
+    end
+  end
+  if name == "app_set_delivery" and tonumber(arguments[2]) == segue.DELIVER_THREAD then
+    raise("%s: delivery: another thread would run the callbacks, and Lua has one: only DELIVER_HOST", name)
   end
 end
 
+-- The functions of the module, each made from its description.
+local function caller(each)
+  local called, name, parameters = each.name, each.name:sub(7), each.parameters
+  local names, takes_functions, context, destroy, guards = {}, false, nil, nil, {}
+  for i, parameter in ipairs(parameters) do
+    names[i] = parameter.name
+    takes_functions = takes_functions or parameter.role == "callback"
+    if parameter.role == "context" then context = i end
+    if parameter.callback == "segue_destroy" then destroy = i end
+  end
+
+  local function replace_functions(arguments)
+    local registration, creates = nil, context and parameters[#parameters]
+    for i, parameter in ipairs(parameters) do
+      if type(arguments[i]) == "function" and parameter.role == "callback" then
+        if not registration then
+          registration = context and register(arguments[context])
+            or type(arguments[1]) == "cdata" and registration_of[key(arguments[1])]
+        end
+        if not registration then raise("%s: %s: it is released, or was not made by Lua", name, names[1]) end
+        if destroy and arguments[destroy] ~= nil then raise("%s: destroy: only for functions of C", name) end
+        local id = parameter.name == "function" and name or name .. "." .. parameter.name
+        guards[i] = guards[i] or guarded(id, parameter)
+        registration.functions[id], arguments[i] = arguments[i], guards[i]
+      end
+    end
+    if context and not registration and type(arguments[context]) ~= "cdata" then
+      registration = register(arguments[context])
+    end
+    if context and registration then
+      arguments[context] = registration.address
+      arguments[destroy] = ffi.cast("segue_destroy", ffi.C.segue_lua_destroyed)
+    end
+    return creates and registration, #parameters
+  end
+
+  local function native(...) return library[called](...) end
+
+  return function(...)
+    local arguments, given = { ... }, select("#", ...)
+    if given ~= #parameters then
+      raise("%s: %d arguments instead of %d: (%s)", name, given, #parameters, table.concat(names, ", "))
+    end
+    local registration, output
+    if takes_functions or name == "app_set_delivery" then
+      refuse(name, parameters, arguments)
+      if takes_functions then registration, output = replace_functions(arguments) end
+    end
+    local done, status = pcall(native, unpack(arguments, 1, given))
+    if not done then
+      local number, why = tostring(status):match "#(%d+) to '[^']*' %((.*)%)$"
+      if number then raise("%s: %s: %s", name, names[tonumber(number)], why) end
+      raise("%s: %s", name, (tostring(status):gsub("^[^\n]-:%d+: ", "")))
+    end
+    if each.returns ~= "int32" or status == 0 or name == "last_error" or name == "status_foundation_code" then
+      local created = registration and arguments[output]
+      if created and created ~= nil and parameters[output].handle then
+        registration.handle = key(created[0])
+        registration_of[registration.handle] = registration
+      end
+      return status
+    end
+    local message = ffi.new("char[?]", segue.MESSAGE_SIZE)
+    library.segue_last_error(message, segue.MESSAGE_SIZE)
+    raise("%s: %s: %s", name, ffi.string(library.segue_status_name(status)), ffi.string(message))
+  end
+end
+
+for _, each in ipairs(api.functions) do segue[each.name:sub(7)] = caller(each) end
+
 -- Calls a function with its inputs and one output behind them, which is the result.
 function segue.out(type, call, ...)
-  local result = ffi.new(type .. "[1]")
+  local known, result = pcall(ffi.new, type .. "[1]")
+  if not known then raise("out: type: %s", tostring(result)) end
   local inputs = { n = select("#", ...), ... }
   inputs[inputs.n + 1] = result
   call(unpack(inputs, 1, inputs.n + 1))
   return result[0]
 end
 
--- The text that a getter gives, nil if it is absent.
-function segue.text(call, handle)
+-- The text that a getter gives, nil if it is absent. The inputs of the getter come first: a handle, mostly.
+function segue.text(call, ...)
   local address, length = ffi.new "char *[1]", ffi.new "size_t[1]"
-  call(handle, address, length)
+  local inputs = { n = select("#", ...), ... }
+  inputs[inputs.n + 1], inputs[inputs.n + 2] = address, length
+  call(unpack(inputs, 1, inputs.n + 2))
   if address[0] == nil then return nil end
   local result = ffi.string(address[0], length[0])
   segue.free(address[0])
