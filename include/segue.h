@@ -1625,7 +1625,8 @@ segue_status segue_app_withdraw_offer(segue_app *app, const segue_offer *offer);
  *         {"bundle_identifier": string, "name": string, "version": string, absent if there is none, "team": string,
  *         "types": array of strings (those that fit into 4096 bytes), "type_count": integer, "running": bool,
  *         "no_launch": string, only if the app cannot be started, and why, "shadowed_by": string, only if that file
- *         describes the same app, and counts}
+ *         describes the same app, and counts, "warnings": array of strings, only if something is wrong with the file
+ *         and has no effect}
  */
 segue_status segue_app_get_apps(const segue_app *app, segue_value **apps);
 /**

@@ -11,6 +11,7 @@ struct ManifestContents {
   var documentTypes: [DocumentType] = []
   var payloadVersions: [UInt32]?
   var domains: [String] = []
+  var warnings = ManifestWarnings()
   /// The desktop id of the launcher; nil: none.
   var desktopFile: String?
   /// Whether the app needs a display.
@@ -20,14 +21,15 @@ struct ManifestContents {
     AppDeclaration(
       path: path, bundleIdentifier: bundleIdentifier, team: team, name: name, version: version, types: types,
       documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains, desktopFile: desktopFile,
-      launch: launch)
+      launch: launch, warnings: warnings.texts)
   }
 }
 
 /// What the values of manifests have to be; errors begin with the name of the key.
 enum ManifestCheck {
-  /// Text that names something: not empty, bounded, without control characters.
+  /// Text that names something: not empty, bounded, without control characters. Blanks around it are none of it.
   static func name(_ text: String, _ key: String, atMost limit: Int = Limits.identifier) throws(SegueError) -> String {
+    let text = Blanks.trimmed(text)
     try Text.check(text, key, atMost: limit)
     for byte in text.utf8 where byte < 0x20 || byte == 0x7F {
       throw SegueError(.malformed, "\(key): has a control character")
@@ -39,10 +41,11 @@ enum ManifestCheck {
     guard types.count <= Limits.typesPerApp else {
       throw SegueError(.limitExceeded, "\(key): \(types.count) types, at most \(Limits.typesPerApp) are allowed")
     }
+    var names: [String] = []
     for (index, type) in types.enumerated() {
-      _ = try name(type, String(joining: "\(key)[\(index)]"), atMost: Limits.type)
+      names.append(try name(type, String(joining: "\(key)[\(index)]"), atMost: Limits.type))
     }
-    return types
+    return names
   }
 
   /// Ascending, each once.
@@ -61,20 +64,24 @@ enum ManifestCheck {
     return found
   }
 
-  /// Hosts of the service `activitycontinuation`; entries for other services are not Handoff's.
-  static func domains(_ entries: [String], _ key: String) throws(SegueError) -> [String] {
-    guard entries.count <= Limits.typesPerApp else {
-      throw SegueError(.limitExceeded, "\(key): \(entries.count) domains, at most \(Limits.typesPerApp) are allowed")
+  /// Hosts of the service `activitycontinuation`; entries for other services are not Handoff's. An entry that is wrong
+  /// has no effect, and a warning: associated domains never make a manifest unusable.
+  static func domains(_ entries: [String], _ key: String, _ warnings: inout ManifestWarnings) -> [String] {
+    if entries.count > Limits.typesPerApp {
+      warnings.add("\(key): of \(entries.count) domains the first \(Limits.typesPerApp) have an effect")
     }
     var hosts: [String] = []
     let service = Array("activitycontinuation:".utf8)
-    for (index, entry) in entries.enumerated() where entry.utf8.starts(with: service) {
+    for (index, entry) in entries.prefix(Limits.typesPerApp).enumerated() {
+      let entry = Blanks.trimmed(entry)
+      guard entry.utf8.starts(with: service) else { continue }
       // What follows a question mark is for developers of Apple's platforms.
       let host = entry.utf8.dropFirst(service.count).prefix { $0 != UInt8(ascii: "?") }.map { byte in
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
       }
       guard isHost(host) else {
-        throw SegueError(.malformed, "\(key)[\(index)]: expected a host after activitycontinuation:, found \(entry)")
+        warnings.add("\(key)[\(index)]: has no effect: expected only an ASCII host after the service, found \(entry)")
+        continue
       }
       hosts.append(String(decoding: host, as: UTF8.self))
     }

@@ -22,11 +22,13 @@ public final class AppDeclaration: Sendable {
   /// The desktop id of its launcher: `org.example.Notes.desktop`; nil: it names none.
   public let desktopFile: String?
   public let launch: AppLaunch
+  /// What is wrong with the file and has no effect, for people.
+  public let warnings: [String]
 
   public init(
     path: String, bundleIdentifier: String, team: String? = nil, name: String? = nil, version: String? = nil,
     types: [String] = [], documentTypes: [DocumentType] = [], payloadVersions: [UInt32]? = nil,
-    domains: [String] = [], desktopFile: String? = nil, launch: AppLaunch
+    domains: [String] = [], desktopFile: String? = nil, launch: AppLaunch, warnings: [String] = []
   ) {
     self.path = path
     self.bundleIdentifier = bundleIdentifier
@@ -44,6 +46,7 @@ public final class AppDeclaration: Sendable {
     self.domains = domains
     self.desktopFile = desktopFile
     self.launch = launch
+    self.warnings = warnings
   }
 
   public func declares(_ type: String) -> Bool { types.contains { Text.isSame($0, type) } }

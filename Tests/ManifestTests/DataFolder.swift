@@ -24,6 +24,18 @@ final class DataFolders {
     try Data(text.utf8).write(to: file)
   }
 
+  /// Writes a file of these bytes.
+  func write(_ name: String, bytes: [UInt8]) throws {
+    try write(name, text: "")
+    try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+  }
+
+  /// Writes a program.
+  func writeProgram(_ name: String) throws {
+    try write(name, text: "#!/bin/sh\n")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(path)/\(name)")
+  }
+
   /// Writes a property list.
   func write(_ name: String, _ list: [String: Any], _ format: PropertyListSerialization.PropertyListFormat = .binary)
     throws

@@ -74,7 +74,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("Terminal=true", "Terminal: an app that needs a terminal is not started; expected false"),
+    (
+      "Terminal=true",
+      "Terminal: neither xdg-terminal-exec nor x-terminal-emulator is in PATH, and the app needs a terminal"
+    ),
     ("TryExec=/nonexistent/app", "TryExec: there is no program /nonexistent/app"),
     ("TryExec=nonexistent-app", "TryExec: there is no program nonexistent-app"),
     ("Path=relative", "Path: expected an absolute path, found relative"),
@@ -85,7 +88,7 @@ import Testing
   ) throws {
     let folders = DataFolders()
     try folders.write("home/applications/a.desktop", own, line)
-    let app = try #require(folders.read(searchPath: ["/bin"])["org.example.notes"])
+    let app = try #require(folders.read(searchPath: ["/nonexistent"])["org.example.notes"])
     #expect(app.obstacle == "\(app.path): \(expected)")
   }
 
@@ -156,5 +159,115 @@ import Testing
     for bad in ["app $HOME", "app \"$HOME\"", "app 'x'", "app \"x", "app \"%f\"", "app %q", "A=1 app", "./app", "%f"] {
       #expect(throws: SegueError.self, "\(bad)") { try arguments(bad) }
     }
+  }
+
+  @Test func `an app that needs a terminal is started in the user's, else in the system's`() throws {
+    let folders = DataFolders()
+    try folders.write(
+      "home/applications/a.desktop", exec: "app --one %U", own, "Terminal=true", "X-Segue-BackgroundOnly=true")
+    func command() throws -> LaunchCommand? {
+      try #require(folders.read(searchPath: ["\(folders.path)/bin"])["org.example.notes"]).command
+    }
+    try folders.writeProgram("bin/x-terminal-emulator")
+    #expect(try command()?.arguments == ["x-terminal-emulator", "-e", "app", "--one"])
+    try folders.writeProgram("bin/xdg-terminal-exec")
+    #expect(try command()?.arguments == ["xdg-terminal-exec", "app", "--one"])
+    #expect(try command()?.isGraphical == true, "a terminal needs a display")
+    try folders.write("home/applications/a.desktop", exec: "-app", own, "Terminal=true")
+    #expect(try command()?.arguments == ["x-terminal-emulator", "-e", "-app"])
+  }
+}
+
+/// Lines of `.desktop` files that are wrong: what no reader needs hides no app (R6.1).
+@Suite struct DesktopEntryBlemishTests {
+  private let head = "[Desktop Entry]\nType=Application\nName=Notes\nExec=/bin/true %U\n"
+  private let keys = "X-Segue-BundleIdentifier=org.example.notes\nX-Segue-ActivityTypes=org.example.editing;\n"
+
+  private func read(_ text: String) throws -> AppDeclaration? { try read(Array(text.utf8)) }
+
+  private func read(_ bytes: [UInt8]) throws -> AppDeclaration? {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", bytes: bytes)
+    return folders.read()["org.example.notes"]
+  }
+
+  private func problem(_ text: String) throws -> [String] {
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", text: text)
+    return folders.read().problems
+  }
+
+  @Test func `a byte order mark hides no app, and is reported`() throws {
+    let app = try #require(try read([0xEF, 0xBB, 0xBF] + Array((head + keys).utf8)))
+    #expect(app.types == ["org.example.editing"] && app.command != nil)
+    #expect(app.warnings == ["line 1: begins with a byte order mark; expected none"])
+  }
+
+  @Test func `a doubled name in another language hides no app, and is reported`() throws {
+    let app = try #require(try read(head + keys + "Name[ko]=A\nName[ko]=B\n"))
+    #expect(app.warnings == ["line 8: the key Name[ko] is there twice"])
+  }
+
+  @Test func `a line without an equals sign hides no app, and is reported`() throws {
+    let app = try #require(try read(head + "just a line\n" + keys))
+    #expect(app.warnings == ["line 5: expected KEY=VALUE"])
+  }
+
+  @Test func `Latin-1 in comments hides no app, and is reported`() throws {
+    var bytes = Array((head + keys + "Comment=Espa").utf8) + [0xF1] + Array("a\n# ".utf8) + [0xE9]
+    bytes += Array("\n[Desktop Action new]\nName=".utf8) + [0xE9, 0x0A]
+    let app = try #require(try read(bytes))
+    #expect(
+      app.warnings == ["line 7: the value of Comment is not UTF-8", "line 8: is not UTF-8", "line 10: is not UTF-8"])
+  }
+
+  @Test func `a key with wrong characters, a key before all groups and half a header hide no app`() throws {
+    let app = try #require(try read("Early=1\n" + head + keys + "A B=1\n[Half\nExec=other\n"))
+    #expect(app.command?.arguments == ["/bin/true"])
+    #expect(
+      app.warnings == [
+        "line 1: expected a group before the first key",
+        "line 8: the key A B has other characters than A-Z, a-z, 0-9 and -", "line 9: expected [GROUP]",
+      ])
+  }
+
+  @Test func `what is needed must be right, and said once`() throws {
+    #expect(try problem(head + keys + "Exec=other\n") == ["line 7: the key Exec is there twice"])
+    #expect(try problem(head + keys + "X-Segue-TeamIdentifier\n") == ["line 7: expected KEY=VALUE"])
+    #expect(try problem("X-Segue-A=1\n" + head + keys) == ["line 1: expected a group before the first key"])
+    #expect(try problem(head + keys + "[Desktop Entry]\n") == ["line 7: the group [Desktop Entry] is there twice"])
+    let folders = DataFolders()
+    try folders.write("home/applications/a.desktop", bytes: Array((head + keys + "X-Segue-Version=").utf8) + [0xE9])
+    #expect(folders.read().problems == ["line 7: the value of X-Segue-Version is not UTF-8"])
+  }
+
+  @Test func `blanks around types, domains and parts of document types are none of them`() throws {
+    let app = try #require(
+      try read(
+        head + """
+          X-Segue-BundleIdentifier=org.example.notes
+          X-Segue-ActivityTypes= org.example.a ;\torg.example.b ;\\sorg.example.c
+          X-Segue-DocumentTypes= text/plain : Editor : org.example.document ;
+          X-Segue-AssociatedDomains= activitycontinuation:example.com ;
+          X-Segue-PayloadVersions= 1 ; 2
+          """))
+    #expect(app.types == ["org.example.a", "org.example.b", "org.example.c", "org.example.document"])
+    #expect(app.documentTypes[0].contentTypes == ["text/plain"] && app.documentTypes[0].role == .editor)
+    #expect(app.domains == ["example.com"] && app.payloadVersions == [1, 2] && app.warnings == [])
+  }
+
+  @Test func `a domain that is wrong has no effect in a desktop file either`() throws {
+    let app = try #require(try read(head + keys + "X-Segue-AssociatedDomains=activitycontinuation:a..b;\n"))
+    #expect(app.domains == [] && app.warnings.count == 1)
+    let escaped = try #require(try read(head + keys + "X-Segue-AssociatedDomains=a\\q;\n"))
+    #expect(escaped.domains == [] && escaped.warnings.first?.contains("backslash") == true)
+  }
+
+  @Test func `a file that is nothing but wrong costs few warnings`() throws {
+    let lines = (0..<10_000).map { "line \($0)" }.joined(separator: "\n")
+    let app = try #require(try read(head + keys + lines))
+    #expect(app.warnings.count == 8 && app.warnings.last == "there is more that has no effect")
+    let long = try #require(try read(head + keys + "\(String(repeating: "x ", count: 5_000))=1"))
+    #expect(long.warnings[0].utf8.count <= 256)
   }
 }

@@ -68,7 +68,7 @@ import Testing
     try folders.write("system/applications/a.desktop", text: "nonsense")
     #expect(
       folders.read()["a"]?.obstacle
-        == "\(key): \(folders.path)/system/applications/a.desktop: line 1: expected a group before the first key"
+        == "\(key): \(folders.path)/system/applications/a.desktop: there is no group [Desktop Entry]"
     )
   }
 
@@ -82,9 +82,6 @@ import Testing
     try folders.write("home/segue/apps/2.plist", ["CFBundleIdentifier": "a", "NSUserActivityTypes": types + ["x"]])
     try folders.write("home/segue/apps/3.plist", ["CFBundleIdentifier": "a", "NSUserActivityTypes": [more]])
     try folders.write("home/segue/apps/4.plist", ["CFBundleIdentifier": "a", "SeguePayloadVersions": [1 << 32]])
-    try folders.write(
-      "home/segue/apps/5.plist",
-      ["CFBundleIdentifier": "a", "com.apple.developer.associated-domains": ["activitycontinuation:a..b"]])
     try folders.write("home/segue/apps/6.plist", ["CFBundleIdentifier": "a\u{7f}"])
     #expect(
       folders.read().problems == [
@@ -92,7 +89,6 @@ import Testing
         "NSUserActivityTypes: 257 types, at most 256 are allowed",
         "NSUserActivityTypes[0]: 256 bytes, at most 255 are allowed",
         "SeguePayloadVersions[0]: expected an integer from 0 to 4294967295, found 4294967296",
-        "com.apple.developer.associated-domains[0]: expected a host after activitycontinuation:, found activitycontinuation:a..b",
         "CFBundleIdentifier: has a control character",
       ])
   }
@@ -107,5 +103,70 @@ import Testing
       folders.read().problems == [
         "is no regular file, nor a link to one", "is no regular file, nor a link to one",
       ])
+  }
+
+  private let key = "com.apple.developer.associated-domains"
+
+  @Test func `associated domains that are wrong have no effect, are reported, and hide no app (R6.4)`() throws {
+    let folders = DataFolders()
+    try folders.write(
+      "home/segue/apps/a.plist",
+      [
+        "CFBundleIdentifier": "a",
+        key: [
+          "applinks:example.com", "webcredentials:example.com", "activitycontinuation:example.com?mode=developer",
+          "activitycontinuation:example.org:8443", "activitycontinuation:bücher.example",
+          "activitycontinuation:*.example.net", 7, " activitycontinuation:example.edu\n",
+        ] as [Any],
+      ])
+    let app = try #require(folders.read()["a"])
+    #expect(app.domains == ["example.com", "*.example.net", "example.edu"])
+    let expected = "has no effect: expected only an ASCII host after the service, found activitycontinuation:"
+    #expect(
+      app.warnings == [
+        "\(key)[6]: has no effect: expected a string, found an integer", "\(key)[3]: \(expected)example.org:8443",
+        "\(key)[4]: \(expected)bücher.example",
+      ])
+  }
+
+  @Test func `domains of a wrong kind, and too many of them, hide no app (R6.4)`() throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/a.plist", ["CFBundleIdentifier": "a", key: "activitycontinuation:a.b"])
+    try folders.write(
+      "home/segue/apps/b.plist", ["CFBundleIdentifier": "b", key: (0..<300).map { "activitycontinuation:h\($0).b" }])
+    #expect(folders.read()["a"]?.warnings == ["\(key): expected an array, found a string"])
+    #expect(folders.read()["b"]?.domains.count == 256)
+    #expect(folders.read()["b"]?.warnings == ["\(key): of 300 domains the first 256 have an effect"])
+  }
+
+  @Test func `blanks around identifiers, teams and types are none of them`() throws {
+    let folders = DataFolders()
+    try folders.write(
+      "home/segue/apps/a.plist",
+      [
+        "CFBundleIdentifier": "\n  org.example.a\n", "com.apple.developer.team-identifier": " TEAM ",
+        "NSUserActivityTypes": [" org.example.b ", "org.example.c"],
+      ], .xml)
+    let app = try #require(folders.read()["org.example.a"])
+    #expect(app.team == "TEAM" && app.types == ["org.example.b", "org.example.c"])
+  }
+
+  @Test(arguments: ["CFBundleIdentifier", "com.apple.developer.team-identifier"])
+  func `an entity that is not declared is an error with its line, and never dropped (R6.1)`(_ key: String) throws {
+    let folders = DataFolders()
+    let type = "<!DOCTYPE plist PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'http://www.apple.com/DTDs/PropertyList-1.0.dtd'>"
+    func list(_ value: String) -> String {
+      """
+      <?xml version="1.0"?>
+      \(type)
+      <plist><dict><key>CFBundleIdentifier</key><string>a</string><key>Other</key><string/>
+      <key>\(key == "CFBundleIdentifier" ? "Third" : key)</key><string>\(value)</string></dict></plist>
+      """
+    }
+    try folders.write("home/segue/apps/a.plist", text: list("org.example&dot;notes"))
+    #expect(folders.read().apps.isEmpty)
+    #expect(folders.read().problems == ["line 4: the entity &dot; is not declared"])
+    try folders.write("home/segue/apps/a.plist", text: list("one &amp; two&#46;"))
+    #expect(folders.read().problems == [])
   }
 }

@@ -31,15 +31,14 @@ NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED = 8, 1, 10
 class Data:
     """$XDG_DATA_HOME of a test, and the agent that reads it."""
 
-    def __init__(self, path: Path, begin: Callable[..., Program], ask: Callable[..., Any]) -> None:
-        self.path, self.begin, self.ask = path, begin, ask
+    def __init__(self, path: Path, folder: Path, begin: Callable[..., Program], ask: Callable[..., Any]) -> None:
+        self.path, self.folder, self.begin, self.ask = path, folder, begin, ask
         self.apps, self.applications = path / "segue" / "apps", path / "applications"
         self.agent: Program | None = None
 
-    def start(self, *options: str) -> Data:
-        self.agent = self.begin(
-            *options, XDG_DATA_HOME=str(self.path), XDG_DATA_DIRS="/nonexistent", SEGUE_LOG="debug", DISPLAY=""
-        )
+    def start(self, *options: str, **more: str) -> Data:
+        variables = {"XDG_DATA_HOME": str(self.path), "XDG_DATA_DIRS": "/nonexistent", "SEGUE_LOG": "debug"}
+        self.agent = self.begin(*options, **{**variables, "DISPLAY": "", **more})
         self.agent.wait_for(CARRIES)
         return self
 
@@ -79,8 +78,8 @@ class Data:
 
 
 @pytest.fixture
-def data(tmp_path: Path, begin, ask) -> Data:
-    return Data(tmp_path / "data", begin, ask)
+def data(tmp_path: Path, folder: Path, begin, ask) -> Data:
+    return Data(tmp_path / "data", folder, begin, ask)
 
 
 QUERY = {"type": TYPE, "team": "T", "bundle_identifier": "com.example.elsewhere"}
@@ -317,6 +316,22 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
     assert segue("route")[1][0] == "com.example.a"
     start("viewer").ready()
     assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "runs", "used"]
+
+
+def test_apps_and_doctor_report_what_is_wrong_and_has_no_effect(data, segue):
+    """A blemish of a file hides no app (R6.1); a terminal that is missing is no mistake of the file."""
+    identifier = "X-Segue-BundleIdentifier=com.example.a"
+    data.desktop("a", "/bin/true", identifier, "Terminal=true", "just a line", "Name[ko]=A", "Name[ko]=B")
+    data.start(PATH="/nonexistent").reads(1, 1)
+    path = f"{data.applications}/a.desktop"
+    warnings = [f"{path}: line 7: expected KEY=VALUE", f"{path}: line 9: the key Name[ko] is there twice"]
+    shown = [" ".join(line) for line in segue("apps")]
+    assert shown[2].startswith(f"com.example.a cannot be started: {path}: Terminal: neither xdg-terminal-exec nor")
+    assert shown[3:] == warnings
+    command = ["env", f"SEGUE_RUNTIME_DIR={data.folder}", sys.executable, "-m", "segue", "doctor"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    assert all(warning in told for warning in warnings), told
+    assert "install xdg-terminal-exec, or a terminal emulator" in told
 
 
 def test_without_an_agent_it_is_said(start, segue):

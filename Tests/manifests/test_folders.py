@@ -29,8 +29,6 @@ SAID = {
     " found a boolean",
     "versions-are-negative.plist": "SeguePayloadVersions[1]: expected an integer from 0 to 4294967295, found -1",
     "a-version-is-text.plist": "SeguePayloadVersions[0]: expected an integer, found a string",
-    "a-domain-is-no-host.plist": "com.apple.developer.associated-domains[1]: expected a host after"
-    " activitycontinuation:, found activitycontinuation:https://example.com",
     "background-is-text.plist": "LSBackgroundOnly: expected a boolean, found a string",
     "team-is-an-array.plist": "com.apple.developer.team-identifier: expected a string, found an array",
     "a-key-twice.plist": "line 4: the key CFBundleIdentifier is there twice",
@@ -48,7 +46,8 @@ SAID = {
     "no-entry.desktop": "there is no group [Desktop Entry]",
     "a-key-twice.desktop": "line 4: the key Exec is there twice",
     "no-equals-sign.desktop": "line 3: expected KEY=VALUE",
-    "latin-1.desktop": "the file is not UTF-8",
+    "latin-1.desktop": "line 2: the value of X-Segue-BundleIdentifier is not UTF-8",
+    "undeclared-entity.plist": "line 3: the entity &dot; is not declared",
     "a-bad-key.desktop": "line 2: the key X-Segue-Bundle Identifier has other characters than A-Z, a-z, 0-9 and -",
     "a-bad-document-type.desktop": "X-Segue-DocumentTypes[0]: expected CONTENT-TYPE:ROLE:ACTIVITY-TYPE with the role"
     " Editor, Viewer, Shell, QLGenerator or None, found text/plain:Editor",

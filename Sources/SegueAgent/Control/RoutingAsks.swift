@@ -58,6 +58,9 @@ final class RoutingAsks {
       (key: .string("type_count"), value: .integer(Int64(app.types.count))),
       (key: .string("running"), value: .bool(inbox.isRunning(app.bundleIdentifier))),
     ]
+    if !app.warnings.isEmpty {
+      entries.append((key: .string("warnings"), value: try .array(app.warnings.map { Value.string($0) })))
+    }
     if let version = app.version { entries.append((key: .string("version"), value: .string(version))) }
     if case .impossible(let error) = app.launch {
       entries.append((key: .string("no_launch"), value: .string(Self.cut(error.message))))

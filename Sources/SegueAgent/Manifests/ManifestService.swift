@@ -113,16 +113,26 @@ final class ManifestService: @unchecked Sendable {
 
   // MARK: - The log
 
-  /// Says what is broken and was not before.
+  /// Says what is wrong and was not before.
   private static func report(_ new: Catalogue, since former: Catalogue) {
     var known: Set<[UInt8]> = []
-    for entry in former.entries { if case .broken(let error) = entry.state { known.insert(Array(error.message.utf8)) } }
+    forEachProblem(former) { _, text in known.insert(Array(text.utf8)) }
     var lines = 0
-    for entry in new.entries {
-      guard case .broken(let error) = entry.state, !known.contains(Array(error.message.utf8)) else { continue }
+    forEachProblem(new) { severity, text in
+      guard !known.contains(Array(text.utf8)) else { return }
       lines += 1
-      guard lines <= lineLimit else { return Log.error("manifests: further files are broken") }
-      Log.error("manifest \(error.message)")
+      if lines <= lineLimit { Log.write(severity, "manifest \(text)") }
+      if lines == lineLimit + 1 { Log.error("manifests: something is wrong with further files") }
+    }
+  }
+
+  private static func forEachProblem(_ catalogue: Catalogue, _ body: (Severity, String) -> Void) {
+    for entry in catalogue.entries {
+      switch entry.state {
+      case .broken(let error): body(.error, error.message)
+      case .declared(let app), .shadowed(let app, _):
+        for warning in app.warnings { body(.info, String(joining: "\(entry.path): \(warning)")) }
+      }
     }
   }
 }

@@ -19,8 +19,8 @@ enum DesktopEntryManifest {
     contents.types = try ManifestCheck.types(
       try entry.list("X-Segue-ActivityTypes") ?? [], "X-Segue-ActivityTypes")
     contents.documentTypes = try documentTypes(try entry.list("X-Segue-DocumentTypes") ?? [])
-    contents.domains = try ManifestCheck.domains(
-      try entry.list("X-Segue-AssociatedDomains") ?? [], "X-Segue-AssociatedDomains")
+    contents.warnings = entry.warnings
+    contents.domains = domains(entry, &contents.warnings)
     contents.payloadVersions = try payloadVersions(entry)
     contents.isGraphical = try !entry.boolean("X-Segue-BackgroundOnly")
     return contents
@@ -29,6 +29,16 @@ enum DesktopEntryManifest {
   private static func text(_ entry: DesktopEntry, _ key: StaticString) throws(SegueError) -> String? {
     guard let text = try entry.string(key) else { return nil }
     return try ManifestCheck.name(text, String(joining: "\(key)"))
+  }
+
+  private static func domains(_ entry: DesktopEntry, _ warnings: inout ManifestWarnings) -> [String] {
+    do throws(SegueError) {
+      return ManifestCheck.domains(
+        try entry.list("X-Segue-AssociatedDomains") ?? [], "X-Segue-AssociatedDomains", &warnings)
+    } catch {
+      warnings.add(DiagnosticText(of: error.message))
+      return []
+    }
   }
 
   private static func payloadVersions(_ entry: DesktopEntry) throws(SegueError) -> [UInt32]? {
@@ -49,7 +59,7 @@ enum DesktopEntryManifest {
     var types: [DocumentType] = []
     for (index, element) in elements.enumerated() {
       let parts = element.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { part in
-        String(decoding: part, as: UTF8.self)
+        Blanks.trimmed(String(decoding: part, as: UTF8.self))
       }
       guard parts.count == 3, !parts[0].utf8.isEmpty, !parts[2].utf8.isEmpty,
         let role = DocumentType.Role(rawValue: parts[1])

@@ -4,7 +4,7 @@ import SegueRouting
 
 /// How a `.desktop` file starts its program.
 struct DesktopLauncher {
-  /// The folders of PATH, in which `TryExec` is looked for.
+  /// The folders of PATH, in which `TryExec` and a terminal are looked for.
   let searchPath: [String]
 
   /// - Parameter isGraphical: whether the app needs a display.
@@ -25,9 +25,6 @@ struct DesktopLauncher {
     if let program = try entry.string("TryExec"), !isInstalled(program) {
       throw SegueError(.notFound, "TryExec: there is no program \(program)")
     }
-    if try entry.boolean("Terminal") {
-      throw SegueError(.wrongKind, "Terminal: an app that needs a terminal is not started; expected false")
-    }
     guard let exec = entry.raw("Exec") else { throw SegueError(.malformed, "Exec: is missing; expected a command") }
     let folder = try entry.string("Path")
     if let folder, folder.utf8.first != UInt8(ascii: "/") {
@@ -35,9 +32,20 @@ struct DesktopLauncher {
     }
     let fields = ExecLine.Fields(
       icon: try entry.string("Icon"), name: try entry.string("Name") ?? "", path: entry.path)
-    let arguments = try ExecLine.arguments(exec, fields)
+    var arguments = try ExecLine.arguments(exec, fields)
+    let needsTerminal = try entry.boolean("Terminal")
+    if needsTerminal { arguments = try terminal(for: arguments[0]) + arguments }
     try Self.check(arguments, folder)
-    return LaunchCommand(arguments: arguments, folder: folder, isGraphical: isGraphical)
+    return LaunchCommand(arguments: arguments, folder: folder, isGraphical: isGraphical || needsTerminal)
+  }
+
+  /// The words before a program that show it in a terminal of the user's choice, else in that of the system.
+  private func terminal(for program: String) throws(SegueError) -> [String] {
+    // xdg-terminal-exec would read such a name as an option.
+    if isInstalled("xdg-terminal-exec"), program.utf8.first != UInt8(ascii: "-") { return ["xdg-terminal-exec"] }
+    if isInstalled("x-terminal-emulator") { return ["x-terminal-emulator", "-e"] }
+    throw SegueError(
+      .notFound, "Terminal: neither xdg-terminal-exec nor x-terminal-emulator is in PATH, and the app needs a terminal")
   }
 
   /// Throws unless the launcher can start that.

@@ -66,6 +66,7 @@ public final class ManifestReader {
         let bytes = try self.file.read(path)
         try self.count(bytes.count)
         let contents = try PropertyListManifest.contents(try PropertyList.read(bytes))
+        try self.count(contents.warnings)
         return contents.declaration(path: path, try self.counted(self.launch(contents, path, desktops)))
       }
     }
@@ -110,6 +111,7 @@ public final class ManifestReader {
         if try file.entry.boolean("Hidden") { return nil }
         try self.count(size)
         let contents = try DesktopEntryManifest.contents(file.entry, id: file.id)
+        try self.count(contents.warnings)
         let launch = self.launcher.launch(file.entry, isGraphical: contents.isGraphical)
         return contents.declaration(path: path, try self.counted(launch))
       }
@@ -148,6 +150,10 @@ public final class ManifestReader {
       throw SegueError(.limitExceeded, "all manifests together have more than \(Limits.manifestTotal) bytes")
     }
     total += bytes
+  }
+
+  private func count(_ warnings: ManifestWarnings) throws(SegueError) {
+    try count(warnings.texts.reduce(0) { $0 + $1.utf8.count })
   }
 
   /// Counts what is kept of a launcher: many manifests may name one.

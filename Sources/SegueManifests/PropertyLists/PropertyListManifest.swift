@@ -15,8 +15,7 @@ enum PropertyListManifest {
     contents.desktopFile = try text(fields, "SegueDesktopFile")
     contents.types = try ManifestCheck.types(try fields.strings("NSUserActivityTypes") ?? [], "NSUserActivityTypes")
     contents.documentTypes = try documentTypes(fields)
-    contents.domains = try ManifestCheck.domains(
-      try fields.strings("com.apple.developer.associated-domains") ?? [], "com.apple.developer.associated-domains")
+    contents.domains = domains(fields, &contents.warnings)
     if let versions = try fields.integers("SeguePayloadVersions") {
       contents.payloadVersions = try ManifestCheck.payloadVersions(versions, "SeguePayloadVersions")
     }
@@ -27,6 +26,26 @@ enum PropertyListManifest {
   private static func text(_ fields: PropertyListFields, _ key: StaticString) throws(SegueError) -> String? {
     guard let text = try fields.string(key) else { return nil }
     return try ManifestCheck.name(text, fields.name(key))
+  }
+
+  /// What is wrong with them has no effect: an app that works on Apple's platforms may have any text there.
+  private static func domains(_ fields: PropertyListFields, _ warnings: inout ManifestWarnings) -> [String] {
+    let key: StaticString = "com.apple.developer.associated-domains"
+    do throws(SegueError) {
+      var entries: [String] = []
+      for (index, element) in (try fields.elements(key) ?? []).enumerated() {
+        if case .string(let text) = element {
+          entries.append(text)
+        } else {
+          entries.append("")
+          warnings.add("\(key)[\(index)]: has no effect: expected a string, found \(element.kind)")
+        }
+      }
+      return ManifestCheck.domains(entries, fields.name(key), &warnings)
+    } catch {
+      warnings.add(DiagnosticText(of: error.message))
+      return []
+    }
   }
 
   private static func documentTypes(_ fields: PropertyListFields) throws(SegueError) -> [DocumentType] {

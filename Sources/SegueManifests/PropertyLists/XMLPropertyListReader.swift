@@ -70,6 +70,13 @@ final class XMLPropertyListReader {
         throw SegueError(.malformed, "an entity is declared, which is refused")
       }
     }
+    // The declaration of Apple's document type is not loaded, so that expat skips what it might declare.
+    XML_SetSkippedEntityHandler(parser) { data, name, _ in
+      XMLPropertyListReader.of(data).handle { _ throws(SegueError) in
+        let name = name.map { String(cString: $0) } ?? ""
+        throw SegueError(.malformed, "the entity &\(name); is not declared")
+      }
+    }
   }
 
   private static func of(_ data: UnsafeMutableRawPointer?) -> XMLPropertyListReader {

@@ -87,6 +87,8 @@ class KnownApp:
     """Why it cannot be started; None: it can."""
     shadowed_by: str | None = None
     """The file that describes the same app, and counts; None: this one does."""
+    warnings: tuple[str, ...] = ()
+    """What is wrong with the file and has no effect."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Candidate:
 
 
 def known_app_of(value: Any) -> KnownApp:
-    return KnownApp(**{**_known(KnownApp, value), "types": tuple(value.get("types", ()))})
+    lists = {name: tuple(value.get(name, ())) for name in ("types", "warnings")}
+    return KnownApp(**{**_known(KnownApp, value), **lists})
 
 
 def candidate_of(value: Any) -> Candidate:

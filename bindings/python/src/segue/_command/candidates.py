@@ -57,6 +57,8 @@ async def apps(options: argparse.Namespace) -> int:
             print(f"{shown(each.path, None)}: {shown(each.shadowed_by, None)} describes the same app, and counts")
         if each.error is not None:
             print(f"broken: {shown(each.error, None)}")
+        for warning in each.warnings:
+            print(f"{shown(each.path, None)}: {shown(warning, None)}")
     return 0
 
 

@@ -165,6 +165,8 @@ def manifests(app: App) -> list[Finding]:
         elif each.no_launch is not None and each.shadowed_by is None:
             why = f"{shown(each.bundle_identifier or '')} cannot be started: {each.no_launch}"
             findings.append(Finding("manifests", State.NOTE, why, launch_remedy(each.no_launch)))
+        for warning in each.warnings:
+            findings.append(Finding("manifests", State.NOTE, f"{shown(each.path, None)}: {shown(warning, None)}", None))
     return findings
 
 
@@ -175,6 +177,8 @@ def launch_remedy(why: str) -> str:
         return f"add {missing[1]} to a folder of applications, or correct SegueDesktopFile"
     if "SegueDesktopFile: is missing" in why:
         return "add SegueDesktopFile to the manifest, with the name of its .desktop file"
+    if "Terminal: neither" in why:
+        return "install xdg-terminal-exec, or a terminal emulator that provides x-terminal-emulator"
     return "correct its .desktop file"
 
 
