@@ -102,11 +102,6 @@ test: deps ## everything, in minutes: both build modes, both bindings, the demo,
 embedded: lib
 	@$(MAKE) --no-print-directory agent
 
-# What the suites would build first: the compiler that makes the library uses one core.
-tests: deps
-	swift build --build-tests
-	Tests/fuzz/run --build
-
 fuzz: deps lib ## bad input at random, ten minutes a target (SEGUE_FUZZ_SECONDS): over an hour on two cores
 	@Tests/run --group fuzz
 
@@ -125,6 +120,10 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 	@bench/run
 
 wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
+	@$(MAKE) --no-print-directory built-wheel
+
+# Of the library that has been built.
+built-wheel:
 	rm -rf .build/wheel dist
 	.venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
@@ -188,5 +187,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib probe agent embedded demo test tests fuzz soak mutants coverage bench wheel install uninstall \
-        format lint clean
+.PHONY: help deps lib probe agent embedded demo test fuzz soak mutants coverage bench wheel built-wheel install \
+        uninstall format lint clean

@@ -4,7 +4,7 @@ import SegueWire
 
 /// An app whose hub says anything, while the app goes on with its work: nothing traps, each continuation ends once, and
 /// what the app says can be read.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzApp(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let app = App()
   while !input.isEmpty { app.step(&input) }

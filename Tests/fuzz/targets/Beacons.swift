@@ -6,7 +6,7 @@ import SegueModel
 nonisolated(unsafe) private let sender = try! BeaconCodec([FixedCredentials.epoch])
 nonisolated(unsafe) private let reader = try! BeaconCodec([FixedCredentials.epoch])
 
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzBeacons(_ bytes: UnsafeRawBufferPointer) {
   require(reader.read(Array(bytes), at: 1_800_000_000) == nil, "bytes that nobody has made are a beacon")
   var input = Input(bytes)
   let port = UInt16(input.byte()) << 8 | UInt16(input.byte())

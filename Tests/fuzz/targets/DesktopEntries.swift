@@ -3,7 +3,7 @@ import SegueModel
 @testable import SegueManifests
 
 /// Any bytes as a `.desktop` file: what it says of an app is what a manifest may, and its launcher names a program.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzDesktopEntries(_ bytes: UnsafeRawBufferPointer) {
   guard let entry = try? DesktopEntry.read(bytes, path: "/a.desktop") else { return }
   if let contents = try? DesktopEntryManifest.contents(entry, id: "a.desktop") { checkContents(contents) }
   guard case .command(let command) = DesktopLauncher(searchPath: []).launch(entry, isGraphical: true) else { return }

@@ -6,7 +6,7 @@ import SegueWire
 
 /// A device with honest apps, and one connection that says anything: it may be turned away, but the apps keep their
 /// hub, and each of their continuations ends once (R3.2).
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzDevice(_ bytes: UnsafeRawBufferPointer) {
   // As `World` names them: the hub and apps are 1 to 3, what they make comes after.
   var input = Input(bytes, names: 0x5e90e)
   let story = FuzzScript(asHub: input.bool())

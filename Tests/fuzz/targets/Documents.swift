@@ -14,7 +14,7 @@ private let containers: Containers = {
 
 /// Any bytes as an activity document: what was read can be shown, checked, written and read again. With containers,
 /// references become URLs inside of them, and those references again.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzDocuments(_ bytes: UnsafeRawBufferPointer) {
   check(bytes, .none)
   check(bytes, containers)
 }

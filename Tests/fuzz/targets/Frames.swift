@@ -3,7 +3,7 @@ import SegueModel
 @testable import SegueWire
 
 /// Any bytes, in any pieces, as frames: the pieces make no difference, and frames are what they are made of.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzFrames(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let cuts = input.bytes(atMost: 32)
   let stream = input.rest()

@@ -5,7 +5,7 @@ import SegueWire
 
 /// A hub whose apps and linked hubs send any input: nothing traps, its invariants hold, its output decodes, and what is
 /// held for one that does not read is bounded.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzHub(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   var story = FuzzScript(offersFrontmostOnly: input.bool())
   while !input.isEmpty { story.step(&input) }

@@ -1,7 +1,7 @@
 @testable import SegueModel
 
 /// Any bytes as JSON text, and any bytes as a value that is written as JSON text.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzJSON(_ bytes: UnsafeRawBufferPointer) {
   checkText(bytes, .plain)
   checkText(bytes, .tagged)
   if let value = try? Value(cbor: bytes) { checkValue(value) }

@@ -3,7 +3,7 @@ import SegueWire
 
 /// Two links and a connection between them, used as they are meant to be: all arrives, whole and in order, whatever the
 /// connection takes at a time and, between hubs, whenever it is cut; and no channel holds more than a window.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzLink(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let ends = [End(.connecting), End(.accepting)]
   let areHubs = input.bool()

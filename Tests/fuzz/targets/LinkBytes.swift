@@ -4,7 +4,7 @@ import SegueModel
 
 /// A link whose peer sends arbitrary bytes while the link works: it never accepts more than it granted, and never sends
 /// more than its credit.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzLinkBytes(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   var story = FuzzScript(input.bool() ? .connecting : .accepting)
   while !input.isEmpty, story.step(&input) {}

@@ -3,7 +3,7 @@ import SegueModel
 @testable import SegueManifests
 
 /// Any bytes as a property list, XML or binary: what is read is bounded, and a manifest of it says what a manifest may.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzPropertyLists(_ bytes: UnsafeRawBufferPointer) {
   guard let list = try? PropertyList.read(bytes) else { return }
   var count = 0
   require(depth(list, &count) <= Limits.manifestDepth, "too deep")

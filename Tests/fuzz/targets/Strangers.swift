@@ -11,7 +11,7 @@ private let invite = try! Invite(
   "segue:join?v=1&a=\(String(repeating: "1", count: 32))&f=\(String(repeating: "2", count: 64))"
     + "&t=\(String(repeating: "3", count: 64))&p=1&h=::1&n=n&c=6532b8de")
 
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzStrangers(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
   let choice = input.byte()
   let (isServer, knowsKey, joins) = (choice & 1 == 1, choice & 2 == 2, choice & 4 == 4)

@@ -1,7 +1,7 @@
 import SegueModel
 
 /// Any bytes as text and as identifiers.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzTexts(_ bytes: UnsafeRawBufferPointer) {
   let text = String(validating: bytes, as: UTF8.self)
   require(UTF8Text.isValid(bytes) == (text != nil), "Swift sees it otherwise")
   checkIdentifiers(bytes)

@@ -2,7 +2,7 @@ import Glibc
 import SegueModel
 
 /// Any text as a URL, compared with the grammar of RFC 3986, appendix A, as a regular expression of the C library.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzURLs(_ bytes: UnsafeRawBufferPointer) {
   let isURL = AbsoluteURL.schemeCount(bytes) != nil
   require(isURL == Grammar.uri.matches(bytes), "RFC 3986 sees it otherwise")
   guard isURL else { return }

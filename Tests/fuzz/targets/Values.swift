@@ -2,7 +2,7 @@
 
 /// Any bytes as a value: the fast way and the slow way of decoding agree, what was decoded stays as it is, and all that
 /// is in it can be read, and written again.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzValues(_ bytes: UnsafeRawBufferPointer) {
   let isCanonical = CanonicalScan.accepts(bytes)
   guard let value = try? Value(cbor: bytes) else {
     return require(!isCanonical, "a deterministic encoding is refused")

@@ -1,7 +1,7 @@
 @testable import SegueModel
 
 /// Any order of calls of a writer: what fails has no effect, and what is finished is a value.
-func fuzz(_ bytes: UnsafeRawBufferPointer) {
+func fuzzWriter(_ bytes: UnsafeRawBufferPointer) {
   var writer = ValueWriter()
   var input = Input(bytes)
   // The same calls, but for those that failed.
