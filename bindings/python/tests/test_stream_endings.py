@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import socket
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
@@ -268,3 +269,125 @@ def test_a_block_for_scripts(opened: Opener, write: Any, expected: str) -> None:
         result = theirs.result()
         run_until([editor, viewer], lambda: result.done)
         assert ended(theirs) == expected
+
+
+async def is_cancelled_with_the_end_of_its_block(stream: segue.Stream) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    async with stream as (_, writer):
+        writer.write(b"half")
+        task.cancel()
+
+
+async def is_cancelled_while_it_closes(stream: segue.Stream) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    _, writer = await stream.open_streams()
+    writer.write(b"half")
+    writer.close()
+    task.cancel()
+    await writer.wait_closed()
+
+
+async def is_cancelled_after_its_last_byte(stream: segue.Stream) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    _, writer = await stream.open_streams()
+    writer.write_eof()
+    await asyncio.sleep(0)
+    writer.close()
+    task.cancel()
+    await writer.wait_closed()
+
+
+async def has_its_ending_cancelled(stream: segue.Stream) -> None:
+    """As asyncio.run does at its end, to each task."""
+    _, writer = await stream.open_streams()
+    writer.write(b"half")
+    others = asyncio.all_tasks()
+    writer.close()
+    for ending in asyncio.all_tasks() - others:
+        ending.cancel()
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize(
+    "serve, expected",
+    [
+        (is_cancelled_with_the_end_of_its_block, "aborted 0"),
+        (is_cancelled_while_it_closes, "aborted 0"),
+        (has_its_ending_cancelled, "aborted 0"),
+        (is_cancelled_after_its_last_byte, "ended after 0"),
+    ],
+)
+def test_a_cancellation_while_it_ends_leaves_neither_the_other_side_waiting_nor_descriptors(folder, serve, expected):
+    before = descriptors()
+    assert heard(folder, serve) == expected
+    gc.collect()
+    assert descriptors() <= before
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(folder, block):
+    read: list[str] = []
+    over = asyncio.Event()
+
+    async def serve(stream: segue.Stream) -> None:
+        reader, writer = await stream.open_streams()
+        try:
+            read.append(f"ended after {len(await reader.read())}")
+        except segue.StreamAbortedError as error:
+            read.append(f"aborted {error.abort_code}")
+        writer.abort()
+        over.set()
+
+    async def cancelled(activity: segue.Activity) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if block:
+            async with activity.streams() as (_, writer):
+                writer.write(b"half")
+                task.cancel()
+        else:
+            _, writer = await activity.streams()
+            writer.write(b"half")
+            writer.close()
+            task.cancel()
+            await writer.wait_closed()
+
+    async def main() -> None:
+        async with reading(folder, serve) as activity:
+            task = asyncio.ensure_future(cancelled(activity))
+            await asyncio.wait([task])
+            assert task.cancelled()
+            await over.wait()
+
+    before = descriptors()
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    gc.collect()
+    assert descriptors() <= before
+    assert read == ["aborted 0"]
+
+
+def test_a_reader_whose_question_is_cancelled_does_not_wait(folder):
+    """How the other side has ended is asked by a task, and programs cancel all tasks."""
+
+    async def finishes(stream: segue.Stream) -> None:
+        async with stream:
+            pass
+
+    async def main() -> None:
+        async with reading(folder, finishes) as activity:
+            reader, writer = await activity.streams()
+            others = asyncio.all_tasks()
+            reader.feed_eof()
+            for task in asyncio.all_tasks() - others:
+                task.cancel()
+            with pytest.raises(segue.StreamBrokenError):
+                await reader.read()
+            writer.abort()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

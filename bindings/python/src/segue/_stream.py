@@ -148,6 +148,12 @@ class StreamReader(Unique, asyncio.StreamReader):
         """Asks for the status after the end, or an error, was read."""
         if self._verdict is None:
             self._verdict = asyncio.get_running_loop().create_task(self._judge())
+            self._verdict.add_done_callback(self._cancelled)
+
+    def _cancelled(self, verdict: asyncio.Task[None]) -> None:
+        """Ends the reading, although how the other side has ended is not known."""
+        if verdict.cancelled():
+            self.set_exception(StreamBrokenError())
 
     async def _judge(self) -> None:
         try:
@@ -225,6 +231,16 @@ class StreamWriter(Unique, asyncio.StreamWriter):
     def _finish(self, closing: bool) -> None:
         former = self._ending
         self._ending = asyncio.get_running_loop().create_task(self._finished(former, closing))
+        # Cancelled before its first turn, the task runs none of its code.
+        self._ending.add_done_callback(self._cancelled)
+
+    def _cancelled(self, ending: asyncio.Task[None]) -> None:
+        """Aborts what will not be written any further, and closes the descriptors."""
+        if ending.cancelled():
+            if not self._stream._said:
+                with suppress(Error):
+                    self._stream.abort()
+            self.transport.abort()
 
     async def _finished(self, former: asyncio.Task[None] | None, closing: bool) -> None:
         if former is not None:
