@@ -218,3 +218,58 @@ def test_what_is_right_does_not_warn() -> None:
             pass
 
         More("com.example.notes")
+
+
+def test_a_callback_that_its_class_has_can_still_be_given_to_one_object() -> None:
+    """`@app.on_connection` must not call the method of that name."""
+    called: list[Any] = []
+
+    class Notes(segue.App):
+        def on_connection(self, connection: segue.Connection) -> None:
+            called.append(connection)
+
+        async def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> bool:
+            """Its documentation."""
+            return True
+
+    class More(Notes):
+        def on_connection(self, connection: segue.Connection) -> None:
+            super().on_connection(connection)
+            called.append("more")
+
+    app: Any = More("com.example.notes")
+    other: Any = More("com.example.notes")
+
+    def connected(connection: segue.Connection) -> None:
+        pass
+
+    def take(activity: segue.Activity, continuation: segue.Continuation) -> bool:
+        return False
+
+    assert (app.on_connection(connected), app.on_continue(take)) == (connected, take)
+    assert called == []
+    assert (app._handler("on_connection"), app._handler("on_continue")) == (connected, take)
+    with pytest.raises(TypeError, match="on_connection is called with"):
+        app.on_connection(lambda: None)
+    other.on_connection(segue.Connection.READY)
+    assert called == [segue.Connection.READY, "more"]
+    handler = other._handler("on_connection")
+    assert handler is not None
+    handler(segue.Connection.SEARCHING)
+    assert called[2:] == [segue.Connection.SEARCHING, "more"]
+    assert Notes.on_continue.__doc__ == "Its documentation."
+
+
+def test_a_callback_of_an_activity_can_still_be_given_to_one_object() -> None:
+    class Editing(segue.Activity):
+        def on_will_save(self) -> None:
+            raise AssertionError
+
+        def on_request(self, data: bytes) -> bytes:
+            return data
+
+    activity: Any = Editing(None, TYPE)
+    activity.on_will_save(print)
+    activity.on_request(bytes.upper)
+    assert (activity._handler("on_will_save"), activity._handler("on_request")) == (print, bytes.upper)
+    assert Editing(None, TYPE).on_request(b"data") == b"data"

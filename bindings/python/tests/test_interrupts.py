@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,96 @@ def test_a_socket_that_was_listened_at_is_removed(folder: str, tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     assert ended(process)[0] == -signal.SIGINT
     assert not path.exists()
+
+
+QUESTIONS = {
+    "search": "app.search('word')",
+    "inbox": "app.inbox()",
+    "apps": "app.apps()",
+    "account": "app.account(after=1, timeout=20)",
+    "choose": "app.choose('com.example', None)",
+    "set_devices": "app.set_devices(push='never')",
+    "forget_saved": "app.forget_saved(None)",
+}
+ASKING = """
+import sys, segue
+with segue.App("com.example.notes") as app:
+    print("asking", flush=True)
+    try:
+        {}
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+print("closed", flush=True)
+"""
+
+
+@pytest.fixture
+def silent_agent(folder: str) -> Iterator[socket.socket]:
+    """Where an agent listens that never answers."""
+    place = Path(folder + "-agent")
+    place.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place / "control"))
+        listening.listen()
+        listening.settimeout(PATIENCE)
+        yield listening
+    shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_interrupt_ends_a_call_that_waits_for_the_agent(
+    folder: str, silent_agent: socket.socket, question: str
+) -> None:
+    """At once: the call itself may take half a minute."""
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", ASKING.format(QUESTIONS[question])],
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "asking\n"
+            connection, _ = silent_agent.accept()
+            with connection:
+                connection.settimeout(PATIENCE)
+                assert connection.recv(65536)  # the question
+                asked = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                assert process.stdout.readline() == "interrupted\n"
+                assert process.stdout.readline() == "closed\n"
+                assert process.wait(PATIENCE) == 0
+                assert time.monotonic() - asked < 7
+        finally:
+            process.kill()
+
+
+LEAVING = """
+import os, signal, sys, segue
+
+class Notes(segue.App):
+    def on_will_save(self, activity):
+        print("saves", self._identifier, flush=True)
+        if self._identifier.endswith("1"):
+            {}
+
+apps = []
+for number in range(3):
+    app = Notes(f"com.example.notes{{number}}")
+    app.open()
+    activity = segue.Activity(app, "com.example.notes.editing")
+    activity.become_current()
+    apps.append((app, activity))
+"""
+
+
+@pytest.mark.parametrize("ends", ["sys.exit(3)", "raise KeyboardInterrupt", "os.kill(os.getpid(), signal.SIGINT)"])
+def test_what_one_app_raises_at_the_end_keeps_no_other_from_saving(folder: str, ends: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING.format(ends)],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stdout.split("\n")[:-1] == [f"saves com.example.notes{number}" for number in range(3)]

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 from conftest import PATIENCE, TYPE, Log, Opener, Pair, continued_by, environment, run_until, stop
@@ -265,7 +265,7 @@ def test_an_async_handler(folder: str, log: Log) -> None:
                         break
                 never = [activity.request(b"never")]
                 await activity.request(b"1")
-            with pytest.raises(segue.ConnectionUnavailableError):
+            with pytest.raises(segue.DeclinedError, match="the handler was cancelled"):
                 await never[0]
 
     asyncio.run(main())
@@ -334,3 +334,69 @@ def test_in_a_virtual_fleet_a_request_ends_at_its_deadline(segue_fleet: segue.Fl
     segue_fleet.kill(viewer)
     with pytest.raises(segue.CancelledError):
         asked.wait()
+
+
+async def answers_later(data: bytes) -> bytes:
+    return data
+
+
+def exits(data: bytes) -> bytes:
+    raise SystemExit(3)
+
+
+def interrupted(data: bytes) -> bytes:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "handler, raised, reason",
+    [
+        (answers_later, segue.InvalidStateError, "an async handler needs a loop"),
+        (exits, SystemExit, "SystemExit: 3"),
+        (interrupted, KeyboardInterrupt, "KeyboardInterrupt"),
+        (lambda data: segue.LATER, TypeError, "segue.LATER is an answer of on_continue"),
+        (lambda data: (yield), TypeError, "has a yield"),
+    ],
+)
+def test_whatever_a_handler_raises_the_asker_is_told_at_once(
+    opened: Opener, handler: Any, raised: type[BaseException], reason: str
+) -> None:
+    """R7.5; also where no handler can be async, because no loop runs."""
+    editor, viewer = opened(), opened("com.example.viewer", team="com.example.notes")
+    activity = segue.Activity(editor, TYPE)
+    activity.on_request(handler)
+    activity.become_current()
+    asked = continued_by(viewer, editor).request(b"ask", timeout=600)
+    with pytest.raises(raised):
+        run_until([editor, viewer], lambda: asked.done)
+    run_until([editor, viewer], lambda: asked.done)
+    with pytest.raises(segue.DeclinedError, match=reason):
+        asked.wait(0)
+
+
+def test_a_coroutine_that_breaks_or_is_cancelled_refuses_the_request(folder: str) -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        origin = segue.App("com.example.notes", runtime_folder=folder)
+        viewer = segue.App("com.example.viewer", team="com.example.notes", types=[TYPE], runtime_folder=folder)
+        async with origin, viewer:
+            activity = segue.Activity(origin, TYPE)
+
+            @activity.on_request
+            async def answer(data: bytes) -> Any:
+                task = asyncio.current_task()
+                assert task is not None
+                if data == b"cancel":
+                    task.cancel()
+                    await asyncio.sleep(0)
+                return 5
+
+            activity.become_current()
+            async for event in viewer.offer_events():
+                continued = await viewer.continue_(event.offer)
+                break
+            for data, reason in ((b"cancel", "was cancelled"), (b"wrong", "gave int, not bytes")):
+                with pytest.raises(segue.DeclinedError, match=reason):
+                    await continued.request(data, timeout=600)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

@@ -9,6 +9,7 @@ import copy
 import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -409,3 +410,55 @@ def test_before_the_app_is_open_there_are_no_responders() -> None:
         segue.Responder(None)  # type: ignore[arg-type]
     with pytest.raises(segue.ArgumentTypeError):
         segue.Responder(app, update=3)  # type: ignore[arg-type]
+
+
+class Ancestors(segue.ResponderMixin):
+    """As widgets: what is next is not known to the mixin."""
+
+    parent: segue.ResponderMixin | None = None
+
+    @property
+    def next_user_activity_responder(self) -> segue.ResponderMixin | None:
+        return self.parent
+
+    @next_user_activity_responder.setter
+    def next_user_activity_responder(self, responder: segue.ResponderMixin | None) -> None:
+        self.parent = responder
+
+
+def test_responders_that_no_app_knows_yet_make_no_loop(segue_fleet: segue.Fleet) -> None:
+    origin, _ = origin_and_reader(segue_fleet)
+    first, second, third = Window("first"), Window("second"), Window("third")
+    first.next_user_activity_responder = second
+    second.next_user_activity_responder = third
+    for last in (first, second, third):
+        with pytest.raises(segue.InvalidArgumentError, match="loop"):
+            third.next_user_activity_responder = last
+    third.user_activity = note(origin)
+    for _ in range(2):
+        origin.main_responder = first
+    assert origin.current_activity is third.user_activity
+
+
+def test_a_loop_of_responders_that_say_themselves_what_is_next_is_an_error_each_time(segue_fleet: segue.Fleet) -> None:
+    origin, _ = origin_and_reader(segue_fleet)
+    one, other = Ancestors(), Ancestors()
+    one.parent = other
+    origin.main_responder = one
+    other.parent = one
+    for _ in range(2):
+        with pytest.raises(segue.InvalidArgumentError, match="loop"):
+            origin.main_responder = one
+        with pytest.raises(segue.InvalidArgumentError, match="loop"):
+            origin.current_activity  # noqa: B018
+
+
+def test_a_chain_of_any_length_is_attached(segue_fleet: segue.Fleet) -> None:
+    origin, _ = origin_and_reader(segue_fleet)
+    views = [Silent() for _ in range(2000)]
+    for view, behind in zip(views, views[1:]):
+        view._next = weakref.ref(behind)  # as the setter does, without its look for loops
+    origin.main_responder = views[0]
+    views[-1].user_activity = note(origin)
+    origin.main_responder = views[0]
+    assert origin.current_activity is views[-1].user_activity

@@ -323,7 +323,9 @@ def descriptors() -> int:
         (is_cancelled_after_its_last_byte, "ended after 0"),
     ],
 )
-def test_a_cancellation_while_it_ends_leaves_neither_the_other_side_waiting_nor_descriptors(folder, serve, expected):
+def test_a_cancellation_while_it_ends_leaves_neither_the_other_side_waiting_nor_descriptors(
+    folder: str, serve: Serve, expected: str
+) -> None:
     before = descriptors()
     assert heard(folder, serve) == expected
     gc.collect()
@@ -331,7 +333,7 @@ def test_a_cancellation_while_it_ends_leaves_neither_the_other_side_waiting_nor_
 
 
 @pytest.mark.parametrize("block", [True, False])
-def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(folder, block):
+def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(folder: str, block: bool) -> None:
     read: list[str] = []
     over = asyncio.Event()
 
@@ -372,7 +374,7 @@ def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(fol
     assert read == ["aborted 0"]
 
 
-def test_a_reader_whose_question_is_cancelled_does_not_wait(folder):
+def test_a_reader_whose_question_is_cancelled_does_not_wait(folder: str) -> None:
     """How the other side has ended is asked by a task, and programs cancel all tasks."""
 
     async def finishes(stream: segue.Stream) -> None:

@@ -259,8 +259,8 @@ def test_what_is_just_within_the_limit_is_taken(wrap: Callable[[Any], Any]) -> N
 
 
 def test_text_that_is_a_sequence_of_such_text_is_refused() -> None:
-    with pytest.raises(segue.LimitExceededError):
-        segue.encode_value({"a": UserString("text")})
+    with pytest.raises(segue.UnsupportedValueError, match=r"\['a'\]\[1\]: user_info cannot hold a UserString: 'text'"):
+        segue.encode_value({"a": [1, UserString("text")]})
 
 
 def test_what_is_shared_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from typing import Any
 
 import pytest
-from conftest import PATIENCE, Opener
+from conftest import PATIENCE, TYPE, Opener
 from test_asyncio import first, in_a_loop, never_saved, notes, offering
 
 import segue
@@ -110,3 +112,95 @@ def test_a_thread_that_waits_hears_that_another_gave_it_up(opened: Opener) -> No
     with pytest.raises(segue.UserCancelledError):
         pending.wait(PATIENCE)
     timer.join()
+
+
+def test_a_thread_waits_though_the_loop_has_ended(folder: str) -> None:
+    """It dispatches itself then."""
+
+    async def main() -> tuple[segue.App, segue.App, segue.Continuation]:
+        apps = notes(folder), notes(folder)
+        for app in apps:
+            app.open()
+            app.attach()
+        origin, receiver = apps
+        segue.Activity(origin, TYPE, title="Shopping list").become_current()
+        event = await first(receiver.offer_events())
+        return origin, receiver, receiver.continue_(event.offer)
+
+    origin, receiver, continuation = asyncio.run(main())
+    stop = threading.Event()
+
+    def serve() -> None:
+        while not stop.is_set():
+            origin.dispatch(0.05)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        assert continuation.wait(PATIENCE).title == "Shopping list"
+    finally:
+        stop.set()
+        thread.join()
+    for app in (origin, receiver):
+        app.close()
+
+
+def test_a_thread_that_waits_goes_on_when_the_loop_ends(folder: str) -> None:
+    app = notes(folder)
+    results: list[object] = []
+    pending: segue.Pending[str] = segue.Pending(app)
+
+    def wait() -> None:
+        results.append(pending.wait(PATIENCE))
+
+    async def main() -> threading.Thread:
+        app.open()
+        app.attach()
+        await app.ready()
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while pending._waiting == 0:
+            await asyncio.sleep(0)
+        return thread
+
+    thread = asyncio.run(main())
+    while app._turns.holder != thread.ident:  # it has taken over
+        time.sleep(0.01)
+    pending._end("here")
+    thread.join(PATIENCE)
+    assert results == ["here"]
+    app.close()
+
+
+def test_an_app_whose_loop_has_ended_can_be_attached_to_the_next_one(folder: str) -> None:
+    app = notes(folder)
+    app.open()
+
+    async def main() -> None:
+        app.attach()
+        with pytest.raises(segue.InvalidStateError, match="attached"):
+            app.attach()
+        await app.ready()
+
+    asyncio.run(main())
+    asyncio.run(main())
+    app.close()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda app: app.ready().__await__(),
+        lambda app: app.__aenter__(),
+        lambda app: app.offer_events().__anext__(),
+        lambda app: segue.Stream.open_streams(object.__new__(segue.Stream)),
+    ],
+)
+def test_without_a_loop_of_asyncio_an_error_says_what_is_supported(folder: str, use: Any) -> None:
+    """As trio steps a coroutine, and anyio with trio."""
+    app = notes(folder)
+    with pytest.raises(segue.InvalidStateError, match=r"need asyncio .*trio\.to_thread\.run_sync"):
+        use(app).send(None)
+    assert not app._opened
+    app.open()
+    app.close()

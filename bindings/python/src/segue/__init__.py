@@ -35,6 +35,7 @@ from ._connection import Connection
 from ._continuation import Continuation, Restorable
 from ._document import DOCUMENT_URL_KEY, Document
 from ._fleet import Fleet, FleetDevice
+from ._hooks import LATER
 from ._json import JSONMode
 from ._limits import Limits, limits
 from ._link import Link
@@ -91,6 +92,7 @@ library_path: str = library.path
 
 __all__ = [
     "DOCUMENT_URL_KEY",
+    "LATER",
     "URL",
     "Access",
     "Account",

@@ -35,18 +35,18 @@ from ._connection import Connection, state_of
 from ._continuation import Continuation, continuation_of
 from ._devices import DeviceCalls
 from ._dispatch import Dispatcher
-from ._hooks import is_later
+from ._hooks import LATER, is_later
 from ._limits import limits
 from ._link import Link, link
 from ._log import follow_logger, logger
+from ._loops import needed_loop
 from ._native import library
 from ._offer import Offer, OfferEvent
 from ._offer_events import OfferEvents
 from ._pending import Pending, Readiness
-from ._responder import ResponderMixin, set_main
+from ._responder import ResponderMixin, chain, set_main
 from ._saved import SavedActivity
 from ._unique import shown
-from ._values import taken
 from .errors import CancelledError, Error, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         on_offer(kind, offer)                  an offer appeared, changed or is gone (R2.7)
         on_connection(connection)              the connection to the hub changed
         on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
-        on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled
+        on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled; segue.LATER: the
+                                               answer is continuation.complete or continuation.fail, later
         on_did_fail(type, error, continuation) the continuation failed; no other callback follows (R3.2)
         on_open_document(url, activity, continuation)   returns the Document of what on_continue did not handle (R3.5)
         on_did_update(activity)                the last word in a save of an activity (R4.2)
@@ -206,6 +207,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self.close()
 
     async def __aenter__(self: _A) -> _A:
+        needed_loop()
         self.open()
         self.attach()
         return self
@@ -313,8 +315,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         asked = _arguments.instance(offer, Offer, "offer")._handle
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-        result = _native.created(library.segue_app_launch, self._handle, asked, app, len(app or b""), most)
-        return launch_of(taken(result))
+        return launch_of(self._asked(library.segue_app_launch, self._handle, asked, app, len(app or b""), most))
 
     def push(
         self,
@@ -340,45 +341,47 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
         if device is None:
-            result = _native.created(library.segue_activity_push, pushed, app, len(app or b""), most)
+            result = self._asked(library.segue_activity_push, pushed, app, len(app or b""), most)
         else:
             there = _arguments.instance(device, UUID, "device").bytes
-            result = _native.created(library.segue_activity_push_to_device, pushed, there, app, len(app or b""), most)
-        return push_of(taken(result))
+            result = self._asked(library.segue_activity_push_to_device, pushed, there, app, len(app or b""), most)
+        return push_of(result)
 
     def inbox(self) -> list[InboxEntry]:
         """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""
-        return [entry_of(each) for each in taken(_native.created(library.segue_app_get_inbox, self._handle))]
+        return [entry_of(each) for each in self._asked(library.segue_app_get_inbox, self._handle)]
 
     def drop(self, continuation_id: UUID) -> None:
         """Forgets an entry of the inbox. Blocks until the agent has."""
-        library.segue_app_drop_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
+        entry = _arguments.instance(continuation_id, UUID, "continuation_id").bytes
+        self._told(library.segue_app_drop_entry, self._handle, entry)
 
     def retry(self, continuation_id: UUID) -> None:
         """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user."""
-        library.segue_app_retry_entry(self._handle, _arguments.instance(continuation_id, UUID, "continuation_id").bytes)
+        entry = _arguments.instance(continuation_id, UUID, "continuation_id").bytes
+        self._told(library.segue_app_retry_entry, self._handle, entry)
 
     def withdraw(self, offer: Offer) -> None:
         """Withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5). Blocks until the
         agent has. Raises: NotFoundError."""
-        library.segue_app_withdraw_offer(self._handle, _arguments.instance(offer, Offer, "offer")._handle)
+        self._told(library.segue_app_withdraw_offer, self._handle, _arguments.instance(offer, Offer, "offer")._handle)
 
     # ---- which app continues what ----
 
     def apps(self) -> list[KnownApp]:
         """Lists the manifests of apps (R6.1), those of higher precedence first. Blocks until the agent answers."""
-        return [known_app_of(each) for each in taken(_native.created(library.segue_app_get_apps, self._handle))]
+        return [known_app_of(each) for each in self._asked(library.segue_app_get_apps, self._handle)]
 
     def route(self, what: Offer | Activity) -> list[Candidate]:
         """Tells which app of this device would continue an offer or an activity, the first of them, and why no other
         would (R6.2, R6.5): a dry run of `launch`. Blocks until the agent answers.
         """
         if isinstance(what, Activity):
-            answer = _native.created(library.segue_activity_get_route, what._handle)
+            answer = self._asked(library.segue_activity_get_route, what._handle)
         else:
             offer = _arguments.instance(what, Offer, "what")._handle
-            answer = _native.created(library.segue_app_get_route, self._handle, offer)
-        return [candidate_of(each) for each in taken(answer)]
+            answer = self._asked(library.segue_app_get_route, self._handle, offer)
+        return [candidate_of(each) for each in answer]
 
     def choose(self, type: str, bundle_identifier: str | None) -> None:
         """Remembers the app that the user wants for a type (R6.2). Blocks until the agent has.
@@ -387,7 +390,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         """
         wanted = _arguments.text(type, "type")
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-        library.segue_app_choose(self._handle, wanted, len(wanted), app, len(app or b""))
+        self._told(library.segue_app_choose, self._handle, wanted, len(wanted), app, len(app or b""))
 
     # ---- saved activities and search ----
 
@@ -408,7 +411,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         bundle_identifier: of the app whose activities are wanted; None: all
         limit: 1 to 1000 results
         """
-        return _saved.search(self._handle, query, bundle_identifier, limit)
+        return _saved.search(self, query, bundle_identifier, limit)
 
     def open_saved(self, saved: SavedActivity, timeout: float | None = None) -> Launch:
         """Continues a saved activity in its app on this device, which need not run (R8.3). Blocks as `launch` does.
@@ -416,7 +419,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
         """
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
-        return _saved.open_saved(self._handle, saved, most)
+        return _saved.open_saved(self, saved, most)
 
     def forget_saved(self, bundle_identifier: str | None) -> int:
         """Deletes the saved activities of an app on behalf of the user, and counts them (R8.2). Blocks until the agent
@@ -424,7 +427,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
         bundle_identifier: of that app; None: of all apps
         """
-        return _saved.forget(self._handle, bundle_identifier)
+        return _saved.forget(self, bundle_identifier)
 
     def link(self, connection: socket.socket, *, any_user: bool = False) -> Link:
         """Links this device with the one at the other end of a connected socket, which becomes the library's.
@@ -439,12 +442,10 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         """The activity that the app offers."""
         if self._current is not None and self._current.is_current:
             return self._current
-        responder = self.main_responder
-        while responder is not None:
+        for responder in chain(self.main_responder):
             activity = responder.user_activity
             if activity is not None:
                 return activity if activity.is_current else None
-            responder = responder.next_user_activity_responder
         return None
 
     @property
@@ -540,12 +541,17 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             continuation._unanswered = True  # the taker of the result answers
             continuation._end(activity)
             return _REPLY_LATER
+        continuation._later = activity  # a handler that answers later may do so at once
         try:
             result = handler(activity, continuation)
+            if result is LATER:
+                return _REPLY_LATER
+            continuation._later = None
             if is_later(result):
                 self._run_later(result, lambda answer, error: continuation._complete_with(activity, answer, error))
                 return _REPLY_LATER
         except BaseException as error:
+            continuation._later = None
             continuation._end(None, error)
             self._failed(error)
             with suppress(Error):  # it has ended otherwise

@@ -113,7 +113,11 @@ class AppCallbacks(Hooked):
             "continuation",
             doc="A continuation begins (R3.1). True: the app shows progress. Only this callback may decline, at once.",
         )
-        on_continue = hook("activity", "continuation", doc="The activity has arrived (R3.4). False: not handled.")
+        on_continue = hook(
+            "activity",
+            "continuation",
+            doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`: it is answered later, by a call.",
+        )
         on_did_fail = hook(
             "type", "error", "continuation", doc="A continuation failed; no other callback follows (R3.2)."
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import os
 import threading
@@ -15,7 +16,14 @@ _T = TypeVar("_T")
 
 
 def wrong(what: str, value: object, wanted: str) -> ArgumentTypeError:
-    return ArgumentTypeError(f"{what} is {type(value).__name__}, not {wanted}")
+    return ArgumentTypeError(f"{what} is {kind(value, wanted)}, not {wanted}")
+
+
+def kind(value: object, *others: str) -> str:
+    """Returns the name of a value's type, with its module if a type of Python's, or one of `others`, has that name."""
+    type_ = type(value)
+    is_known = type_.__module__ == "builtins" or not (hasattr(builtins, type_.__name__) or type_.__name__ in others)
+    return type_.__name__ if is_known else f"{type_.__module__}.{type_.__qualname__}"
 
 
 def instance(value: Any, kind: type[_T], what: str) -> _T:

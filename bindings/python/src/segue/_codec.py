@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import UserString
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
@@ -18,6 +19,7 @@ from uuid import UUID
 
 import cbor2
 
+from ._arguments import kind
 from ._faults import fault_in
 from .errors import (
     ArgumentTypeError,
@@ -53,7 +55,7 @@ def encode(value: Any) -> bytes:
             return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other, **_FOR_VIEWS)
         return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other)
     except UnicodeEncodeError as error:
-        raise InvalidArgumentError(f"a string is not UTF-8: {error.reason}") from error
+        raise InvalidArgumentError(fault_in(value) or f"a string is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise LimitExceededError("the value is nested too deeply") from error
     except (UnsupportedValueError, InvalidArgumentError) as error:  # of `_encode_other`
@@ -79,18 +81,22 @@ def check_nesting(value: Any) -> bool:
         inside = get_referents(*inside)
         if not inside:
             return has_views
-    inside, total = [value], 0
+    inside, total, has_user_strings = [value], 0, False
     for _ in range(NESTING + 1):
         has_views = has_views or memoryview in map(type, inside)
         level = [each for each in inside if type(each) not in _FLAT]
         if not level:
+            if has_user_strings:
+                raise UnsupportedValueError(fault_in(value) or "user_info cannot hold a UserString")
             return has_views
         total += len(level)
         if total > MOST_CONTAINERS:
             raise LimitExceededError(f"the value has more than {MOST_CONTAINERS} containers")
         inside = get_referents(*(each for each in level if type(each) in _PLAIN))
         for each in level:
-            if type(each) not in _PLAIN:
+            if isinstance(each, UserString):  # each of its characters is another one
+                has_user_strings = True
+            elif type(each) not in _PLAIN:
                 inside += _inside(each)
     raise LimitExceededError(f"containers are nested more than {NESTING} deep, or contain themselves")
 
@@ -126,7 +132,7 @@ def _encode_other(encoder: Any, value: Any) -> None:
     elif isinstance(value, Sequence):  # cbor2 5
         encoder.encode(list(value))
     else:
-        raise UnsupportedValueError(f"user_info cannot hold a {type(value).__name__}: {value!r:.80}")
+        raise UnsupportedValueError(f"user_info cannot hold a {kind(value)}: {value!r:.80}")
 
 
 _FOR_VIEWS: dict[str, Any] = {}
@@ -166,6 +172,13 @@ def date_of(seconds: float) -> datetime | Timestamp:
         return Timestamp(seconds)
 
 
+def _has_nan(key: Any) -> bool:
+    """Whether a dict or a set does not find a key again: NaN is equal to no other NaN."""
+    if isinstance(key, tuple):
+        return any(map(_has_nan, key))
+    return isinstance(key, float) and key != key
+
+
 # ---- by cbor2 ----
 
 if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueError"):
@@ -173,7 +186,7 @@ if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueEr
     # and says where a value is a key or an element.
 
     def _refuse_keys(entries: Any, immutable: bool) -> Any:
-        if immutable:
+        if immutable or any(map(_has_nan, entries)):
             raise _Unusual
         return entries
 
@@ -182,7 +195,7 @@ if hasattr(cbor2, "shareable_decoder") and not hasattr(cbor2, "CBORDecodeValueEr
 
     def _set(elements: Any, immutable: bool) -> Any:
         distinct = frozenset(elements) if immutable else set(elements)
-        if len(distinct) != len(elements):
+        if len(distinct) != len(elements) or any(map(_has_nan, elements)):
             raise _Unusual
         return distinct
 
@@ -303,7 +316,7 @@ class _ExactDecoder:
         start = self.at
         pairs = [(self.item(True), self.item(key)) for _ in range(count)]
         entries = dict(pairs)
-        if len(entries) == count:
+        if len(entries) == count and not any(map(_has_nan, entries)):
             return Map(pairs) if key else entries
         if not self.precise:
             pairs = self.again(start, lambda: [(self.item(True), self.item(key)) for _ in range(count)])
@@ -325,7 +338,7 @@ class _ExactDecoder:
             start = self.at
             elements = self.item(True)
             distinct = frozenset(elements) if key else set(elements)
-            if len(distinct) == len(elements):
+            if len(distinct) == len(elements) and not any(map(_has_nan, elements)):
                 return distinct
             return Set(elements if self.precise else self.again(start, lambda: self.item(True)))
         content = self.item(key)

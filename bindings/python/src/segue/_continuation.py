@@ -19,7 +19,7 @@ from ._native import library
 from ._offer import Offer
 from ._pending import Pending
 from ._responder import ResponderMixin
-from .errors import Error, RemoteApplicationTimedOutError
+from .errors import Error, HandoffFailedError, RemoteApplicationTimedOutError
 
 RestoreState = Callable[[Activity], Any]
 
@@ -69,6 +69,8 @@ class Continuation(_native.Handle, Pending[Activity]):
     _noun = "continuation"
     _unanswered = False
     """The result is here, and its taker answers the origin."""
+    _later: Activity | None = None
+    """The activity, if `on_continue` answers later by a call."""
     _awaited = False
     """Somebody waits for the result: an error needs no line in the log."""
 
@@ -119,10 +121,30 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_restore(self._handle, handles, len(made))
 
     def complete(self, handled: bool) -> None:
-        """Answers, if neither `on_continue` has answered nor the result was taken.
+        """Answers, if neither `on_continue` has answered nor the result was taken: after `segue.LATER`.
 
         Raises: RemoteApplicationTimedOutError after the deadline: the origin was told that the attempt failed."""
-        library.segue_continuation_complete(self._handle, _arguments.truth(handled, "handled"))
+        answer = _arguments.truth(handled, "handled")
+        activity, self._later = self._later, None
+        try:
+            library.segue_continuation_complete(self._handle, answer)
+        except Error as late:  # the origin was told that it failed
+            if activity is not None:
+                self._end(None, late)
+            raise
+        # Otherwise its document is opened, and brings the result (R3.5).
+        if activity is not None and (answer or not self._app._opens(activity, self)):
+            self._end(activity)
+
+    def fail(self, reason: str) -> None:
+        """Answers, after `on_continue` has returned `segue.LATER`: the app could not restore the activity. The
+        origin's receipt says failed, with the reason."""
+        _arguments.text(reason, "reason")
+        if self._later is not None:
+            self._later = None
+            self._end(None, HandoffFailedError(reason))
+        data = _arguments.reason(reason)
+        library.segue_continuation_fail(self._handle, data, len(data))
 
     def _fail(self, error: BaseException) -> None:
         """Answers: the handler has raised. The origin's receipt says failed; unknown if the activity waits at
@@ -191,7 +213,7 @@ class Continuation(_native.Handle, Pending[Activity]):
                 self._end(None if error is not None else activity, error)
 
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
-        if self._unanswered and not _native.is_leaving():
+        if (self._unanswered or self._later is not None) and not _native.is_leaving():
             with suppress(Error):  # it has ended otherwise
                 self.complete(False)
         super().__del__(release)

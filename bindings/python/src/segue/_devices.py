@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from . import _arguments, _native
+from . import _arguments
 from ._account import (
     Account,
     Invite,
@@ -21,19 +21,18 @@ from ._account import (
     join_of,
     pushes_of,
 )
+from ._asking import Asking
 from ._native import library
-from ._values import taken, value_of
+from ._values import value_of
 from .errors import InvalidArgumentError
 
 _MOST_MILLISECONDS = 600_000
 _PUSHES = ("ask", "at-once", "never")
 
 
-class DeviceCalls:
+class DeviceCalls(Asking):
     """Accounts and devices: for a settings window, or a command. All block until the agent answers; under asyncio:
     `await asyncio.to_thread(app.account)`."""
-
-    _handle: int
 
     # ---- devices of the user ----
 
@@ -46,7 +45,7 @@ class DeviceCalls:
         """
         known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
-        return account_of(taken(_native.created(library.segue_app_get_account, self._handle, known, most)))
+        return account_of(self._asked(library.segue_app_get_account, self._handle, known, most))
 
     def create_account(self, name: str, device_name: str | None = None) -> None:
         """Makes an account, with this device as its first, and its manager.
@@ -54,7 +53,7 @@ class DeviceCalls:
         device_name: None: the name of the host
         """
         text, device = _arguments.text(name, "name"), _optional(device_name, "device_name")
-        library.segue_app_create_account(self._handle, text, len(text), device, len(device or b""))
+        self._told(library.segue_app_create_account, self._handle, text, len(text), device, len(device or b""))
 
     def invite(self, addresses: Iterable[str] | None = None, automatic: bool = False) -> Invite:
         """Makes an invite, with which one device can join within ten minutes. The manager only.
@@ -66,7 +65,7 @@ class DeviceCalls:
         if addresses is not None:
             options["addresses"] = _arguments.texts(addresses, "addresses")
         with value_of(options) as value:
-            return invite_of(taken(_native.created(library.segue_app_invite, self._handle, value)))
+            return invite_of(self._asked(library.segue_app_invite, self._handle, value))
 
     def cancel_invites(self, link: str | None = None) -> None:
         """Voids invites that can be used.
@@ -74,12 +73,12 @@ class DeviceCalls:
         link: of one of them; None: all
         """
         text = _optional(link, "link")
-        library.segue_app_cancel_invites(self._handle, text, len(text or b""))
+        self._told(library.segue_app_cancel_invites, self._handle, text, len(text or b""))
 
     def read_invite(self, link: str) -> InviteContents:
         """Tells what an invite says, and dials nothing. Raises: InvalidURLError (it is none, and why)."""
         text = _arguments.text(link, "link")
-        return contents_of(taken(_native.created(library.segue_app_read_invite, self._handle, text, len(text))))
+        return contents_of(self._asked(library.segue_app_read_invite, self._handle, text, len(text)))
 
     def join(self, link: str, device_name: str | None = None, timeout: float | None = None) -> Join:
         """Asks to join the account of an invite. Returns when both devices show their digits: show them, too, and then
@@ -90,7 +89,7 @@ class DeviceCalls:
         """
         text, device = _arguments.text(link, "link"), _optional(device_name, "device_name")
         arguments = (text, len(text), device, len(device or b""), _arguments.wait(timeout, _MOST_MILLISECONDS))
-        return join_of(taken(_native.created(library.segue_app_join, self._handle, *arguments)))
+        return join_of(self._asked(library.segue_app_join, self._handle, *arguments))
 
     def await_join(self, join: Join, timeout: float = _MOST_MILLISECONDS / 1000) -> None:
         """Waits until this device is in the account. Raises: DeclinedError (by the user of the manager),
@@ -98,12 +97,14 @@ class DeviceCalls:
 
         timeout: seconds, at most 600
         """
-        library.segue_app_await_join(self._handle, _number(join), _arguments.wait(timeout, _MOST_MILLISECONDS))
+        self._told(
+            library.segue_app_await_join, self._handle, _number(join), _arguments.wait(timeout, _MOST_MILLISECONDS)
+        )
 
     def answer_join(self, join: Join, admits: bool) -> None:
         """Answers for the user, who has compared the digits: at the manager whether the device is admitted; at the one
         that joins, False ends it. Raises: InvalidStateError (it has ended), NotFoundError."""
-        library.segue_app_answer_join(self._handle, _number(join), _arguments.truth(admits, "admits"))
+        self._told(library.segue_app_answer_join, self._handle, _number(join), _arguments.truth(admits, "admits"))
 
     def rename_device(self, name: str, device: UUID | None = None) -> None:
         """Renames a device. The manager renames any; another device asks the manager for a name of its own. Raises:
@@ -113,11 +114,11 @@ class DeviceCalls:
         """
         text = _arguments.text(name, "name")
         which = None if device is None else _arguments.instance(device, UUID, "device").bytes
-        library.segue_app_rename_device(self._handle, which, text, len(text))
+        self._told(library.segue_app_rename_device, self._handle, which, text, len(text))
 
     def revoke_device(self, device: UUID) -> None:
         """Puts a device out of the account for good. Its links end within a second. The manager only."""
-        library.segue_app_revoke_device(self._handle, _arguments.instance(device, UUID, "device").bytes)
+        self._told(library.segue_app_revoke_device, self._handle, _arguments.instance(device, UUID, "device").bytes)
 
     def leave_account(self, abandons: bool = False) -> str | None:
         """Takes this device out of its account, and forgets the account here.
@@ -127,7 +128,7 @@ class DeviceCalls:
         Returns the name of the file to which an account that cannot be used was moved, if there was one.
         """
         leaves = _arguments.truth(abandons, "abandons")
-        answer = taken(_native.created(library.segue_app_leave_account, self._handle, leaves))
+        answer = self._asked(library.segue_app_leave_account, self._handle, leaves)
         aside: str | None = answer.get("aside")
         return aside
 
@@ -138,7 +139,7 @@ class DeviceCalls:
         passphrase: at least 12 characters
         """
         text = _arguments.text(passphrase, "passphrase")
-        answer = taken(_native.created(library.segue_app_get_recovery_file, self._handle, text, len(text)))
+        answer = self._asked(library.segue_app_get_recovery_file, self._handle, text, len(text))
         return bytes(answer["file"])
 
     def recover_account(self, file: bytes, passphrase: str) -> None:
@@ -148,7 +149,7 @@ class DeviceCalls:
         file: what `recovery_file` gave
         """
         data, text = _arguments.data(file, "file"), _arguments.text(passphrase, "passphrase")
-        library.segue_app_recover_account(self._handle, data, len(data), text, len(text))
+        self._told(library.segue_app_recover_account, self._handle, data, len(data), text, len(text))
 
     def set_devices(
         self,
@@ -177,7 +178,7 @@ class DeviceCalls:
             if several is not None:
                 settings[name] = _arguments.texts(several, name)
         with value_of(settings) as value:
-            library.segue_app_set_devices(self._handle, value)
+            self._told(library.segue_app_set_devices, self._handle, value)
 
     # ---- what other devices push (R3.15) ----
 
@@ -191,16 +192,14 @@ class DeviceCalls:
         timeout: seconds; None: the limit `continuation_ms`
         """
         known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
-        answer = _native.created(
-            library.segue_app_get_pushes, self._handle, known, _arguments.wait(timeout, _MOST_MILLISECONDS)
-        )
-        return pushes_of(taken(answer))
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
+        return pushes_of(self._asked(library.segue_app_get_pushes, self._handle, known, most))
 
     def answer_push(self, push: Pushed, accepts: bool) -> None:
         """Answers for the user. If True, returns when the app is chosen that continues it. Raises: NotFoundError (it is
         not asked about any longer, or not offered any longer; no app fits, and why)."""
         which = _arguments.instance(push, Pushed, "push").push.bytes
-        library.segue_app_answer_push(self._handle, which, _arguments.truth(accepts, "accepts"))
+        self._told(library.segue_app_answer_push, self._handle, which, _arguments.truth(accepts, "accepts"))
 
 
 def _optional(text: str | None, what: str) -> bytes | None:

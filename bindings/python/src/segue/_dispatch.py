@@ -16,6 +16,7 @@ from typing import Any, Callable
 from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._log import logger
+from ._loops import needed_loop, running_loop
 from ._native import library
 from ._turns import Turns
 from .errors import (
@@ -30,6 +31,9 @@ from .errors import (
 _MOST_POLL_MS = (1 << 31) - 1
 """The most that poll(2) takes."""
 
+
+_LOOP_CHECK = 0.25
+"""Seconds after which a thread that waits for a loop looks whether that still runs: a loop tells nobody of its end."""
 
 _advancing: list[Dispatcher] = []
 """Apps of virtual fleets that dispatch now, and so run callbacks of all apps of their fleet."""
@@ -52,6 +56,8 @@ class Dispatcher(_native.Handle):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Future[Any]] = set()
         self._detach: Callable[[], None] | None = None
+        self._make_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+        """Makes the loop of async handlers when the first one runs: GLib's."""
         self._stopped = False
         self._woken = False
         self._turns = Turns()
@@ -79,6 +85,7 @@ class Dispatcher(_native.Handle):
         if self._detach is not None:
             self._detach()
             self._detach = None
+        self._loop = None if self._loop is not None and self._loop.is_closed() else self._loop
 
     async def _cancel_tasks(self) -> None:
         tasks = list(self._tasks)
@@ -172,11 +179,13 @@ class Dispatcher(_native.Handle):
 
     def attach(self) -> None:
         """Lets the running asyncio loop dispatch from now on; `async with` does it. Closing detaches."""
-        loop = asyncio.get_running_loop()
+        loop = needed_loop()
         if self._closed:
             raise InvalidatedError("the app is closed")
         if not self._opened:
             raise InvalidStateError("the app is not open yet")
+        if self._loop is not None and self._loop.is_closed():
+            self._leave_loop()
         if self._loop is not None or self._detach is not None:
             raise InvalidStateError("the app is attached to a loop already")
         if not self._is_simulated and not self._delivers_by_thread:
@@ -207,11 +216,17 @@ class Dispatcher(_native.Handle):
         """Whether callbacks run without a call of `dispatch` in this thread."""
         if self._delivers_by_thread:
             return True
-        if self._loop is not None:
-            if running_loop() is self._loop:
-                raise InvalidStateError("waiting would stop the loop that dispatches: use await")
-            return True
-        return False
+        if self._loop is None or not self._loop.is_running():
+            return False
+        if running_loop() is self._loop:
+            raise InvalidStateError("waiting would stop the loop that dispatches: use await")
+        return True
+
+    def _wait_elsewhere(self, ended: threading.Event, timeout: float | None) -> None:
+        """Waits for an event while callbacks run elsewhere, at most as long as these may be taken to do so."""
+        if not self._delivers_by_thread:
+            timeout = _LOOP_CHECK if timeout is None else min(timeout, _LOOP_CHECK)
+        ended.wait(timeout)
 
     # ---- answers that come later, and errors ----
 
@@ -220,16 +235,19 @@ class Dispatcher(_native.Handle):
         if is_later(result):
             self._run_later(result, lambda value, error: None)
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
+        unless `done` returns True."""
         if isinstance(result, concurrent.futures.Future):
             result.add_done_callback(lambda future: self._later_done(future, done))
             return
+        if self._loop is None and self._make_loop is not None:
+            self._loop = self._make_loop()
         loop = self._loop
-        if loop is None:
+        if loop is None or loop.is_closed():
             if inspect.iscoroutine(result):
                 result.close()
-            raise InvalidStateError("an async handler needs a loop: open the app with async with")
+            raise InvalidStateError("an async handler needs a loop: open the app with async with, or attach it")
 
         def start() -> None:
             task = asyncio.ensure_future(result)
@@ -241,14 +259,14 @@ class Dispatcher(_native.Handle):
         else:
             loop.call_soon_threadsafe(start)
 
-    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object]) -> None:
         self._tasks.discard(future)
         error = None if future.cancelled() else future.exception()
         try:
             if future.cancelled():
                 done(None, CancelledError("the handler was cancelled"))
-            else:
-                done(None if error is not None else future.result(), error)
+            elif done(None if error is not None else future.result(), error) is True:
+                return
         except RemoteApplicationTimedOutError as late:
             error = error or late
         except Exception as late:  # its app was closed
@@ -274,9 +292,12 @@ class Dispatcher(_native.Handle):
     def _raise_failure(self) -> None:
         if self._failures:
             failures, self._failures = self._failures, []
-            for other in failures[1:]:
-                self._report(other)
-            raise failures[0]
+            # Ctrl-C and SystemExit end the program, whatever else has failed.
+            first = next((each for each in failures if not isinstance(each, Exception)), failures[0])
+            for other in failures:
+                if other is not first:
+                    self._report(other)
+            raise first
 
     def _report(self, error: BaseException) -> None:
         """Reports an error that no call can raise."""
@@ -299,13 +320,6 @@ class Dispatcher(_native.Handle):
     def _time(self) -> float:
         """Seconds, by the clock that its timeouts are of."""
         return time.monotonic()
-
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _remove_reader(loop: asyncio.AbstractEventLoop, fd: int) -> None:

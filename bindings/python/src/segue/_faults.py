@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import UserString
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -11,13 +12,15 @@ from uuid import UUID
 
 import cbor2
 
-from .values import URL, Set, Timestamp
+from ._arguments import kind
+from .values import URL, Set, Timestamp, without_zone
 
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 """The integers of user_info (R1.2)."""
 _LONGEST = 80
 """Characters that are shown of a value."""
 _HELD = (bool, float, str, bytes, bytearray, memoryview, type(None), UUID, URL, Timestamp)
+_NAMES = ("URL", "Map", "Set", "Timestamp", "UUID", "datetime")
 
 
 def fault_in(value: Any) -> str | None:
@@ -40,7 +43,7 @@ def _parts(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, (Set, AbstractSet)):
         for each in value:
             yield from _parts(each, f"{place}, in the set".lstrip(", "))
-    elif isinstance(value, Sequence) and not isinstance(value, _HELD):
+    elif isinstance(value, Sequence) and not isinstance(value, (*_HELD, UserString)):
         for number, each in enumerate(value):
             yield from _parts(each, f"{place}[{number}]")
 
@@ -48,10 +51,14 @@ def _parts(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 def _fault(value: Any) -> str | None:
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            return f"the date {value.isoformat()} has no time zone: give it one, as datetime.now(timezone.utc) does"
+            return without_zone(value)
     elif isinstance(value, int) and not _LEAST <= value <= _MOST:
         shown = f"{value:.3e}" if abs(value) < 10**300 else "an integer"
         return f"{shown} is not in -2^63...2^64-1: make it a str, or bytes"
+    elif isinstance(value, UserString):
+        return f"user_info cannot hold a UserString: {value!r:.{_LONGEST}}: make it a str"
+    elif isinstance(value, (str, URL)) and any("\ud800" <= each <= "\udfff" for each in str(value)):
+        return f"{str(value)!r:.{_LONGEST}} is not UTF-8: it has half of a pair of surrogates"
     elif not isinstance(value, (int, *_HELD, Mapping, Set, AbstractSet, Sequence, cbor2.CBORTag)):
-        return f"user_info cannot hold a {type(value).__name__}: {value!r:.{_LONGEST}}"
+        return f"user_info cannot hold a {kind(value, *_NAMES)}: {value!r:.{_LONGEST}}"
     return None

@@ -6,9 +6,24 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import difflib
+import enum
+import functools
 import inspect
 import warnings
-from typing import Any, Callable, Union
+from typing import Any, Callable, Final, Union
+
+
+class Answer(enum.Enum):
+    """An answer of a handler that is no value."""
+
+    LATER = "later"
+
+    def __repr__(self) -> str:
+        return f"segue.{self.name}"
+
+
+LATER: Final = Answer.LATER
+"""What `on_continue` returns if it answers later, on any thread: by `continuation.complete` or `continuation.fail`."""
 
 Handler = Callable[..., Any]
 Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
@@ -84,12 +99,13 @@ class Hooked:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         hooks = hooks_of(cls)
-        for name, value in vars(cls).items():
+        for name, value in list(vars(cls).items()):
             hook = hooks.get(name)
             if hook is None:
                 _warn_of_unknown(cls, name, hooks)
             elif inspect.isfunction(value):
                 hook.check(value, value, ("self", *hook.arguments))
+                setattr(cls, name, _registering(hook, value))
 
     def _check_names(self) -> None:
         """Warns of attributes that are named like callbacks, but are none."""
@@ -106,6 +122,23 @@ class Hooked:
         return handler
 
 
+def _registering(hook: _Hook, method: Handler) -> Handler:
+    """Returns a method that is still a decorator, as its callback is in the base class: called with one function, which
+    is no argument of any callback, it registers that for its object."""
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        if len(arguments) == 1 and not options and _is_function(arguments[0]):
+            return hook.__get__(self, type(self))(arguments[0])
+        return method(self, *arguments, **options)
+
+    return call
+
+
+def _is_function(value: Any) -> bool:
+    return inspect.isroutine(value) or isinstance(value, (type, functools.partial))
+
+
 def _warn_of_unknown(kind: type, name: str, hooks: dict[str, _Hook]) -> None:
     if name.startswith("on_") and name not in hooks:
         near = difflib.get_close_matches(name, hooks, 1)
@@ -114,7 +147,10 @@ def _warn_of_unknown(kind: type, name: str, hooks: dict[str, _Hook]) -> None:
 
 
 def is_later(result: Any) -> bool:
-    """Whether a handler's answer comes later. Raises: TypeError for a generator, of which nothing has run."""
+    """Whether a handler's answer comes later. Raises: TypeError for a generator, of which nothing has run, and for
+    `LATER`, which says nothing of how the answer comes."""
+    if result is LATER:
+        raise TypeError("segue.LATER is an answer of on_continue: elsewhere return a Future, or use `async def`")
     if isinstance(result, concurrent.futures.Future) or inspect.isawaitable(result):
         return True
     if inspect.isgenerator(result) or inspect.isasyncgen(result):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable, Protocol
 
 
@@ -15,6 +16,9 @@ class Host(Protocol):
     @property
     def _runs_itself(self) -> bool:
         """Whether callbacks run without a call of `dispatch` in this thread."""
+
+    def _wait_elsewhere(self, ended: threading.Event, timeout: float | None) -> None:
+        """Waits for an event while callbacks run elsewhere; may return earlier."""
 
     def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:
         """Dispatches, or waits while another thread does; `until` says that there is nothing to wait for."""
@@ -34,8 +38,9 @@ class Host(Protocol):
     def _keep(self, restoring: Any) -> None:
         """Holds a restorable until the library has no more use for it."""
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], None]) -> None:
-        """Calls `done` with the result of a handler's coroutine or future, or with its exception."""
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
+        unless `done` returns True."""
 
     def _finish_later(self, result: Any) -> None:
         """Runs a handler's coroutine or future without waiting for its result."""

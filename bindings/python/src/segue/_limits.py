@@ -51,5 +51,9 @@ class Limits:
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        found = (f"{name}={getattr(self, name)}" for name, each in vars(Limits).items() if isinstance(each, _Limit))
+        return f"Limits({', '.join(found)})"
+
 
 limits = Limits()

@@ -10,7 +10,7 @@ import threading
 import weakref
 from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Callable, ClassVar, TypeVar
+from typing import Any, Callable, ClassVar, Generic, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from ._unique import Unique
 from .errors import Error, Status, error_of
 
 SONAME = "libsegue.so.0"
+_T = TypeVar("_T")
 
 
 class LibraryError(ImportError):
@@ -335,6 +336,51 @@ def live_contexts() -> int:
     return len(_contexts)
 
 
+# ---- calls that wait for another process ----
+
+
+def interruptible(call: Callable[[], _T]) -> _T:
+    """Makes a call that may take seconds, so that Ctrl-C works meanwhile: Python runs signal handlers on the main
+    thread only, and not inside the library. If a handler raises, the call goes on by itself; closing its app ends it.
+    """
+    if threading.current_thread() is not threading.main_thread() or is_forked():
+        return call()
+    made = _Call(call)
+    try:
+        threading.Thread(target=made.run, name="segue-call", daemon=True).start()
+    except RuntimeError:  # the interpreter ends, or there can be no more threads
+        return call()
+    made.ended.wait()
+    return made.result()
+
+
+class _Call(Generic[_T]):
+    """A call on another thread."""
+
+    def __init__(self, call: Callable[[], _T]):
+        self._call = call
+        self._results: list[_T] = []
+        self._error: BaseException | None = None
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._results.append(self._call())
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.ended.set()
+
+    def result(self) -> _T:
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error
+        return self._results[0]
+
+
 # ---- the end of the process ----
 
 _closers: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -347,10 +393,12 @@ def close_at_exit(app: Any) -> None:
 
 def _finish() -> None:
     if not _State.forked:
-        for app in list(_closers.values()):
+        waiting = list(_closers.values())
+        while waiting:
+            app = waiting.pop(0)
             try:
                 app.close()
-            except Exception as error:
+            except BaseException as error:  # Ctrl-C and SystemExit too: the other apps have something to save
                 app._report(error)
         library.segue_log_set(1, _table.LOG(), None, _table.DESTROY())
     _State.finished = True

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Callable
 
-from ._dispatch import running_loop
+from ._loops import needed_loop, running_loop
 from ._offer import Offer, OfferEvent, OfferEventKind
 
 
@@ -25,7 +25,7 @@ class OfferEvents:
         self, current: Callable[[], list[Offer]], is_closed: Callable[[], bool]
     ) -> AsyncIterator[OfferEvent]:
         """Yields the current offers as appeared, and then every event."""
-        loop = asyncio.get_running_loop()
+        loop = needed_loop()
         queue: asyncio.Queue[OfferEvent | None] = asyncio.Queue()
 
         def listen(event: OfferEvent | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from . import _arguments
 from ._host import Host
+from ._loops import needed_loop
 from ._unique import Unique, shown
 from .errors import UserCancelledError
 
@@ -70,12 +71,12 @@ class Pending(Unique, Generic[_T]):
                 if left is not None and left <= 0:
                     raise TimeoutError(f"no result within {timeout} seconds")
                 if self._app._runs_itself:
-                    self._ended.wait(left)
+                    self._app._wait_elsewhere(self._ended, left)
                 else:
                     self._app._dispatch_until(self._ended.is_set, left)
 
     async def _until_ended(self) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[None] = needed_loop().create_future()
         with self._counted():
             with self._lock:
                 if self.done:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import ctypes
 import weakref
+from contextlib import suppress
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ from ._hooks import is_later
 from ._host import Host
 from ._native import library
 from ._pending import Pending, expected
-from .errors import DeclinedError
+from .errors import DeclinedError, Error
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -38,7 +38,8 @@ class _Request(_native.Handle):
         """Refuses with the text of an exception."""
         text = error.message if isinstance(error, DeclinedError) else f"{type(error).__name__}: {error}"
         reason = _arguments.reason(text)
-        library.segue_request_refuse(self._handle, reason, len(reason))
+        with suppress(Error):  # who asks has gone, or has it refused already
+            library.segue_request_refuse(self._handle, reason, len(reason))
 
 
 class _Response(Pending[_T]):
@@ -100,37 +101,26 @@ def _resumed_back(response: _Response[bool], _: int, stale: bool, error: int | N
 def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:
     """Answers the request that a callback borrows with the result of a handler, now or later."""
     request = _native.wrap(_Request, handle, owned=False)
+
+    def answered(answer: Any, error: BaseException | None) -> bool:
+        """Whether an error is an answer."""
+        if error is None:
+            try:
+                request.respond(answer)
+                return True
+            except Exception as wrong:
+                app._report(wrong)
+                error = wrong
+        request.refuse(error)
+        return isinstance(error, DeclinedError)
+
     try:
         answer = handler(data)
-        if not is_later(answer):
-            return request.respond(answer)
-    except Exception as error:
-        return _refuse(request, error)
-    if isinstance(answer, concurrent.futures.Future):
-        answer.add_done_callback(lambda future: _serve_done(app, request, future))
-    else:
-        app._finish_later(_serve_later(request, answer))
-
-
-async def _serve_later(request: _Request, answer: Any) -> None:
-    try:
-        request.respond(await answer)
-    except Exception as error:
-        _refuse(request, error)
-
-
-def _serve_done(app: Host, request: _Request, future: concurrent.futures.Future[Any]) -> None:
-    try:
-        request.respond(future.result())
+        if is_later(answer):
+            return app._run_later(answer, answered)
+        request.respond(answer)
     except DeclinedError as error:
         request.refuse(error)
-    except Exception as error:
+    except BaseException as error:
         request.refuse(error)
-        app._report(error)
-
-
-def _refuse(request: _Request, error: Exception) -> None:
-    """Raises an exception again, unless it is how a handler refuses."""
-    request.refuse(error)
-    if not isinstance(error, DeclinedError):
-        raise error
+        raise

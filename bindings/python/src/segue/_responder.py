@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _arguments, _native, _table
@@ -12,6 +13,7 @@ from ._activity import Activity, activity_of
 from ._activity_delegate import answer_save
 from ._attributes import KnownAttributes
 from ._native import library
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from ._app import App
@@ -142,6 +144,8 @@ class ResponderMixin:
             self._next = _nowhere
             return
         other = _arguments.instance(responder, ResponderMixin, "next_user_activity_responder")
+        if any(each is self for each in chain(other)):
+            raise InvalidArgumentError("next_user_activity_responder: that would be a loop")
         known = attached or other._attachment
         if known is not None:
             next_handle = other._attached_to(known.app)._handle
@@ -200,19 +204,30 @@ class Responder(KnownAttributes, ResponderMixin):
         return own is not None or getattr(type(self), name) is not getattr(Responder, name)
 
 
+def chain(responder: ResponderMixin | None) -> Iterator[ResponderMixin]:
+    """Yields a responder and those behind it. Raises: InvalidArgumentError for a loop, which widgets can make."""
+    seen: set[int] = set()
+    while responder is not None:
+        if id(responder) in seen:
+            raise InvalidArgumentError("next_user_activity_responder: the chain is a loop")
+        seen.add(id(responder))
+        yield responder
+        responder = responder.next_user_activity_responder
+
+
 def set_main(app: App, responder: ResponderMixin | None) -> None:
     """The chain of an app starts there."""
     if responder is None:
         library.segue_app_set_main_responder(app._handle, None)
         return
-    wanted = _arguments.instance(responder, ResponderMixin, "main_responder")._attached_to(app)
-    here: ResponderMixin | None = responder
-    while here is not None:
-        following = here.next_user_activity_responder
+    responders = list(chain(_arguments.instance(responder, ResponderMixin, "main_responder")))
+    for here in reversed(responders):  # the last first: each finds the next one attached
+        here._attached_to(app)
+    for here, following in zip(responders, [*responders[1:], None]):
         if here._next is _unset and _is_widget(here):
             handle = None if following is None else following._attached_to(app)._handle
             library.segue_responder_set_next(here._attached_to(app)._handle, handle)
-        here = following
+    wanted = responder._attached_to(app)
     library.segue_app_set_main_responder(app._handle, wanted._handle)
 
 

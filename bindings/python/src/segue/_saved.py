@@ -13,10 +13,11 @@ from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._agent import Launch, launch_of
+from ._asking import Asking
 from ._host import Host
 from ._native import library
 from ._pending import Pending, expected
-from ._values import taken, value_of
+from ._values import value_of
 from .errors import InvalidArgumentError
 from .values import Timestamp
 
@@ -57,29 +58,29 @@ def _context(answer: Pending[int]) -> int:
     return _native.new_context(weakref.ref(answer))
 
 
-def search(handle: int, query: str, bundle_identifier: str | None, limit: int) -> list[SavedActivity]:
+def search(app: Asking, query: str, bundle_identifier: str | None, limit: int) -> list[SavedActivity]:
     words = _arguments.text(query, "query") if query else b""
-    app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+    wanted = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
     most = _arguments.instance(limit, int, "limit")
     if not 1 <= most <= MOST_RESULTS:
         raise InvalidArgumentError(f"limit: {most}; 1 to {MOST_RESULTS} are allowed")
-    found = _native.created(library.segue_app_search, handle, words, len(words), app, len(app or b""), most)
-    return [saved_of(each) for each in taken(found)]
+    arguments = (words, len(words), wanted, len(wanted or b""), most)
+    return [saved_of(each) for each in app._asked(library.segue_app_search, app._handle, *arguments)]
 
 
-def open_saved(handle: int, saved: SavedActivity, milliseconds: int) -> Launch:
+def open_saved(app: Asking, saved: SavedActivity, milliseconds: int) -> Launch:
     _arguments.instance(saved, SavedActivity, "saved")
     wanted: dict[str, Any] = {"bundle_identifier": saved.bundle_identifier, "activity_id": saved.activity_id}
     if saved.persistent_identifier is not None:
         wanted["persistent_identifier"] = saved.persistent_identifier
     with value_of(wanted) as value:
-        return launch_of(taken(_native.created(library.segue_app_open_saved, handle, value, milliseconds)))
+        return launch_of(app._asked(library.segue_app_open_saved, app._handle, value, milliseconds))
 
 
-def forget(handle: int, bundle_identifier: str | None) -> int:
-    app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+def forget(app: Asking, bundle_identifier: str | None) -> int:
+    wanted = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
     count = c_size_t()
-    library.segue_app_forget_saved(handle, app, len(app or b""), byref(count))
+    app._told(library.segue_app_forget_saved, app._handle, wanted, len(wanted or b""), byref(count))
     return count.value
 
 

@@ -16,6 +16,7 @@ from typing import Any, Callable
 from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._host import Host
+from ._loops import needed_loop
 from ._native import library
 from ._pending import Pending, expected
 from ._unique import Unique, shown
@@ -54,7 +55,7 @@ class Stream(_native.Handle):
         other side did not end cleanly. Closing the writer ends this side cleanly, unless an exception is being raised
         (`finally: writer.close()`). `writer.abort(code)` aborts, and so does dropping the last reference to the writer;
         the reader is then aborted, too."""
-        loop = asyncio.get_running_loop()
+        loop = needed_loop()
         reader = StreamReader(self, loop)
         protocol = _Protocol(reader)
         connection = self.open()

@@ -64,7 +64,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         """
         entries = self.copy()
         if not isinstance(entries, dict):
-            raise UnsupportedValueError("a dict cannot tell its keys apart; see copy()")
+            raise UnsupportedValueError("a dict cannot represent its keys; see copy()")
         yield entries
         set_user_info(self._activity._handle, entries)
 

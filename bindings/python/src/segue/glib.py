@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Callable
 
 from ._app import App
+from ._glib_loop import GLibLoop
+from ._limits import limits
 from ._responder import ResponderMixin
 from .errors import InvalidStateError
 
 
 def attach(app: App, context: Any = None) -> Callable[[], None]:
-    """Lets a GLib main loop dispatch an open app from now on. Errors of callbacks go to the logger `segue`.
+    """Lets a GLib main loop dispatch an open app from now on. Errors of callbacks go to the logger `segue`. Handlers
+    may be `async def`: a loop of asyncio that turns inside the main loop runs them, so they can await results of this
+    package, and `asyncio.sleep`.
 
     context: a GLib.MainContext; None: the default one
     Returns a function that detaches; closing the app detaches too.
     """
     from gi.repository import GLib
 
+    if app._loop is not None and app._loop.is_closed():
+        app._leave_loop()
     if app._loop is not None or app._detach is not None:
         raise InvalidStateError("the app is attached to a loop already")
 
@@ -32,10 +39,38 @@ def attach(app: App, context: Any = None) -> Callable[[], None]:
     def detach() -> None:
         source.destroy()
         if app._detach is detach:
-            app._detach = None
+            app._detach, app._make_loop = None, None
+            loop, app._loop = app._loop, None
+            if loop is not None:
+                _end(loop, app._tasks, context)
 
     app._detach = detach
+    app._make_loop = lambda: GLibLoop(context)
     return detach
+
+
+def _end(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Future[Any]], context: Any) -> None:
+    """Cancels the handlers that a loop still runs, and closes it."""
+    from gi.repository import GLib
+
+    def close(*_: Any) -> bool:
+        if loop.is_running():
+            return True  # GLib.SOURCE_CONTINUE: a handler iterates the main loop
+        loop.run_until_complete(asyncio.sleep(0))  # those begin that closing has called
+        left = list(tasks)
+        for each in left:
+            each.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=limits.save_ms / 1000))
+        loop.close()
+        return False  # GLib.SOURCE_REMOVE
+
+    if loop.is_running():  # the handler that detaches ends first
+        later = GLib.idle_source_new()
+        later.set_callback(close)
+        later.attach(context)
+    else:
+        close()
 
 
 def follow_focus(app: App, window: Any) -> None:

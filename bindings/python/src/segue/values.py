@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from . import _arguments
+from .errors import UnsupportedValueError
 
 
 class URL:
@@ -145,8 +146,16 @@ class Set(Collection[Any]):
         return f"Set([{', '.join(map(repr, self._elements))}])"
 
 
+def without_zone(date: datetime) -> str:
+    """Tells what is wrong with a date that means another moment in each time zone."""
+    return f"the date {date.isoformat()} has no time zone: give it one, as datetime.now(timezone.utc) does"
+
+
 def identity(value: object) -> Hashable:
-    """Returns the identity of a value, kind included: equal if and only if the library considers the values equal."""
+    """Returns the identity of a value, kind included: equal if and only if the library considers the values equal.
+
+    Raises: UnsupportedValueError for a date without a time zone.
+    """
     kind = type(value)
     if kind is bool or kind is str or kind is bytes or value is None:
         return (kind, value)
@@ -163,6 +172,8 @@ def identity(value: object) -> Hashable:
         return entries
     if isinstance(value, (Set, AbstractSet)):
         return (set, frozenset(map(identity, value)))
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise UnsupportedValueError(without_zone(value))
     if isinstance(value, (datetime, Timestamp)):
         return (Timestamp, value.timestamp() if isinstance(value, datetime) else value.seconds)
     if isinstance(value, (bytes, bytearray, memoryview)):
