@@ -44,7 +44,6 @@ class Native:
             delegate,
             lambda *_: self.note("will_continue"),
             [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
-            ctypes.c_bool,
         )
         self.on("segue_app_delegate_on_continue", delegate, self.continued, [ctypes.c_void_p] * 3, ctypes.c_int32)
         pointers = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]

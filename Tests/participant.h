@@ -56,7 +56,7 @@ static inline void on_offer(void *context, segue_app *app, segue_offer_event eve
   self->gone += event == SEGUE_OFFER_GONE;
 }
 
-static inline bool will_continue(void *context, segue_app *app, const char *type, size_t length,
+static inline void will_continue(void *context, segue_app *app, const char *type, size_t length,
                                  segue_continuation *one) {
   struct participant *self = called(context);
   (void)app;
@@ -64,7 +64,6 @@ static inline bool will_continue(void *context, segue_app *app, const char *type
   if (self->declines)
     OK(segue_continuation_decline(one, "not now", NUL));
   self->announced++;
-  return true;
 }
 
 static inline bool restore(void *context, segue_activity *activity) {

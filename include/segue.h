@@ -795,7 +795,11 @@ typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *a
  * discard its state here ("move"), unless segue_receipt_get_stale gives true: then the other app has an older state,
  * and only the origin has the newest. The receiver may have made its own activity current before that: its offer can
  * appear here first.
- * continuation_ended: runs exactly once per attempt, whatever its outcome, after was_continued.
+ * continuation_ended: runs exactly once per attempt, whatever its outcome, after was_continued. It runs also if the
+ * activity was invalidated after the attempt had begun, by a call, by its last release or by itself (R4.4, R5.2), and
+ * was_continued before it: the library keeps the activity until then, and you keep the delegate, or leave it to the
+ * activity (segue_activity_delegate_leave). An attempt begins when this app hears of it: that an app has declined what
+ * was invalidated at the same time is not told.
  *   activity, receipt  borrowed
  */
 typedef void (*segue_receipt_function)(void *context, segue_activity *activity, segue_receipt *receipt);
@@ -842,8 +846,16 @@ segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delega
                                                            segue_did_receive_stream_function function);
 /** Without this callback, receivers that send a request get INVALID_STATE. */
 segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate, segue_request_function function);
-/** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
+/**
+ * Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15), also not
+ * continuation_ended of an attempt that is under way. NULL is fine.
+ */
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
+/**
+ * Takes your count, and leaves the delegate to the activities that have it, which it serves until the last of them has
+ * ended, with each attempt to continue it (R3.6); then destroy runs. NULL is fine.
+ */
+segue_status segue_activity_delegate_leave(segue_activity_delegate *delegate);
 
 /**
  * Answers will_save, or update_state of a responder, later: the activity is up to date. Too late, it succeeds and has
@@ -1113,11 +1125,11 @@ typedef void (*segue_offer_function)(void *context, segue_app *app, segue_offer_
 /** The connection to the hub changed. */
 typedef void (*segue_connection_function)(void *context, segue_app *app, segue_connection connection);
 /**
- * A continuation begins; no data has arrived yet (R3.1). Return true if the app shows progress. Only this callback may
- * call segue_continuation_decline.
+ * A continuation begins; no data has arrived yet (R3.1). Show progress until continue or did_fail runs. Only this
+ * callback may call segue_continuation_decline.
  *   type, continuation  borrowed
  */
-typedef bool (*segue_will_continue_function)(void *context, segue_app *app, const char *type, size_t type_length,
+typedef void (*segue_will_continue_function)(void *context, segue_app *app, const char *type, size_t type_length,
                                              segue_continuation *continuation);
 /**
  * The activity has arrived: restore it (R3.4). It is a live object of this app: retain it to keep it (R3.12).
@@ -1126,7 +1138,9 @@ typedef bool (*segue_will_continue_function)(void *context, segue_app *app, cons
 typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, segue_activity *activity,
                                                segue_continuation *continuation);
 /**
- * The continuation failed; no other callback follows (R3.2). Without this callback the error is logged (R3.13).
+ * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
+ * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
+ * at level error (R3.13); the agent keeps the last 16 failures that had neither, and `segue doctor` shows them.
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1190,7 +1204,9 @@ typedef struct segue_restorable segue_restorable;
 
 /**
  * Continues an offer in this app, and cancels the app's current continuation, if any (R3.3). If the call succeeds,
- * will_continue runs, and then exactly one of continue and did_fail.
+ * will_continue runs, and then exactly one of continue and did_fail. An app without continue opens the document of the
+ * activity (section 15); did_fail runs if there is none that it can open. An activity of another type than that of the
+ * offer, which the app does not declare, is MALFORMED.
  *   offer         borrowed
  *   timeout_ms    for the whole continuation; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   continuation  out, owned: release with segue_continuation_release
@@ -1236,6 +1252,11 @@ segue_status segue_continuation_get_id(const segue_continuation *continuation, u
 /** Bytes of the payload: total is 0 until it is known. After the end of the continuation, the last figures. */
 segue_status segue_continuation_get_progress(const segue_continuation *continuation, uint64_t *received,
                                              uint64_t *total);
+/**
+ * Tells whether open_document or opening_failed has the last word, because continue was answered with "not handled" or
+ * does not exist (R3.5). Once true, it stays so.
+ */
+segue_status segue_continuation_get_opens_document(const segue_continuation *continuation, bool *opens);
 /** offer  out, required, owned: release with segue_offer_release */
 segue_status segue_continuation_get_offer(const segue_continuation *continuation, segue_offer **offer);
 /** Adds a count. */
@@ -2106,8 +2127,10 @@ segue_status segue_document_get_responder(const segue_document *document, segue_
  */
 segue_status segue_document_set_url(segue_document *document, const char *url, size_t length);
 
+typedef struct segue_document_observer segue_document_observer;
+
 /**
- * The document has another activity than when this was last told, or when the function was set.
+ * The document has another activity than when this observer was last told, or when it began.
  *   document             borrowed
  *   old_activity         borrowed, or NULL if it had none; may be invalidated
  *   new_activity         borrowed, or NULL if it has none
@@ -2115,11 +2138,17 @@ segue_status segue_document_set_url(segue_document *document, const char *url, s
 typedef void (*segue_activity_changed_function)(void *context, segue_document *document, segue_activity *old_activity,
                                                 segue_activity *new_activity);
 /**
- * Sets who is told, with the context of the document, from now on. It is a function of this document alone: there is no
- * delegate in between.
- *   function  may be NULL: none
+ * Observes which activity a document has, from now on (R5.2). A document can have any number of observers; they are
+ * told in the order in which they began. The document need not be kept for it: no function runs once it is closed.
+ *   function  required
+ *   context   retained until destroy
+ *   observer  out, required, owned: release with segue_document_observer_release
+ * Errors: INVALIDATED (the document is closed).
  */
-segue_status segue_document_on_activity_changed(segue_document *document, segue_activity_changed_function function);
+segue_status segue_document_observe(segue_document *document, segue_activity_changed_function function, void *context,
+                                    segue_destroy destroy, segue_document_observer **observer);
+/** Takes your count and ends the observation: its function never runs again. NULL is fine. */
+segue_status segue_document_observer_release(segue_document_observer *observer);
 
 /**
  * Opens the document of an activity that was continued (R3.5): after continue has answered "not handled", or if there
@@ -2129,7 +2158,10 @@ segue_status segue_document_on_activity_changed(segue_document *document, segue_
  *
  * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
  * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does, and the log has the
- * error: R3.2 allows no did_fail.
+ * error: R3.2 allows no did_fail. The same holds if this cannot run: the activity names no document, or one that came
+ * as that of no container of this app, or no document type has its type, or the app has no open_document. But an app
+ * whose continue has answered "not handled" simply declines what names no document, and so does an app that has neither
+ * open_document nor document types.
  *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
  *   activity      borrowed: the document gets it
  *   continuation  borrowed
@@ -2139,8 +2171,8 @@ typedef segue_reply (*segue_open_document_function)(void *context, segue_app *ap
 /** As the functions of section 6. */
 segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
 /**
- * Sets who is told, as did_fail is, if continue has answered "not handled" and the document was then not opened. That
- * is not did_fail, because continue and did_fail exclude each other (R3.2).
+ * Sets what runs, as did_fail does, if continue has answered "not handled" and the document was then not opened, or
+ * cannot be. That is not did_fail, because continue and did_fail exclude each other (R3.2).
  */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**

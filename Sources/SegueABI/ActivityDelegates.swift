@@ -164,6 +164,13 @@ public func segue_activity_delegate_release(_ delegate: OpaquePointer?) -> segue
   handles.release(delegate, .activityDelegate)
 }
 
+@_cdecl("segue_activity_delegate_leave") @implementation
+public func segue_activity_delegate_leave(_ delegate: OpaquePointer?) -> segue_status {
+  guard delegate != nil else { return SEGUE_OK }
+  let status = handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in delegate.leave() }
+  return status == SEGUE_OK ? handles.release(delegate, .activityDelegate) : status
+}
+
 @_cdecl("segue_save_complete") @implementation
 public func segue_save_complete(_ save: OpaquePointer?) -> segue_status {
   handles.call(save, .save) { (save) throws(SegueError) in try save.complete() }

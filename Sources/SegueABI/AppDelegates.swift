@@ -56,14 +56,15 @@ final class HostAppDelegate: AppDelegate {
 
   override var continues: Bool { onContinue != nil }
 
-  override func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? {
-    guard let onWillContinue else { return nil }
+  override func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool {
+    guard let onWillContinue else { return false }
     let context = self.context?.pointer
-    return handles.lend(app, .app) { app in
+    _ = handles.lend(app, .app) { app in
       handles.lend(continuation, .continuation) { continuation in
         withText(type) { type, length in onWillContinue(context, app, type, length, continuation) }
       }
-    }.flatMap { $0 }
+    }
+    return true
   }
 
   override func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? {

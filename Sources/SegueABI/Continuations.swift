@@ -119,6 +119,15 @@ public func segue_continuation_get_progress(
   }
 }
 
+@_cdecl("segue_continuation_get_opens_document") @implementation
+public func segue_continuation_get_opens_document(
+  _ continuation: OpaquePointer?, _ opens: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  handles.call(continuation, .continuation) { (continuation) throws(SegueError) in
+    opens?.pointee = continuation.opensDocument
+  }
+}
+
 @_cdecl("segue_continuation_get_offer") @implementation
 public func segue_continuation_get_offer(
   _ continuation: OpaquePointer?, _ offer: UnsafeMutablePointer<OpaquePointer?>?

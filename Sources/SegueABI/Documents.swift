@@ -8,24 +8,38 @@ extension HandleKind where Object == HostDocument {
   static var document: Self { Self(.document) }
 }
 
+extension HandleKind where Object == HostDocumentObserver {
+  static var documentObserver: Self { Self(.documentObserver) }
+}
+
 /// A file that the host has open.
 final class HostDocument: LiveDocument {
   let host: HostResponder
-  /// Set by the host at any time.
-  private let lock = Lock()
-  private var onActivityChanged: segue_activity_changed_function?
 
   init(_ host: HostResponder, _ url: String, _ kind: String) {
     self.host = host
     super.init(host, url, kind)
   }
+}
 
-  func setFunction(_ function: segue_activity_changed_function?) { lock.withLock { onActivityChanged = function } }
+/// An observer of a document's activity whose callback is the host's function.
+final class HostDocumentObserver: DocumentObserver {
+  private let host: HostDocument
+  private let function: segue_activity_changed_function
+  private var context: Context?
+
+  init(_ document: HostDocument, _ function: @escaping segue_activity_changed_function, _ context: Context) {
+    host = document
+    self.function = function
+    self.context = context
+    super.init(of: document)
+  }
+
+  override func destroy() { context = nil }
 
   override func activityChanged(_ old: LiveActivity?, _ new: LiveActivity?) {
-    guard let function = lock.withLock({ onActivityChanged }) else { return }
-    let context = host.context?.pointer
-    _ = handles.lend(self, .document) { document in
+    let context = self.context?.pointer
+    _ = handles.lend(host, .document) { document in
       lend(old) { old in lend(new) { new in function(context, document, old, new) } }
     }
   }
@@ -114,12 +128,26 @@ public func segue_document_set_url(
   }
 }
 
-@_cdecl("segue_document_on_activity_changed") @implementation
-public func segue_document_on_activity_changed(
-  _ document: OpaquePointer?, _ function: segue_activity_changed_function?
+@_cdecl("segue_document_observe") @implementation
+public func segue_document_observe(
+  _ document: OpaquePointer?, _ function: segue_activity_changed_function?, _ context: UnsafeMutableRawPointer?,
+  _ destroy: segue_destroy?, _ observer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  handles.call(document, .document) { (document) throws(SegueError) in
-    document.setFunction(function)
-    document.app.beginTelling(document)
+  let context = Context(context, destroy)
+  return handles.call(document, .document) { (document) throws(SegueError) in
+    let out = try Arguments.required(observer, "observer")
+    let made = HostDocumentObserver(document, try Arguments.required(function, "function"), context)
+    do throws(SegueError) {
+      try document.app.add(made)
+      try handles.give(made, .documentObserver, to: out)
+    } catch {
+      made.lastHandleReleased()
+      throw error
+    }
   }
+}
+
+@_cdecl("segue_document_observer_release") @implementation
+public func segue_document_observer_release(_ observer: OpaquePointer?) -> segue_status {
+  handles.release(observer, .documentObserver)
 }

@@ -48,8 +48,7 @@ public final class SavedActivities: @unchecked Sendable {
 
   // MARK: Saving
 
-  /// Saves an activity in place of an earlier one of the same app and persistent identifier, or, without one, of the
-  /// same app and activity.
+  /// Saves an activity in place of what the same app has saved of it, or under its persistent identifier.
   ///
   /// Throws LIMIT_EXCEEDED for text or a document that is too long, INVALID_STATE if it has expired.
   public func save(_ activity: SavedActivity, at now: Double) throws(SegueError) {
@@ -61,7 +60,7 @@ public final class SavedActivities: @unchecked Sendable {
     let text = SearchText.spaced(activity.searchableText)
     let size = Self.overhead + activity.document.count + 2 * (title.utf8.count + keywords.utf8.count + text.utf8.count)
     try change { total throws(SegueError) in
-      _ = try removeEarlier(activity, &total)
+      try removeEarlier(activity, &total)
       try database.run(
         """
         INSERT INTO saved
@@ -266,19 +265,12 @@ public final class SavedActivities: @unchecked Sendable {
     return result
   }
 
-  private func removeEarlier(_ activity: SavedActivity, _ total: inout Total) throws(SegueError) -> Bool {
-    let earlier =
-      if let persistent = activity.persistentIdentifier {
-        try number(
-          "SELECT number FROM saved WHERE app = ?1 AND persistent = ?2", [.text(activity.app), .text(persistent)])
-      } else {
-        try number(
-          "SELECT number FROM saved WHERE app = ?1 AND activity = ?2 AND persistent IS NULL",
-          [.text(activity.app), Cell(activity.activity)])
-      }
-    guard let earlier else { return false }
-    try remove(earlier, &total)
-    return true
+  /// Its former states: an activity has one entry, also after a change of its persistent identifier, and a persistent
+  /// identifier has one activity.
+  private func removeEarlier(_ activity: SavedActivity, _ total: inout Total) throws(SegueError) {
+    _ = try removeAll(
+      "SELECT number FROM saved WHERE app = ?1 AND (activity = ?2 OR persistent = ?3)",
+      [.text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier)], &total)
   }
 
   private func removeAll(_ text: StaticString, _ cells: [Cell], _ total: inout Total) throws(SegueError) -> Int {

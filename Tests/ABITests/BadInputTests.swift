@@ -196,7 +196,7 @@ extension OneAtATime {
       "segue_activity_explain", "segue_app_link", "segue_activity_ask_stream", "segue_stream_ask_result",
       "segue_activity_fetch_attachment", "segue_activity_fetch_attachment_to_fd",
       "segue_activity_request", "segue_activity_resume_back", "segue_app_delete_saved", "segue_app_delete_all_saved",
-      "segue_responder_create", "segue_document_create",
+      "segue_responder_create", "segue_document_create", "segue_document_observe",
     ]
 
     @Test(arguments: registering.filter { !needingAnOpenApp.contains($0.name) })

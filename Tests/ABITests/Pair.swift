@@ -49,7 +49,7 @@ final class Pair {
   static let given: Set = [
     "segue_save", "segue_receipt", "segue_offer", "segue_continuation", "segue_error", "segue_restorable",
     "segue_stream", "segue_request", "segue_transfer", "segue_link", "segue_access", "segue_responder",
-    "segue_document",
+    "segue_document", "segue_document_observer",
   ]
 
   func closeOrigin() { #expect(library.status("segue_app_close", .handle(origin)) == ok) }
@@ -240,6 +240,10 @@ final class Pair {
           .pointer(restore.code), .null, .null)
       }
     }
+    let changed = Callback("segue_activity_changed_function") { _ in 0 }
+    callbacks.append(changed)
+    handles["segue_document_observer"] = try made(
+      "segue_document_observe", .handle(handles["segue_document"] ?? 0), .pointer(changed.code), .null, .null)
   }
 
   /// An open folder: its own, which is a container of the origin.

@@ -49,6 +49,18 @@ import Testing
     return words
   }
 
+  @Test func `the ends of attempts are known by their activities until they are taken (R3.6)`() {
+    var queue = CallbackQueue<Int>()
+    let (activity, other) = (Identifier(high: 0, low: 0), Identifier(high: 0, low: 1))
+    queue.append(Self.receipt(1))
+    queue.append(Self.receipt(2))
+    #expect(queue.hasEnd(of: activity) && !queue.hasEnd(of: other))
+    _ = queue.popFirst()
+    #expect(queue.hasEnd(of: activity))
+    _ = queue.popFirst()
+    #expect(!queue.hasEnd(of: activity))
+  }
+
   @Test(arguments: [
     ([Delivery.OfferEvent.appeared, .changed], ["appeared 1 1"]), ([.appeared, .gone], []),
     ([.changed, .changed, .changed], ["changed 1 2"]), ([.changed, .gone], ["gone 1 1"]),

@@ -74,6 +74,71 @@ import Testing
     #expect(editor.receipts.first?.reason == "too new")
   }
 
+  @Test func `what its living origin offers no longer is 4608, and 4609 once that is gone (R3.11)`() throws {
+    let (world, editor, viewer, id) = try world()
+    world.wait(10_000)
+    let offer = try #require(viewer.engine.offers.all.first)
+    func error() -> String? {
+      world.tell(viewer) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+      return viewer.takeEvents().last
+    }
+    world.tell(editor) { $0.resignCurrent(id, $1) }
+    #expect(error() == "did_fail handoffFailed")
+    world.close(editor)
+    #expect(error() == "did_fail connectionUnavailable")
+  }
+
+  @Test func `what another device has withdrawn is 4608, and 4609 once that is gone (R3.11)`() throws {
+    let world = World(hasHub: true)
+    let viewer = world.open("viewer")
+    let (peer, id) = try world.linkHub()
+    world.wait(10_000)
+    func offer(_ number: UInt64) throws -> Offer {
+      let activity = world.identifier()
+      try peer.say(Message.offered(activity, "Draft", of: id, number))
+      return try #require(viewer.engine.offers[activity])
+    }
+    func error(_ offer: Offer) -> String? {
+      world.tell(viewer) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+      return viewer.takeEvents().last
+    }
+    let gone = try offer(1)
+    try peer.say(.gone(gone.description.id, OffersVersion(hub: id, number: 2)))
+    #expect(error(gone) == "did_fail handoffFailed")
+    let lost = try offer(3)
+    peer.disconnect()
+    #expect(error(lost) == "did_fail connectionUnavailable")
+    #expect(error(gone) == "did_fail connectionUnavailable")
+  }
+
+  @Test(arguments: [true, false])
+  func `an activity of a type that was not offered fails before continue, unless it is declared (R2.6, R6.2)`(
+    isDeclared: Bool
+  ) throws {
+    let world = World(hasHub: true)
+    let editor = world.open("editor")
+    let viewer = world.open("viewer", types: ["com.example.note"] + (isDeclared ? ["com.example.other"] : []))
+    let id = try world.offer("Draft", by: editor)
+    editor.add(try Activity(type: "com.example.other"), as: id)
+    _ = viewer.takeEvents()
+    _ = try world.continue(in: viewer)
+    let events = viewer.takeEvents().filter { !$0.hasPrefix("changed") }
+    #expect(events == (isDeclared ? ["will_continue", "continue"] : ["will_continue", "did_fail malformed"]))
+    #expect(editor.receipts.map { $0.status } == [isDeclared ? .ok : .malformed])
+  }
+
+  @Test func `an attempt is known until it has ended, also of what was invalidated (R3.6)`() throws {
+    let (world, editor, viewer, id) = try world()
+    viewer.answersContinue = false
+    let continuation = try world.continue(in: viewer)
+    editor.invalidate(id)
+    world.tell(editor) { $0.invalidate(id, $1) }
+    #expect(editor.engine.isAttempted(id) && editor.receipts.isEmpty)
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    #expect(!editor.engine.isAttempted(id))
+    #expect(editor.takeEvents().suffix(2) == ["was_continued", "ended restored"])
+  }
+
   @Test func `an offer that has expired is not even asked for (A18, R1.6)`() throws {
     let (world, editor, viewer, id) = try world()
     let date = world.now.date + 60

@@ -281,7 +281,7 @@ import Testing
     let scene = try Fixture()
     scene.viewer.add(try Activity(type: "com.example.other"), as: scene.kept)
     scene.resumeBack()
-    scene.expectFailure(.handoffFailed)
+    scene.expectFailure(.malformed)
   }
 
   @Test func `over a link it goes back along the route of the continuation (R3.10)`() throws {

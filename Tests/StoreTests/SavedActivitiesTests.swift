@@ -81,6 +81,29 @@ import Testing
     #expect(try saved.find(Identifier(2), named: nil, of: "com.example", at: now)?.team == "T")
   }
 
+  @Test(arguments: [("old", "new"), (nil, "new"), ("old", nil)] as [(String?, String?)])
+  func `an activity has one entry, also after its persistent identifier has changed (R8.1)`(
+    before: String?, after: String?
+  ) throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    func save(_ number: Int, _ name: String?, _ title: String) throws {
+      let activity = SavedActivity(
+        app: "com.example", team: "T", activity: Identifier(number), persistentIdentifier: name,
+        type: "com.example.edit", title: title, document: [1])
+      try saved.save(activity, at: now)
+    }
+    try save(1, before, "first")
+    try save(2, "another", "another")
+    try save(1, after, "second")
+    #expect(try saved.search("", at: now).compactMap(\.title) == ["second", "another"])
+    #expect(try saved.search("", at: now).map(\.persistentIdentifier) == [after, "another"])
+    // It takes the name of another one, which goes.
+    try save(1, "another", "third")
+    #expect(try saved.search("", at: now).compactMap(\.title) == ["third"])
+    #expect(saved.count == 1)
+    try saved.check()
+  }
+
   @Test func `keywords and searchable text are found, and a result has its document (R8.1, R8.3)`() throws {
     let saved = try SavedActivities.open(in: folder.open())
     try saved.save(.sample(1, title: nil, keywords: ["red fish", "blue"], text: "deep 海 water"), at: now)

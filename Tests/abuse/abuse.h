@@ -159,7 +159,7 @@ void abuse_link_function(void *context, segue_app *app, const char *device_name,
                          const segue_error *error);
 void abuse_offer_function(void *context, segue_app *app, segue_offer_event event, segue_offer *offer);
 void abuse_connection_function(void *context, segue_app *app, segue_connection connection);
-bool abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,
+void abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,
                                   segue_continuation *continuation);
 segue_reply abuse_continue_function(void *context, segue_app *app, segue_activity *activity,
                                     segue_continuation *continuation);

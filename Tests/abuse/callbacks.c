@@ -224,10 +224,10 @@ void abuse_connection_function(void *context, segue_app *app, segue_connection c
   calls_inside();
 }
 
-bool abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,
+void abuse_will_continue_function(void *context, segue_app *app, const char *type, size_t length,
                                   segue_continuation *continuation) {
   if (!begin(WILL_CONTINUE, context))
-    return false;
+    return;
   if (strlen(type) > length)
     fail("will_continue: no NUL behind the type", "");
   lent("segue_app", app);
@@ -235,7 +235,6 @@ bool abuse_will_continue_function(void *context, segue_app *app, const char *typ
   if (draw(16) == 0)
     call_with("segue_continuation_decline", (uintptr_t)continuation, (uintptr_t) "not now", SEGUE_NUL_TERMINATED);
   calls_inside();
-  return draw(2);
 }
 
 segue_reply abuse_continue_function(void *context, segue_app *app, segue_activity *activity,

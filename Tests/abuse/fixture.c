@@ -57,14 +57,16 @@ static void make_responders(segue_app *app, segue_activity *activity) {
 static void make_document(segue_app *app) {
   char url[4096];
   segue_document *document = NULL;
+  segue_document_observer *observer = NULL;
   segue_responder *responder = NULL;
   snprintf(url, sizeof url, "file://%s/document", folder);
   segue_document_create(app, url, NUL, "text/plain", NUL, SEGUE_ROLE_EDITOR, draw(2) ? abuse_will_save_function : NULL,
                         abuse_restore_state_function, context(), abuse_destroy, &document);
-  segue_document_on_activity_changed(document, abuse_activity_changed_function);
+  segue_document_observe(document, abuse_activity_changed_function, context(), abuse_destroy, &observer);
   segue_document_get_responder(document, &responder);
   segue_app_set_main_responder(app, responder);
   PUT(segue_document, document);
+  PUT(segue_document_observer, observer);
   PUT(segue_responder, responder);
 }
 

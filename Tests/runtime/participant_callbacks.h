@@ -78,12 +78,11 @@ static void on_offer(void *context, segue_app *self, segue_offer_event event, se
   segue_free(title);
 }
 
-static bool will_continue(void *context, segue_app *self, const char *type, size_t length, segue_continuation *one) {
+static void will_continue(void *context, segue_app *self, const char *type, size_t length, segue_continuation *one) {
   (void)context, (void)self, (void)type, (void)length;
   say("will_continue %s", name_of(one));
   if (decline_reason[0])
     CHECK(segue_continuation_decline(one, decline_reason, NUL));
-  return true;
 }
 
 static bool restore(void *context, segue_activity *from) {

@@ -38,7 +38,7 @@ class Viewer(segue.App):
 
     # ---- continuing ----
 
-    def on_will_continue(self, type: str, continuation: segue.Continuation) -> bool:
+    def on_will_continue(self, type: str, continuation: segue.Continuation) -> None:
         """Nothing has moved yet: the moment to decline."""
         print(f"continuing {type}")
         version = continuation.offer.payload_version
@@ -46,7 +46,6 @@ class Viewer(segue.App):
             continuation.decline(self.decline)
         elif version > PAYLOAD_VERSION:
             continuation.decline(f"payload version {version}, this viewer reads up to {PAYLOAD_VERSION}")
-        return True
 
     async def continue_frontmost(self) -> None:
         started = time.perf_counter()

@@ -24,6 +24,7 @@ enum HandleType: UInt8 {
   case access
   case responder
   case document
+  case documentObserver
 
   /// Whether a forked child can use objects of this type: they are memory only.
   var worksInFork: Bool {
@@ -58,6 +59,7 @@ enum HandleType: UInt8 {
     case .access: "segue_access"
     case .responder: "segue_responder"
     case .document: "segue_document"
+    case .documentObserver: "segue_document_observer"
     }
   }
 }

@@ -127,6 +127,10 @@ public final class AppEngine {
     searchUpdates.advance(now)
   }
 
+  /// Whether another app continues an activity of this one, even one that was invalidated meanwhile: its end is still
+  /// to be delivered (R3.6).
+  public func isAttempted(_ id: Identifier) -> Bool { outgoing.isAttempted(id) }
+
   /// The activity has changed: its properties, or whether it needs saving.
   public func changed(_ id: Identifier, _ now: Instant) {
     current.changed(id, now)

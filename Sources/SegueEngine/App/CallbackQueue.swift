@@ -26,6 +26,8 @@ public struct CallbackQueue<Other> {
   private var offerPlaces: [Identifier: Int] = .init()
   private var connectionPlaces: [Int] = []
   private var receiptBytes = 0
+  /// The waiting ends of attempts, by activity.
+  private var ends: [Identifier: Int] = .init()
 
   public init() {}
 
@@ -33,6 +35,8 @@ public struct CallbackQueue<Other> {
   /// Including those that were taken, or are obsolete.
   var placeCount: Int { items.count }
   public var isFull: Bool { receiptBytes >= Self.receiptLimit }
+  /// Whether the end of an attempt to continue an activity waits.
+  public func hasEnd(of activity: Identifier) -> Bool { ends[activity] != nil }
 
   public mutating func append(_ other: Other) { add(.other(other)) }
 
@@ -42,6 +46,7 @@ public struct CallbackQueue<Other> {
     case .connection(let isReady): append(isReady: isReady)
     default:
       receiptBytes += Self.receiptSize(delivery)
+      if case .continuationEnded(let activity, _) = delivery { ends[activity, default: 0] += 1 }
       add(.delivery(delivery))
     }
   }
@@ -66,8 +71,15 @@ public struct CallbackQueue<Other> {
     case .offer(_, let offer):
       if offerPlaces[offer.description.id] == first - 1 { offerPlaces[offer.description.id] = nil }
     case .connection: if !connectionPlaces.isEmpty { connectionPlaces.removeFirst() }
-    default: receiptBytes -= Self.receiptSize(delivery)
+    default:
+      receiptBytes -= Self.receiptSize(delivery)
+      if case .continuationEnded(let activity, _) = delivery { forgetEnd(of: activity) }
     }
+  }
+
+  private mutating func forgetEnd(of activity: Identifier) {
+    let left = (ends[activity] ?? 1) - 1
+    ends[activity] = left > 0 ? left : nil
   }
 
   private mutating func add(_ item: Item) {

@@ -247,8 +247,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     do throws(SegueError) {
       let references = ReferenceReader(app.owner.containers)
       let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: Limits.value)
-      guard Text.isSame(activity.type, continuations[index].type) || continuations[index].own == nil else {
-        throw SegueError(.malformed, "it has another type")
+      guard mayHave(type: activity.type, continuations[index]) else {
+        let error = SegueError(.malformed, "the origin's activity is of the type \(activity.type), not as offered")
+        return fail(at: index, error, report: .failed, now)
       }
       // What waited at the agent was checked there.
       if case .offer(let offer) = continuations[index].subject, !continuations[index].isDelivery,
@@ -266,6 +267,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       let error = SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
       fail(at: index, error, report: .failed, now)
     }
+  }
+
+  /// An app gets the type that it has asked for, or another one that it declares (R2.6, R6.2): the agent delivers a web
+  /// page in place of what no app takes (R6.3). Its own activity keeps its type (R3.10).
+  private func mayHave(type: String, _ continuation: IncomingContinuation) -> Bool {
+    if Text.isSame(type, continuation.type) { return true }
+    return continuation.own == nil && app.identity.types.contains { Text.isSame($0, type) }
   }
 
   private func note(_ fetch: StateFetch, at index: Int) {

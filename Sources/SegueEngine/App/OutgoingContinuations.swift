@@ -115,6 +115,9 @@ final class OutgoingContinuations: AppFeature {
 
   private static var isNotOffered: DiagnosticText { "the activity is no longer offered" }
 
+  /// Whether an attempt to continue an activity has not ended.
+  func isAttempted(_ activity: Identifier) -> Bool { continuations.contains { $0.activity == activity } }
+
   /// The last app that has continued an activity, and may keep it; nil if there is none.
   func keeper(of activity: Identifier) -> ActivityGrant? {
     grants.last(of: activity) { index(of: $0) == nil }

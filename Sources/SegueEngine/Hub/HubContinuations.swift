@@ -38,8 +38,17 @@ final class HubContinuations: HubFeature {
     guard !forward(continuation, milliseconds: milliseconds, receiver, isBack: isBack, by: peer) else { return }
     let message = ContinuationRoute.Held.Message.fetch(milliseconds: milliseconds, isBack: isBack)
     if hold(message, of: continuation, receiver, for: milliseconds, from: peer) { return }
-    let error = SegueError(.connectionUnavailable, "the origin is not connected")
+    let error =
+      isWithdrawn(continuation) && !isBack
+      ? Self.isNotOffered : SegueError(.connectionUnavailable, "the origin is not connected")
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
+  }
+
+  private static var isNotOffered: SegueError { SegueError(.handoffFailed, "the activity is no longer offered") }
+
+  /// Whether the origin is there, as far as this hub knows, and offers the activity no longer.
+  private func isWithdrawn(_ continuation: Message.Continuation) -> Bool {
+    peers[app: continuation.origin] != nil || offers.hasWithdrawn(continuation.activity)
   }
 
   /// Whether team and types allow it; another hub checks its own apps, but gets nothing that is private.
@@ -62,7 +71,7 @@ final class HubContinuations: HubFeature {
     // An app that may not see the offer may not have the activity either (R6.2), and does not learn that it exists.
     // Back, the app that keeps the activity knows its origin.
     if let offer, !mayContinue(offer, peer) || !offers.isOffered(offer) {
-      return refuse(SegueError(.handoffFailed, "the activity is no longer offered"))
+      return refuse(Self.isNotOffered)
     }
     useNewLinks(continuation, receiver, by: peer)
     if let route = table[continuation.id], route.attempt != nil {
@@ -193,7 +202,9 @@ final class HubContinuations: HubFeature {
       let isFetch = route.held?.isFetch ?? false
       table.release(route)
       if isFetch {
-        let error = SegueError(.connectionUnavailable, "the origin has not come back")
+        let error =
+          isWithdrawn(route.continuation)
+          ? Self.isNotOffered : SegueError(.connectionUnavailable, "the origin has not come back")
         send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
       } else {
         send(.outcomeAck(route.id, to: route.receiver), to: route.receiverPeer)

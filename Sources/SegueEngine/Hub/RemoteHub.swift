@@ -27,6 +27,8 @@ final class RemoteHub {
   private(set) var behindSince: Int64?
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
+  /// The activities that its device has last withdrawn.
+  private var withdrawn = RecentIdentifiers()
   /// Its position in the list of its hub.
   private(set) var index = 0
 
@@ -39,6 +41,9 @@ final class RemoteHub {
   }
 
   func moved(to index: Int) { self.index = index }
+
+  func noteWithdrawn(_ activity: Identifier) { withdrawn.insert(activity) }
+  func hasWithdrawn(_ activity: Identifier) -> Bool { withdrawn.contains(activity) }
 
   func route(by peer: Peer) -> HubRoute? { routes.first { $0.peer === peer } }
   func has(_ route: HubRoute) -> Bool { routes.contains { $0 === route } }

@@ -51,12 +51,21 @@ extension HubOffers {
       let offer = directory.known(id)?.remoteOffer(of: remote)
     else { return }
     remove(offer, of: remote)
+    remote.noteWithdrawn(id)
+  }
+
+  /// Whether a device that can be reached has lately said that it offers an activity no longer.
+  func hasWithdrawn(_ activity: Identifier) -> Bool {
+    remoteHubs.all.contains { $0.route != nil && $0.hasWithdrawn(activity) }
   }
 
   /// All offers of a hub have arrived.
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew else { return }
-    for offer in remote.offers where offer.list != remote.list { remove(offer, of: remote) }
+    for offer in remote.offers where offer.list != remote.list {
+      remove(offer, of: remote)
+      remote.noteWithdrawn(offer.activity.id)
+    }
     publishToHubs(.listed(remote.id))
   }
 

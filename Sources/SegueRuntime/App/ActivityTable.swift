@@ -3,6 +3,8 @@ import SegueModel
 /// The activities of an app that can be offered, the one that is, and who answers for them. Guarded by the app's lock.
 struct ActivityTable {
   private var activities: [Identifier: LiveActivity] = .init()
+  /// Those that were invalidated while other apps continue them: until the last of these attempts has ended (R3.6).
+  private var awaitingEnd: [Identifier: LiveActivity] = .init()
   private var current: LiveActivity?
   /// Of those that have none of their own (R3.12).
   var delegate: ActivityDelegate?
@@ -20,15 +22,30 @@ struct ActivityTable {
 
   mutating func add(_ activity: LiveActivity) { activities[activity.id] = activity }
 
-  mutating func remove(_ id: Identifier) -> LiveActivity? { activities.removeValue(forKey: id) }
+  /// The activity was invalidated.
+  /// - Parameter isAttempted: whether the end of an attempt to continue it is still to come.
+  /// - Returns: what the table no longer holds, for the caller to release without the lock.
+  mutating func remove(_ id: Identifier, isAttempted: Bool) -> LiveActivity? {
+    let gone = activities.removeValue(forKey: id)
+    guard isAttempted, let gone else { return gone }
+    awaitingEnd[id] = gone
+    return nil
+  }
+
+  /// For the end of an attempt: the activity, even one that was invalidated meanwhile.
+  func attempted(_ id: Identifier) -> LiveActivity? { activities[id] ?? awaitingEnd[id] }
+
+  /// No attempt to continue it is under way, or waits to be told.
+  mutating func forgetAttempted(_ id: Identifier) { awaitingEnd[id] = nil }
 
   /// - Returns: all that there were.
   mutating func removeAll() -> [LiveActivity] {
     defer {
       activities = .init()
+      awaitingEnd = .init()
       current = nil
     }
-    return Array(activities.values)
+    return Array(activities.values) + Array(awaitingEnd.values)
   }
 
   /// The engine offers that one from now on; nil: none.

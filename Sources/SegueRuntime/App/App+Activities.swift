@@ -35,10 +35,13 @@ extension App {
     performIfOpen { $0.invalidate(activity.id, isReleased: isReleased, $1) }
     monitor.lock()
     // Releases the object after the lock, for which others may wait.
-    let gone = activities.remove(activity.id)
+    let gone = activities.remove(activity.id, isAttempted: isAttempted(activity.id))
     monitor.unlock()
     withExtendedLifetime(gone) {}
   }
+
+  /// Whether the end of an attempt to continue an activity is still to be told. Called with the lock.
+  func isAttempted(_ id: Identifier) -> Bool { due.hasEnd(of: id) || engine?.isAttempted(id) ?? false }
 
   public func setForeground(_ isForeground: Bool) throws(SegueError) {
     try perform { $0.setForeground(isForeground, $1) }

@@ -77,13 +77,14 @@ extension App: AppEngineOwner {
     case .leftAlone(let id): return leftAlone(id)
     case .documentChanged(let responder): return documentChanged(responder)
     case .wasContinued(let id, let receipt):
-      continuedActivity = activities[id]
-      return tell(id) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
+      return tell(activities.attempted(id)) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
     case .continuationEnded(let id, let receipt):
-      // The end of an attempt is delivered even if `was_continued` has invalidated the activity (R3.6).
-      defer { continuedActivity = nil }
-      let activity = activities[id] ?? continuedActivity.flatMap { $0.id == id ? $0 : nil }
-      return tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
+      // The end of an attempt is told whatever has become of the activity (R3.6).
+      let activity = activities.attempted(id)
+      let turn = tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
+      if !isAttempted(id) { activities.forgetAttempted(id) }
+      // Releases it without the lock.
+      return { withExtendedLifetime(activity) { turn() } }
     case .continuation(let id): return step(of: id)
     case .explanation(let request, let reasons):
       guard case .explanation(let callback)? = pending.remove(request) else { return Self.nothing }
@@ -145,7 +146,7 @@ extension App: AppEngineOwner {
       pending.remove(id)
       let delegate = self.delegate
       return {
-        guard continuation.wasDeclined else { return Self.didFail(type, error, continuation, self, delegate) }
+        guard continuation.hasContinueHandler else { return Self.didFail(type, error, continuation, self, delegate) }
         // After "not handled" there is no did_fail (R3.2).
         _ = delegate?.call { delegate?.openingFailed(self, type: type, Box(error), continuation) }
         return Self.didFail(type, error, continuation, self, nil)
@@ -189,10 +190,12 @@ extension App: AppEngineOwner {
     let delegate = self.delegate
     return {
       continuation.beginAnnouncing()
-      let shown = delegate?.call { delegate?.willContinue(self, type: offer.description.type, continuation) }
+      let isTold = delegate.flatMap { delegate in
+        delegate.call { delegate.willContinue(self, type: offer.description.type, continuation) }
+      }
       let reason = continuation.endAnnouncing()
       self.performIfOpen { $0.announced(continuation.id, decline: reason, $1) }
-      return shown.flatMap { $0 } != nil
+      return isTold ?? false
     }
   }
 
@@ -210,7 +213,7 @@ extension App: AppEngineOwner {
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
       continuation.arrived(activity)
-      continuation.wasDeclined = delegate?.continues ?? false
+      continuation.hasContinueHandler = delegate.map { $0.isAttached && $0.continues } ?? false
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
       switch reply {
       case .later?: break

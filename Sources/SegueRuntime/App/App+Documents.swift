@@ -16,19 +16,19 @@ extension App {
 
   /// Invalidates its activity. No effect the second time.
   public func close(_ document: LiveDocument) {
-    let (last, told) = document.moveLock.withLock {
+    let (last, former) = document.moveLock.withLock {
       locked {
         document.isClosed = true
         if let engineResponder = document.responder.engineResponder, let index = index(of: engineResponder.number) {
           documents.remove(at: index)
         }
-        return (activityNow(of: document), document.toldActivity.take())
+        return (activityNow(of: document), document.takeObservers())
       }
     }
     last?.invalidate()
     // The host's functions destroy contexts, so this happens without the locks.
     document.responder.end()
-    withExtendedLifetime(told) {}
+    withExtendedLifetime(former) {}
   }
 
   /// The file is elsewhere now. Throws INVALIDATED.
@@ -44,13 +44,22 @@ extension App {
     }
   }
 
-  /// From now on changes of its activity are told.
-  public func beginTelling(_ document: LiveDocument) {
-    let former = locked {
-      defer { document.toldActivity = activityNow(of: document) }
-      return document.toldActivity
+  /// From now on it is told of changes, and of none before. Throws INVALIDATED.
+  public func add(_ observer: DocumentObserver) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    let document = observer.document
+    guard !document.isClosed else { throw SegueError(.invalidated, "document: is closed") }
+    observer.told = activityNow(of: document)
+    document.observers.append(observer)
+  }
+
+  func remove(_ observer: DocumentObserver) {
+    let told = locked {
+      observer.document.observers.removeAll { $0 === observer }
+      return observer.told.take()
     }
-    withExtendedLifetime(former) {}
+    withExtendedLifetime(told) {}
   }
 
   /// The containers have changed.
@@ -135,32 +144,70 @@ extension App {
   func documentChanged(_ number: UInt64) -> CallbackInvocation {
     guard let index = index(of: number), let engineResponder = documents[index].responder.engineResponder, let engine
     else { return { false } }
-    let document = documents[index]
-    let old = document.toldActivity
     let new = engine.takeChange(of: engineResponder).flatMap { activities[$0] }
-    document.toldActivity = new
-    guard old !== new else { return { false } }
-    return { document.responder.call { document.activityChanged(old, new) } != nil }
+    var changes: [(observer: DocumentObserver, old: LiveActivity?)] = []
+    for observer in documents[index].observers where observer.told !== new {
+      changes.append((observer, observer.told))
+      observer.told = new
+    }
+    guard !changes.isEmpty else { return { false } }
+    return {
+      var hasRun = false
+      for (observer, old) in changes {
+        if observer.call({ observer.activityChanged(old, new) }) != nil { hasRun = true }
+      }
+      return hasRun
+    }
   }
 
   // MARK: Opening
+
+  /// The next step for an activity that a continuation has brought, and that was not handled.
+  enum AfterDeclining {
+    case opening
+    /// Its document cannot be opened.
+    case failed(SegueError)
+    case declined
+  }
 
   /// Whether its document is opened, if the host does not handle it.
   public func mayOpenDocument(of activity: LiveActivity) -> Bool {
     activity.continuedFrom?.documentURL != nil && settings.isOfDocuments(activity.type)
   }
 
-  /// The activity that a continuation has brought was not handled.
-  /// - Returns: whether its document is opened instead.
-  func beginOpening(_ continuation: Continuation, _ activity: LiveActivity) -> Bool {
-    guard mayOpenDocument(of: activity) else { return false }
-    monitor.lock()
-    defer { monitor.unlock() }
-    guard let delegate, delegate.isAttached, delegate.opensDocuments, let engine, engine.beginOpening(continuation.id)
-    else { return false }
-    due.append(.opening(continuation))
-    environment.signalDue()
-    return true
+  /// An app without documents declines what its handler has not handled. Without a handler that is a failure (R3.5).
+  func afterDeclining(_ activity: LiveActivity, isHandlerThere: Bool) -> AfterDeclining {
+    let opensDocuments = locked { delegate.map { $0.isAttached && $0.opensDocuments } ?? false }
+    let namesDocument = activity.read { $0.documentURL != nil }
+    if isHandlerThere, !namesDocument || !opensDocuments && !settings.hasDocumentTypes { return .declined }
+    if opensDocuments, mayOpenDocument(of: activity) { return .opening }
+    let why: DiagnosticText =
+      if !namesDocument {
+        "it names no document to open"
+      } else if activity.continuedFrom?.documentURL == nil {
+        "its document is in no container of this app"
+      } else if !settings.isOfDocuments(activity.type) {
+        "no document type of this app has its type"
+      } else {
+        "this app has no open_document"
+      }
+    return .failed(SegueError(.handoffFailed, isHandlerThere ? why : "there is no continue handler, and \(why)"))
+  }
+
+  /// - Returns: false if it is too late.
+  func beginOpening(_ continuation: Continuation, _ next: AfterDeclining) -> Bool {
+    var hasBegun = false
+    performIfOpen { engine, now in
+      hasBegun = engine.beginOpening(continuation.id)
+      guard hasBegun else { return }
+      switch next {
+      case .opening: due.append(.opening(continuation))
+      case .failed(let error): engine.failOpening(continuation.id, error, now)
+      case .declined: break
+      }
+      environment.signalDue()
+    }
+    return hasBegun
   }
 
   /// Called with the lock.

@@ -42,8 +42,6 @@ public final class App: Handled {
   var downloads: [AttachmentDownload] = []
   let wakeUp = WakeUp()
   let dispatcher = Dispatcher()
-  /// The activity whose `was_continued` runs; the end of that attempt comes next.
-  var continuedActivity: LiveActivity?
   /// Results for downloads about the streams that they have requested.
   var downloadAnswers: [(download: AttachmentDownload, error: SegueError?)] = []
   var logs: [(severity: Severity, message: DiagnosticText)] = []
@@ -224,7 +222,7 @@ public final class App: Handled {
     let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
-    let formerDocuments = documents
+    let formerDocuments = documents.map { ($0, $0.takeObservers()) }
     pending = PendingOperations()
     streams = .init()
     due = CallbackQueue<HostTask>()

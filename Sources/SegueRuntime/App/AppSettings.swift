@@ -68,6 +68,8 @@ public struct AppSettings: Sendable {
     documentKinds.firstIndex { Text.isSame($0, kind) }.map { documentActivities[$0] }
   }
 
+  var hasDocumentTypes: Bool { !documentKinds.isEmpty }
+
   /// Whether documents get activities of that type.
   func isOfDocuments(_ type: String) -> Bool { documentActivities.contains { Text.isSame($0, type) } }
 

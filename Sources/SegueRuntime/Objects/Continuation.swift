@@ -27,10 +27,12 @@ public final class Continuation: Handled {
   private var isAnswered = false
   private var isAppClosed = false
   private var opening = Opening.none
+  /// Whether the answer "not handled" was passed on to the opening of the document.
+  private var isPassedOn = false
   private var held: AnyObject?
   /// Whether continue has a handler: if its document is opened, that has declined (R3.5). Only its app uses this, on
   /// the thread of its callbacks.
-  var wasDeclined = false
+  var hasContinueHandler = false
   private var lastProgress = (received: 0, total: 0)
 
   private enum Restoration {
@@ -62,6 +64,10 @@ public final class Continuation: Handled {
 
   /// The received and total bytes of the payload (total is 0 until known). After the end, the last figures.
   public var progress: (received: Int, total: Int) { app.progress(of: self) ?? lock.withLock { lastProgress } }
+
+  /// Whether `openDocument` or `openingFailed` has the last word, because continue has not handled it (R3.5). Once
+  /// true, it stays so.
+  public var opensDocument: Bool { lock.withLock { isPassedOn } }
 
   /// Declines. Throws INVALID_STATE outside of will_continue.
   public func decline(_ reason: String) throws(SegueError) {
@@ -176,6 +182,7 @@ public final class Continuation: Handled {
       reply = delegate.call { delegate.openDocument(app, url, activity, self) }
     }
     if case .later? = reply { return true }
+    if reply == nil, let activity { endUnseen(activity) }
     let isUnanswered = lock.withLock { if case .asked = opening { true } else { false } }
     if isUnanswered { try? completeOpening(nil, nil) }
     return reply != nil
@@ -242,13 +249,31 @@ public final class Continuation: Handled {
     }
     guard let handled else { return nil }
     if isWaiting { return app.lateness(of: self) }
-    if !handled, let activity = lock.withLock({ activity }), app.beginOpening(self, activity) { return nil }
+    if !handled, passOn() { return nil }
     defer {
       letGoIfDone()
       hold(nil)
     }
     return app.answer(self, handled: handled, restored: isRestored, lock.withLock { failure })
   }
+
+  /// Nothing was handled: the document of the activity is opened, or cannot be (R3.5).
+  /// - Returns: false if the app declines.
+  private func passOn() -> Bool {
+    guard let activity = lock.withLock({ activity }) else { return false }
+    let next = app.afterDeclining(activity, isHandlerThere: hasContinueHandler)
+    if case .declined = next { return false }
+    // Before the first callback that follows from it.
+    lock.withLock { isPassedOn = true }
+    let isInTime = app.beginOpening(self, next)
+    if !isInTime { lock.withLock { isPassedOn = false } }
+    if case .opening = next, isInTime { return true }
+    endUnseen(activity)
+    return isInTime
+  }
+
+  /// The host has never seen what no callback was called with: no handle of it will be released.
+  private func endUnseen(_ activity: LiveActivity) { if !hasContinueHandler { activity.invalidate() } }
 
   /// Answered and restored: releases the activity.
   private func letGoIfDone() {

@@ -2,13 +2,15 @@ import SegueModel
 import SegueTransport
 
 /// Callbacks of the host, as one object. When its last handle is released, no further callback starts; its contents are
-/// destroyed after a running one has returned (R1.15).
+/// destroyed after a running one has returned (R1.15). One that was left serves until the library has no use for it.
 open class Delegate: Handled {
   private let lock = Lock()
   private var running = 0
   private var isDetached = false
   private var isDestroyed = false
   private var isGiven = false
+  /// The host has left it to the objects that have it.
+  private var isLeft = false
 
   /// Destroys the host's context; called exactly once.
   open func destroy() {}
@@ -42,8 +44,11 @@ open class Delegate: Handled {
     return result
   }
 
+  /// The release of its last handle will not detach it.
+  public final func leave() { lock.withLock { isLeft = true } }
+
   open override func lastHandleReleased() {
-    lock.withLock { isDetached = true }
+    lock.withLock { isDetached = !isLeft }
     destroyIfDue()
   }
 
@@ -87,7 +92,7 @@ open class AppDelegate: Delegate {
   open func connection(_ app: App, isReady: Bool) -> Bool { false }
   /// Whether `continue` does anything.
   open var continues: Bool { false }
-  open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool? { nil }
+  open func willContinue(_ app: App, type: String, _ continuation: Continuation) -> Bool { false }
   open func `continue`(_ app: App, _ activity: LiveActivity, _ continuation: Continuation) -> Reply? { nil }
   /// Whether `openDocument` does anything.
   open var opensDocuments: Bool { false }

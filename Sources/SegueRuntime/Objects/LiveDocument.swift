@@ -12,8 +12,8 @@ open class LiveDocument: Handled {
   // Guarded by the app's lock.
   var url: String
   var isClosed = false
-  /// What its observers were told last.
-  var toldActivity: LiveActivity?
+  /// In the order in which they began.
+  var observers: [DocumentObserver] = []
   /// The title that it has given to its activity: the name of its file.
   var title: String?
   /// The activity that it let go when it left its container.
@@ -28,15 +28,19 @@ open class LiveDocument: Handled {
     responder.isOfDocument = true
   }
 
-  /// Tells the host that it has another activity than before (R5.2).
-  open func activityChanged(_ old: LiveActivity?, _ new: LiveActivity?) {}
-
   /// Throws INVALID_URL unless it is the URL of a file.
   public static func check(_ url: String) throws(SegueError) {
     try Text.check(url, "url", atMost: Limits.url)
     guard AbsoluteURL(url) != nil, AbsoluteURL.isFile(Text.bytes(url)) else {
       throw SegueError(.invalidURL, "url: must be an absolute file: URL (RFC 8089)")
     }
+  }
+
+  /// Ends the observation, with the app's lock.
+  /// - Returns: what the caller releases without it.
+  func takeObservers() -> [(observer: DocumentObserver, told: LiveActivity?)] {
+    defer { observers = [] }
+    return observers.map { ($0, $0.told.take()) }
   }
 
   public override func lastHandleReleased() { app.close(self) }

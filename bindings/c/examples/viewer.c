@@ -70,7 +70,7 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
 }
 
 /** A continuation begins. No data has arrived yet: declines a payload that this program cannot read. */
-static bool will_continue(void *context, segue_app *app, const char *type, size_t type_length,
+static void will_continue(void *context, segue_app *app, const char *type, size_t type_length,
                           segue_continuation *continuation) {
   (void)context;
   (void)app;
@@ -86,7 +86,6 @@ static bool will_continue(void *context, segue_app *app, const char *type, size_
              NOTES_PAYLOAD_VERSION);
     notes_check(segue_continuation_decline(continuation, reason, SEGUE_NUL_TERMINATED));
   }
-  return true;
 }
 
 /** Prints the file's text around a line, counted from 1. */

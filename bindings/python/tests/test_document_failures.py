@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Log
-from test_documents import TEXT, Devices, Letter, Window
+from conftest import TYPE, Log
+from test_documents import NAME, TEXT, Devices, Letter, Window
 
 import segue
 from segue import DOCUMENT_URL_KEY, URL
@@ -209,3 +209,163 @@ def test_the_log_says_why_a_document_has_no_activity(verbose: Log, devices: Devi
     assert len(said) == 2
     assert "in no container" in said[0] and "/a.txt" in said[0]
     assert "no document type" in said[1] and "/b.txt" in said[1]
+
+
+# ---- what cannot be opened at all (R3.2, R3.5) ----
+
+OTHER = "com.example.notes.other"
+UNOPENED = {
+    "no container": "its document is in no container of this app",
+    "no document type": "no document type of this app has its type",
+    "no open_document": "this app has no open_document",
+    "no document": "it names no document to open",
+}
+
+
+class Plain(segue.App):
+    """Has no on_open_document."""
+
+
+class Refusing(Plain):
+    def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+        return False
+
+
+class RefusingLater(Plain):
+    async def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+        return False
+
+
+class Failing:
+    """A receiver that cannot open what the origin offers, and what both are told."""
+
+    def __init__(self, fleet: segue.Fleet, folder: Path, why: str, *kinds: type[segue.App]):
+        class Receiver(*kinds):  # type: ignore[misc]
+            """An app of these."""
+
+        if why != "no open_document":
+            Receiver.on_open_document = lambda self, url, activity, continuation: pytest.fail("it was asked")
+        documents = [(TEXT, "editor", TYPE)]
+        self.fleet, self.why = fleet, UNOPENED[why]
+        self.origin = fleet.add_device("phone").add_app("com.example.notes", types=[TYPE], document_types=documents)
+        self.reader: Any = fleet.add_device("laptop").add_app(
+            "com.example.notes",
+            Receiver,
+            types=[TYPE],
+            document_types=[(TEXT, "editor", OTHER)] if why == "no document type" else documents,
+        )
+        self.origin.add_container(NAME, folder)
+        if why != "no container":
+            self.reader.add_container(NAME, folder)
+        if why == "no document":
+            self.activity = segue.Activity(self.origin, TYPE)
+            self.activity.become_current()
+        else:
+            self.document = segue.Document(self.origin, folder / "letter.txt", TEXT)
+            self.origin.main_responder = self.document
+        self.receipts: list[segue.Receipt] = []
+        self.failures: list[segue.Error] = []
+        self.announced = 0
+        self.origin.on_continuation_ended(lambda activity, receipt: self.receipts.append(receipt))
+        self.reader.on_will_continue(self.announce)
+
+    def announce(self, type: str, continuation: segue.Continuation) -> None:
+        self.announced += 1
+
+    def hear_failures(self) -> None:
+        self.reader.on_did_fail(lambda type, error, continuation: self.failures.append(error))
+
+    def pull(self) -> segue.Continuation:
+        self.fleet.run()
+        continuation: segue.Continuation = self.reader.continue_(self.reader.offers[0])
+        self.fleet.run()
+        assert self.announced == 1
+        return continuation
+
+    def check_receipt(self) -> None:
+        (receipt,) = self.receipts
+        assert receipt.outcome == segue.Outcome.FAILED and self.why in receipt.reason
+        assert receipt.status == segue.Status.HANDOFF_FAILED
+
+
+@pytest.mark.parametrize("hears", [True, False], ids=["on_did_fail", "log"])
+@pytest.mark.parametrize("why", ["no container", "no document type", "no document"])
+def test_without_on_continue_what_cannot_be_opened_fails(
+    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str, hears: bool
+) -> None:
+    """R3.5: nothing has taken the activity, so that no outcome says so; on_did_fail, or the log, has the reason."""
+    scene = Failing(segue_fleet, tmp_path, why, Plain)
+    if hears:
+        scene.hear_failures()
+    continuation = scene.pull()
+    scene.check_receipt()
+    if hears:
+        assert [scene.why in str(failure) for failure in scene.failures] == [True]
+    else:
+        assert [line for level, line in log if level == logging.ERROR and scene.why in line]
+    with pytest.raises(segue.HandoffFailedError, match=scene.why):
+        continuation.wait()
+
+
+@pytest.mark.parametrize("why", ["no container", "no document type", "no open_document"])
+def test_after_not_handled_what_cannot_be_opened_is_no_did_fail(
+    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str
+) -> None:
+    """R3.2, R3.5: the result of the continuation, the log and the receipt have the error."""
+    scene = Failing(segue_fleet, tmp_path, why, Refusing)
+    scene.hear_failures()
+    continuation = scene.pull()
+    scene.check_receipt()
+    assert not scene.failures
+    assert [line for level, line in log if level == logging.ERROR and scene.why in line]
+    with pytest.raises(segue.HandoffFailedError, match=scene.why):
+        continuation.wait()
+
+
+def test_an_app_with_documents_declines_what_names_none(segue_fleet: segue.Fleet, tmp_path: Path, log: Log) -> None:
+    """R3.4, R3.5: "not handled" is then all that there is to say."""
+    scene = Failing(segue_fleet, tmp_path, "no document", Refusing)
+    scene.hear_failures()
+    scene.pull().wait()
+    assert [receipt.outcome for receipt in scene.receipts] == [segue.Outcome.DECLINED]
+    assert not scene.failures and not log
+
+
+@pytest.mark.parametrize("hears", [True, False], ids=["did_fail", "log"])
+@pytest.mark.parametrize("why", list(UNOPENED))
+def test_a_c_app_without_continue_hears_of_each_failure(
+    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str, hears: bool
+) -> None:
+    """R3.5, R3.13: will_continue has an end, and neither the activity nor a handle of it is left."""
+    from segue import _native, _table
+
+    heard: list[str] = []
+
+    def announce(*_: Any) -> None:
+        scene.announced += 1
+
+    def asked(*_: Any) -> int:
+        heard.append("open_document")
+        return 0
+
+    did_fail = _table.DID_FAIL(lambda _, app, type, length, *rest: heard.append(_native.read_text(type, length)))
+    open_document = _table.OPEN_DOCUMENT(asked)
+    will_continue = _table.WILL_CONTINUE(announce)
+    scene = Failing(segue_fleet, tmp_path, why, Plain)
+    delegate = _native.created(library.segue_app_delegate_create, None, _table.DESTROY())
+    library.segue_app_delegate_on_will_continue(delegate, will_continue)
+    if hears:
+        library.segue_app_delegate_on_did_fail(delegate, did_fail)
+    if why != "no open_document":
+        library.segue_app_delegate_on_open_document(delegate, open_document)
+    library.segue_app_set_delegate(scene.reader._handle, delegate)
+    scene.pull()
+    scene.check_receipt()
+    assert heard == ([TYPE] if hears else [])
+    assert hears or [line for level, line in log if level == logging.ERROR and scene.why in line]
+    offered = scene.origin.current_activity
+    assert offered is not None
+    with pytest.raises(segue.NotFoundError):
+        offered.resume_back().wait()
+    library.segue_app_set_delegate(scene.reader._handle, None)
+    library.segue_app_delegate_release(delegate)

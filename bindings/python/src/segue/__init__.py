@@ -33,7 +33,7 @@ from ._agent import Candidate, InboxEntry, KnownApp, Launch, Push
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
-from ._document import DOCUMENT_URL_KEY, Document
+from ._document import DOCUMENT_URL_KEY, Document, Observation
 from ._fleet import Fleet, FleetDevice
 from ._hooks import LATER
 from ._json import JSONMode
@@ -137,6 +137,7 @@ __all__ = [
     "NotFoundError",
     "NotThereYetError",
     "Notice",
+    "Observation",
     "Offer",
     "OfferEvent",
     "OfferEventKind",

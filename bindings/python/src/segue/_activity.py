@@ -15,7 +15,7 @@ from ._access import Access
 from ._activity_callbacks import ActivityCallbacks
 from ._activity_delegate import make_delegate, takes_of
 from ._activity_properties import ActivityProperties
-from ._hooks import is_hooked
+from ._hooks import is_hooked, is_later
 from ._native import library, release
 from ._pending import Pending, expected
 from ._reason import Reason
@@ -79,8 +79,12 @@ class Activity(ActivityProperties, ActivityCallbacks):
 
     _app: App | None = None
     _delegate: int | None = None
+    _context = 0
+    """Of the delegate."""
     _takes: tuple[bool, ...] = ()
     """What the delegate has callbacks for."""
+    _is_left = False
+    """The last reference was dropped. The library has its delegate until each attempt to continue it has ended."""
 
     def __init__(
         self,
@@ -292,7 +296,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         if former is not None and takes == self._takes:
             return
         self._takes = takes
-        self._delegate = make_delegate(self, takes)
+        self._delegate, self._context = make_delegate(self, takes)
         library.segue_activity_set_delegate(self._handle, self._delegate)
         if former is not None:
             library.segue_activity_delegate_release(former)
@@ -305,17 +309,38 @@ class Activity(ActivityProperties, ActivityCallbacks):
 
     def _notify(self, name: str, *arguments: Any) -> None:
         handler = self._handler(name)
-        if handler is not None and self._app is not None:
-            self._app._finish_later(handler(*arguments))
+        if handler is None or self._app is None:
+            return
+        result = handler(*arguments)
+        if not self._is_left or not is_later(result):
+            return self._app._finish_later(result)
+        # The handle that it borrows lasts as long as the callback.
+        handle = self._handle
+        library.segue_activity_retain(handle)
+        try:
+            self._app._run_later(result, lambda value, error: release("segue_activity_release", handle))
+        except BaseException:
+            release("segue_activity_release", handle)
+            raise
 
     def _activity(self, handle: int) -> Activity:
         """The activity that a callback of its delegate is about."""
+        if self._is_left:
+            self._handle = handle
         return self
 
     def __del__(self, release: Callable[[str, int], None] = release) -> None:
-        if self._delegate is not None:
-            release("segue_activity_delegate_release", self._delegate)
+        delegate, self._delegate = self._delegate, None
+        if delegate is None or _native.is_over():
+            return super().__del__(release)
+        # Its handlers are called for each attempt that is under way (R3.6): until then the context holds this object.
+        # Its finalizer does not run again.
+        self._is_left = True
+        kept = _native.keep_context(self._context, self)
+        if self._app is not None:
+            self._app._outliving.add(kept)
         super().__del__(release)
+        release("segue_activity_delegate_leave", delegate)
 
 
 def _owner(app: App | None) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Protocol
 from . import _native, _request, _stream, _table
 from ._hooks import is_later
 from ._native import library
-from ._receipt import Outcome, receipt_of
+from ._receipt import receipt_of
 
 _REPLY_YES, _REPLY_LATER = 1, 2
 
@@ -31,8 +31,11 @@ def takes_of(owner: Owner) -> tuple[bool, ...]:
     return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
 
 
-def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> int:
-    """Creates a delegate that calls the handlers of an activity, or those of an app for all of its activities."""
+def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> tuple[int, int]:
+    """Creates a delegate that calls the handlers of an activity, or those of an app for all of its activities.
+
+    Returns: the delegate, and its context
+    """
     context = _native.new_context(weakref.ref(owner))
     delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
     library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
@@ -44,7 +47,7 @@ def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> int:
         library.segue_activity_delegate_on_did_receive_stream(delegate, _did_receive_stream)
     if takes[2]:
         library.segue_activity_delegate_on_request(delegate, _requested)
-    return delegate
+    return delegate, context
 
 
 class _Save(_native.Handle):
@@ -86,19 +89,12 @@ def _will_save(owner: Owner, told: int, save: int) -> int:
 
 @_native.trampoline(_table.RECEIPT)
 def _was_continued(owner: Owner, told: int, receipt: int) -> None:
-    activity, heard = owner._activity(told), receipt_of(receipt)
-    try:
-        activity._notify("on_was_continued", heard)
-    finally:
-        # Here, since the library tells an activity nothing that was invalidated meanwhile.
-        activity._notify("on_continuation_ended", heard)
+    owner._activity(told)._notify("on_was_continued", receipt_of(receipt))
 
 
 @_native.trampoline(_table.RECEIPT)
 def _continuation_ended(owner: Owner, told: int, receipt: int) -> None:
-    heard = receipt_of(receipt)
-    if heard.outcome != Outcome.RESTORED:  # else it came with on_was_continued
-        owner._activity(told)._notify("on_continuation_ended", heard)
+    owner._activity(told)._notify("on_continuation_ended", receipt_of(receipt))
 
 
 @_native.trampoline(_table.DID_RESUME_BACK)

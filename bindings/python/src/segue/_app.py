@@ -47,7 +47,7 @@ from ._pending import Pending, Readiness
 from ._responder import ResponderMixin, chain, set_main
 from ._saved import SavedActivity
 from ._unique import shown
-from .errors import CancelledError, Error, InvalidArgumentError
+from .errors import CancelledError, Error, InvalidArgumentError, InvalidStateError
 
 if TYPE_CHECKING:
     from _typeshed import StrOrBytesPath
@@ -73,7 +73,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     Callbacks are methods of a subclass, or functions given to a decorator (`@app.on_continue`):
         on_offer(kind, offer)                  an offer appeared, changed or is gone (R2.7)
         on_connection(connection)              the connection to the hub changed
-        on_will_continue(type, continuation)   a continuation begins (R3.1); True: the app shows progress
+        on_will_continue(type, continuation)   a continuation begins (R3.1): show progress
         on_continue(activity, continuation)    the activity has arrived (R3.4); False: not handled; segue.LATER: the
                                                answer is continuation.complete or continuation.fail, later
         on_did_fail(type, error, continuation) the continuation failed; no other callback follows (R3.2)
@@ -95,8 +95,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     _delegate: int | None = None
     _answers: tuple[bool, ...] = ()
-    """Whether the delegate has callbacks for on_did_update and on_open_document."""
-    _document_activities: set[str]
+    """Whether the delegate has callbacks for on_did_update, on_open_document and on_continue."""
     _main_responder: weakref.ref[ResponderMixin] | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
@@ -148,6 +147,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._current: Activity | None = None
         self._delegated: weakref.WeakSet[Activity] = weakref.WeakSet()
         """Activities with their own delegate."""
+        self._outliving: weakref.WeakSet[_native.Kept] = weakref.WeakSet()
+        """Dropped activities whose attempts have not ended."""
         self._continuations: set[Continuation] = set()
         self._expected: set[Pending[Any]] = set()
         self._restoring: list[Any] = []
@@ -486,7 +487,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if not (receipts or any(takes)) or (former is not None and takes == self._activities_take):
             return
         self._activities_take = takes
-        self._activity_delegate = make_delegate(self, takes)
+        self._activity_delegate, _ = make_delegate(self, takes)
         library.segue_app_set_activity_delegate(self._handle, self._activity_delegate)
         if former is not None:
             library.segue_activity_delegate_release(former)
@@ -519,6 +520,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._leave_loop()
         self._current = None
         self._restoring = []
+        for kept in self._outliving:
+            kept.target = None
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses]:
             answer._end(None, CancelledError("the app was closed"))
@@ -533,10 +536,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._left()
 
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
-        self._continuations.discard(continuation)
         handler = self._handler("on_continue")
-        if handler is None and self._opens(activity, continuation):
-            return _REPLY_NO
         if handler is None:
             continuation._unanswered = True  # the taker of the result answers
             continuation._end(activity)
@@ -545,6 +545,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         try:
             result = handler(activity, continuation)
             if result is LATER:
+                self._forget(continuation)  # the host holds it
                 return _REPLY_LATER
             continuation._later = None
             if is_later(result):
@@ -557,29 +558,29 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             with suppress(Error):  # it has ended otherwise
                 continuation._fail(error)
             return _REPLY_NO
-        if result is False and self._opens(activity, continuation):
-            return _REPLY_NO
-        continuation._end(activity)
-        return _REPLY_NO if result is False else _REPLY_YES
+        if result is not False:
+            continuation._end(activity)
+            return _REPLY_YES
+        try:
+            continuation.complete(False)
+        except InvalidStateError:  # the handler has answered
+            pass
+        except Error as late:
+            logger.error("%s: %s", activity.type, str(late))
+        if not continuation._opens_document:  # else its opening brings the result (R3.5)
+            continuation._end(activity)
+        return _REPLY_NO
 
-    def _opens(self, activity: Activity, continuation: Continuation) -> bool:
-        """Whether the result is for the document, which is opened next (R3.5)."""
-        if not _document.opens(self, activity):
-            return False
-        self._continuations.add(continuation)
-        return True
+    def _forget(self, continuation: Continuation) -> None:
+        self._continuations.discard(continuation)
 
     def _open_document(self, url: str, activity: Activity, continuation: Continuation) -> int:
         return _document.open_document(self, url, activity, continuation)
 
-    def _opening_failed(self, type: str, error: Exception, continuation: Continuation) -> None:
-        if self._handler("on_continue") is None:
-            self._did_fail(type, error, continuation)
-        self._continuations.discard(continuation)
+    def _opening_failed(self, error: Exception, continuation: Continuation) -> None:
         continuation._end(None, error)
 
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
-        self._continuations.discard(continuation)
         if not continuation._awaited and self._handler("on_did_fail") is None:
             logger.error("continuing %s failed: %s", type, str(error))  # R3.13
         continuation._end(None, error)

@@ -111,7 +111,7 @@ class AppCallbacks(Hooked):
         on_will_continue = hook(
             "type",
             "continuation",
-            doc="A continuation begins (R3.1). True: the app shows progress. Only this callback may decline, at once.",
+            doc="A continuation begins (R3.1): show progress. Only this callback may decline, at once.",
         )
         on_continue = hook(
             "activity",

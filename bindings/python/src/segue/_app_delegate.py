@@ -32,14 +32,14 @@ class Owner(Host, Protocol):
     def _open_document(self, url: str, activity: Any, continuation: Continuation) -> int:
         """Returns the reply to the library."""
 
-    def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None: ...
+    def _opening_failed(self, error: Error, continuation: Continuation) -> None: ...
 
     def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None: ...
 
 
 def answers_of(app: Owner) -> tuple[bool, ...]:
     """Whether there are handlers for those callbacks whose presence makes a difference (R2.9, R3.5)."""
-    return tuple(app._handler(name) is not None for name in ("on_did_update", "on_open_document"))
+    return tuple(app._handler(name) is not None for name in ("on_did_update", "on_open_document", "on_continue"))
 
 
 def make_app_delegate(app: Owner) -> int:
@@ -49,14 +49,15 @@ def make_app_delegate(app: Owner) -> int:
     library.segue_app_delegate_on_offer(delegate, _on_offer)
     library.segue_app_delegate_on_connection(delegate, _on_connection)
     library.segue_app_delegate_on_will_continue(delegate, _on_will_continue)
-    library.segue_app_delegate_on_continue(delegate, _on_continue)
     library.segue_app_delegate_on_did_fail(delegate, _on_did_fail)
-    hears_updates, opens_documents = answers_of(app)
+    library.segue_app_delegate_on_opening_failed(delegate, _on_opening_failed)
+    hears_updates, opens_documents, continues = answers_of(app)
+    if continues or not opens_documents:  # without a handler the taker of the result answers
+        library.segue_app_delegate_on_continue(delegate, _on_continue)
     if hears_updates:
         library.segue_app_delegate_on_did_update(delegate, _on_did_update)
     if opens_documents:
         library.segue_app_delegate_on_open_document(delegate, _on_open_document)
-        library.segue_app_delegate_on_opening_failed(delegate, _on_opening_failed)
     return delegate
 
 
@@ -70,14 +71,12 @@ def _on_connection(app: Owner, _: int, connection: int) -> None:
     app._connection_changed(Connection(connection))
 
 
-@_native.trampoline(_table.WILL_CONTINUE, default=False)
-def _on_will_continue(app: Owner, _: int, type: int, length: int, continuation: int) -> bool:
+@_native.trampoline(_table.WILL_CONTINUE)
+def _on_will_continue(app: Owner, _: int, type: int, length: int, continuation: int) -> None:
     handler = app._handler("on_will_continue")
-    if handler is None:
-        return False
-    shown = handler(_native.read_text(type, length), continuation_of(app, continuation, owned=False))
-    app._finish_later(shown)
-    return bool(shown)
+    if handler is not None:
+        attempt = continuation_of(app, continuation, owned=False)
+        app._finish_later(handler(_native.read_text(type, length), attempt))
 
 
 @_native.trampoline(_table.CONTINUE, default=_REPLY_NO)
@@ -99,8 +98,7 @@ def _on_open_document(app: Owner, _: int, url: int, length: int, activity: int, 
 
 @_native.trampoline(_table.DID_FAIL)
 def _on_opening_failed(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
-    attempt = continuation_of(app, continuation, owned=False)
-    app._opening_failed(_native.read_text(type, length), _native.error_from(error), attempt)
+    app._opening_failed(_native.error_from(error), continuation_of(app, continuation, owned=False))
 
 
 @_native.trampoline(_table.DID_UPDATE)

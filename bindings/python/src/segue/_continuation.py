@@ -94,6 +94,11 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_get_progress(self._handle, byref(received), byref(total))
         return received.value, total.value
 
+    @property
+    def _opens_document(self) -> bool:
+        """Whether the opening of its document brings the result, as on_continue has not handled it (R3.5)."""
+        return _native.take_bool(library.segue_continuation_get_opens_document, self._handle)
+
     def cancel(self) -> None:
         """Ends the continuation with UserCancelledError. After its end this has no effect."""
         library.segue_continuation_cancel(self._handle)
@@ -133,7 +138,7 @@ class Continuation(_native.Handle, Pending[Activity]):
                 self._end(None, late)
             raise
         # Otherwise its document is opened, and brings the result (R3.5).
-        if activity is not None and (answer or not self._app._opens(activity, self)):
+        if activity is not None and not self._opens_document:
             self._end(activity)
 
     def fail(self, reason: str) -> None:
@@ -209,8 +214,12 @@ class Continuation(_native.Handle, Pending[Activity]):
             raise
         finally:
             # Otherwise its document is opened, and brings the result (R3.5).
-            if error is not None or answer is not False or not self._app._opens(activity, self):
+            if error is not None or not self._opens_document:
                 self._end(None if error is not None else activity, error)
+
+    def _end(self, result: Activity | None, error: BaseException | None = None) -> None:
+        self._app._forget(self)
+        super()._end(result, error)
 
     def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
         if (self._unanswered or self._later is not None) and not _native.is_leaving():

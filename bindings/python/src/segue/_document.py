@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Literal, Protocol
 
 from . import _arguments, _native, _table
 from ._activity import Activity, activity_of
@@ -16,6 +17,7 @@ from ._continuation import Continuation, kind_of
 from ._hooks import answer_now, is_later
 from ._native import library
 from ._responder import Attachment, ResponderMixin
+from ._unique import Unique
 from .errors import Error, InvalidArgumentError, InvalidatedError, RemoteApplicationTimedOutError
 from .values import URL
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 DOCUMENT_URL_KEY = "NSUserActivityDocumentURLKey"
 """The key of `user_info` under which the URL of the activity's document stands (R5.2): Apple's name."""
 Role = Literal["editor", "viewer"]
+Changed = Callable[["Activity | None", "Activity | None"], Any]
+"""Called with the old and the new activity of a document."""
 _ROLES = {"editor": 1, "viewer": 2}
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 
@@ -53,7 +57,15 @@ class Document(KnownAttributes, ResponderMixin):
 
     def user_activity_changed(self, old: Activity | None, new: Activity | None) -> Any:
         """Override it to be told that the document has another activity: it has left its container, has returned, or
-        was opened for one that was continued."""
+        was opened for one that was continued. Others are told by `observe_user_activity`."""
+
+    def observe_user_activity(self, handler: Changed) -> Observation:
+        """Calls a function with the old and the new activity whenever the document has another one, from now on (R5.2);
+        it may be `async def`. Any number of functions can observe a document.
+
+        Returns: the observation, which `end()`, or the end of the document, ends
+        """
+        return self._opened.observe(_arguments.function(handler, "handler"))
 
     def set_url(self, url: URL | str | os.PathLike[str]) -> None:
         """Tells where the file is now, after it was renamed or moved. A document that leaves all containers lets go of
@@ -103,14 +115,67 @@ class _Opened(Attachment):
             return _native.created(library.segue_document_get_responder, self.document)
 
         super().__init__(app, host, create)
+        self._observations: set[Observation] = set()
         if host._overrides("user_activity_changed"):
-            library.segue_document_on_activity_changed(self.document, _activity_changed)
+            self.observe(_overridden(self.host))
+
+    def observe(self, handler: Changed) -> Observation:
+        made = Observation(self, handler)
+        self._observations.add(made)
+        return made
 
     def __del__(self, release: Any = _native.release) -> None:
         super().__del__(release)
         document = self.__dict__.get("document")
         if document is not None:
             release("segue_document_release", document)
+
+
+class Observation(Unique):
+    """A function that is told which activity a document has."""
+
+    def __init__(self, opened: _Opened, handler: Changed):
+        self._opened = weakref.ref(opened)
+        self._app = opened.app
+        self._handler = handler
+        context = _native.new_context(weakref.ref(self))
+        self._observer: int | None = _native.created(
+            library.segue_document_observe, opened.document, _activity_changed, context, _native.destroy
+        )
+
+    def end(self) -> None:
+        """Ends it: the function is called no more. A second call has no effect."""
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            library.segue_document_observer_release(observer)
+        opened = self._opened()
+        if opened is not None:
+            opened._observations.discard(self)
+
+    def _changed(self, old: int | None, new: int | None) -> None:
+        former, now = (None if each is None else activity_of(self._app, each, owned=False) for each in (old, new))
+        opened = self._opened()
+        if opened is not None:
+            opened.activity = now
+        self._app._finish_later(self._handler(former, now))
+
+    def _failed(self, error: BaseException) -> None:
+        self._app._failed(error)
+
+    def __del__(self, release: Any = _native.release) -> None:
+        observer = self.__dict__.get("_observer")
+        if observer is not None:
+            release("segue_document_observer_release", observer)
+
+
+def _overridden(host: weakref.ref[Any]) -> Changed:
+    """Calls the method of a document, which stays free to go."""
+
+    def changed(old: Activity | None, new: Activity | None) -> Any:
+        document = host()
+        return None if document is None else document.user_activity_changed(old, new)
+
+    return changed
 
 
 def role_of(role: str) -> int:
@@ -132,7 +197,6 @@ class Opener(Protocol):
     """An app, as far as its documents concern it."""
 
     _handle: int
-    _document_activities: set[str]
 
     def _handler(self, name: str) -> Any: ...
 
@@ -141,25 +205,12 @@ class Opener(Protocol):
 
 def add_types(app: Opener, types: Iterable[tuple[str, str, str]]) -> None:
     """Names the activity types of an app's documents."""
-    app._document_activities = set()
     for each in types:
         if not isinstance(each, tuple) or len(each) != 3:
             raise _arguments.wrong("one of document_types", each, "(content type, role, activity type)")
         content, activity = (_arguments.text(text, "one of document_types") for text in (each[0], each[2]))
         role = role_of(each[1])
         library.segue_app_add_document_type(app._handle, content, len(content), role, activity, len(activity))
-        app._document_activities.add(each[2])
-
-
-def opens(app: Opener, activity: Activity) -> bool:
-    """Whether the library asks for the document of an activity that was not handled (R3.5)."""
-    origin = activity.continued_from
-    return (
-        app._handler("on_open_document") is not None
-        and activity.type in app._document_activities
-        and origin is not None
-        and origin.document
-    )
 
 
 def open_document(app: Opener, url: str, activity: Activity, continuation: Continuation) -> int:
@@ -213,9 +264,5 @@ def _restore_state(attached: _Opened, told: int) -> bool:
 
 
 @_native.trampoline(_table.ACTIVITY_CHANGED)
-def _activity_changed(attached: _Opened, _: int, old: int | None, new: int | None) -> None:
-    host = attached.host()
-    if isinstance(host, Document):
-        former, now = (None if each is None else activity_of(attached.app, each, owned=False) for each in (old, new))
-        attached.activity = now
-        attached.app._finish_later(host.user_activity_changed(former, now))
+def _activity_changed(observation: Observation, _: int, old: int | None, new: int | None) -> None:
+    observation._changed(old, new)

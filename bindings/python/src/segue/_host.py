@@ -51,8 +51,8 @@ class Host(Protocol):
     def _report(self, error: BaseException) -> None:
         """Logs an error that no call can raise."""
 
-    def _opens(self, activity: Any, continuation: Any) -> bool:
-        """Whether the document of an activity that was not handled is opened next."""
+    def _forget(self, continuation: Any) -> None:
+        """A continuation has its result."""
 
     def _activity(self, handle: int) -> Any:
         """Returns the activity of a handle that a callback borrows."""

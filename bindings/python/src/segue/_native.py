@@ -203,6 +203,11 @@ def is_forked() -> bool:
     return _State.forked
 
 
+def is_over() -> bool:
+    """Whether this process has no use for the library any longer."""
+    return _State.forked or _State.finished
+
+
 def is_leaving() -> bool:
     """Whether finalizers must leave the library alone here."""
     return _State.forked or _State.finished or getattr(_State.logging, "inside", False)
@@ -273,7 +278,7 @@ def error_from(handle: int | None) -> Error:
 
 # ---- contexts of callbacks ----
 
-_contexts: dict[int, weakref.ref[Any]] = {}
+_contexts: dict[int, Callable[[], Any]] = {}
 """The objects that contexts stand for. Their app holds them: this table would keep the app alive, and open, itself."""
 _next_context = iter(range(1, 1 << 62)).__next__
 
@@ -283,6 +288,26 @@ def new_context(target: weakref.ref[Any]) -> int:
     key = _next_context()
     _contexts[key] = target
     return key
+
+
+class Kept:
+    """An object that a context keeps until the library has no more use for it, or until `target` is None."""
+
+    __slots__ = ("__weakref__", "target")
+
+    def __init__(self, target: Any):
+        self.target = target
+
+    def __call__(self) -> Any:
+        return self.target
+
+
+def keep_context(key: int, target: Any) -> Kept:
+    """Makes a context keep its object."""
+    kept = Kept(target)
+    if key in _contexts:
+        _contexts[key] = kept
+    return kept
 
 
 def is_context(key: int) -> bool:

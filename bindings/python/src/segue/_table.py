@@ -55,7 +55,7 @@ DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
 REQUEST = CFUNCTYPE(None, Address, Handle, Handle, Address, Size)
 OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
 CONNECTION = CFUNCTYPE(None, Address, Handle, Int32)
-WILL_CONTINUE = CFUNCTYPE(Bool, Address, Handle, Address, Size, Handle)
+WILL_CONTINUE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 CONTINUE = CFUNCTYPE(Int32, Address, Handle, Handle, Handle)
 DID_FAIL = CFUNCTYPE(None, Address, Handle, Address, Size, Handle, Handle)
 RESTORE_STATE = CFUNCTYPE(Bool, Address, Handle)
@@ -220,6 +220,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_on_did_receive_stream", (Handle, DID_RECEIVE_STREAM), Status),
     ("segue_activity_delegate_on_request", (Handle, REQUEST), Status),
     ("segue_activity_delegate_release", (Handle,), Status),
+    ("segue_activity_delegate_leave", (Handle,), Status),
     ("segue_save_complete", (Handle,), Status),
     ("segue_save_fail", (Handle,), Status),
     ("segue_save_retain", (Handle,), Status),
@@ -294,6 +295,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_continuation_fail", (Handle, Bytes, Size), Status),
     ("segue_continuation_get_id", (Handle, Address), Status),
     ("segue_continuation_get_progress", (Handle, Address, Address), Status),
+    ("segue_continuation_get_opens_document", (Handle, Address), Status),
     ("segue_continuation_get_offer", (Handle, Address), Status),
     ("segue_continuation_retain", (Handle,), Status),
     ("segue_continuation_release", (Handle,), Status),
@@ -396,7 +398,8 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_document_release", (Handle,), Status),
     ("segue_document_get_responder", (Handle, Address), Status),
     ("segue_document_set_url", (Handle, Bytes, Size), Status),
-    ("segue_document_on_activity_changed", (Handle, ACTIVITY_CHANGED), Status),
+    ("segue_document_observe", (Handle, ACTIVITY_CHANGED, Address, DESTROY, Address), Status),
+    ("segue_document_observer_release", (Handle,), Status),
     ("segue_app_delegate_on_open_document", (Handle, OPEN_DOCUMENT), Status),
     ("segue_app_delegate_on_opening_failed", (Handle, DID_FAIL), Status),
     ("segue_continuation_complete_opening", (Handle, Handle, Bytes, Size), Status),
