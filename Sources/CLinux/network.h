@@ -95,7 +95,7 @@ static inline int linux_listen(uint16_t *port) {
       linux_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
       if ((family == AF_INET6 ? bind(fd, (struct sockaddr *)&v6, sizeof v6)
                               : bind(fd, (struct sockaddr *)&v4, sizeof v4)) == 0 &&
-          listen(fd, 256) == 0 && getsockname(fd, (struct sockaddr *)&own, &size) == 0) {
+          listen(fd, 4096) == 0 && getsockname(fd, (struct sockaddr *)&own, &size) == 0) {
         *port = linux_from_system((struct sockaddr *)&own).port;
         return fd;
       }

@@ -70,9 +70,11 @@ public final class Announcer {
     return age
   }
 
-  /// Reads a beacon; nil if it is not genuine, not of this time, was seen before, or names no port.
+  /// Reads a beacon; nil if it is not genuine, was seen before, or names no port.
   /// - Parameter date: seconds since 1970.
   public func read(_ bytes: [UInt8], at date: Double) -> BeaconCodec.News? {
-    codec.read(bytes, at: date).flatMap { $0.port > 0 ? $0 : nil }
+    let news = codec.read(bytes, at: date)
+    if case .listens(port: 0, _) = news { return nil }
+    return news
   }
 }

@@ -2,44 +2,41 @@ import SegueCrypto
 import SegueModel
 import SegueTrust
 
-/// What a device says of itself on a local network, in 34 bytes:
+/// What a device says of itself on a local network, in 38 bytes:
 ///
 ///     16 bytes   a random nonce
-///      2 bytes   the port of its listener, under a key stream of the beacon key and the nonce
-///     16 bytes   the first half of HMAC-SHA256(beacon key, nonce ‖ number of the slot ‖ hidden port)
+///      6 bytes   the port of its listener (2) and the number of the slot (4), under a key stream of the beacon key and
+///                the nonce
+///     16 bytes   the first half of HMAC-SHA256(beacon key, nonce ‖ the 6 bytes)
 ///
 /// A device of the account recognises it by trying the code. To others it is random: no byte is stable, and all beacons
 /// have one length.
 public enum Beacon {
-  public static let size = 34
+  public static let size = 38
   public static let nonceSize = 16
-  private static let codeSize = 16
+  static let hiddenSize = 6
+  fileprivate static let codeSize = 16
   /// Seconds of a slot: a beacon counts in its own, in the one before and in the one after.
   public static let slotTime: Int64 = 15 * 60
 
   /// Returns the number of the slot of a date, in seconds since 1970.
   public static func slot(at date: Double) -> Int64 {
     // A clock that is beyond all sense has a slot, too.
-    guard date > -1e15, date < 1e15 else { return 0 }
+    guard date > -1e12, date < 1e12 else { return 0 }
     return Int64((date / Double(slotTime)).rounded(.down))
   }
 
-  /// Hides a port, or shows it again; nil if OpenSSL has no memory.
-  fileprivate static func hiding(_ port: UInt16, _ key: KeyedHash, _ nonce: ArraySlice<UInt8>) -> UInt16? {
-    let code = key.code(of: Array("segue port".utf8) + nonce)
-    return code.count < 2 ? nil : port ^ (UInt16(code[0]) << 8 | UInt16(code[1]))
+  /// Hides a port and a slot, or shows them again; empty if OpenSSL has no memory.
+  fileprivate static func hiding(
+    _ bytes: some Collection<UInt8>, _ key: KeyedHash, _ nonce: ArraySlice<UInt8>
+  ) -> [UInt8] {
+    let stream = key.code(of: Array("segue hidden".utf8) + nonce)
+    guard stream.count >= hiddenSize, bytes.count == hiddenSize else { return [] }
+    return zip(bytes, stream).map { $0 ^ $1 }
   }
 
-  fileprivate static func code(
-    _ key: KeyedHash, _ nonce: ArraySlice<UInt8>, _ slot: Int64, _ hidden: ArraySlice<UInt8>
-  ) -> [UInt8] {
-    var message = Array("segue beacon".utf8)
-    message += nonce
-    for shift in stride(from: 56, through: 0, by: -8) {
-      message.append(UInt8(truncatingIfNeeded: slot >> Int64(shift)))
-    }
-    message += hidden
-    return Array(key.code(of: message).prefix(codeSize))
+  fileprivate static func code(_ key: KeyedHash, _ nonce: ArraySlice<UInt8>, _ hidden: ArraySlice<UInt8>) -> [UInt8] {
+    Array(key.code(of: Array("segue beacon".utf8) + nonce + hidden).prefix(codeSize))
   }
 }
 
@@ -47,7 +44,7 @@ public enum Beacon {
 public final class BeaconCodec {
   /// The most genuine beacons that are remembered to recognise a replay. The oldest make room.
   static let remembered = 8_192
-  /// Datagrams of one second that are compared with former epochs, too, each of which costs three codes more. A flood
+  /// Datagrams of one second that are compared with former epochs, too, each of which costs a code more. A flood
   /// of junk delays devices that have slept, and no others.
   static let formerReads = 128
 
@@ -79,7 +76,7 @@ public final class BeaconCodec {
   var epochs: Int { keys.count }
   var current: UInt64 { keys[0].epoch }
 
-  /// Returns a beacon of 34 bytes; none if OpenSSL has no memory.
+  /// Returns a beacon of 38 bytes; none if OpenSSL has no memory.
   /// - Parameters:
   ///   - port: of this device's listener.
   ///   - nonce: 16 new random bytes.
@@ -88,40 +85,49 @@ public final class BeaconCodec {
   public func make(port: UInt16, nonce: [UInt8], at date: Double, age: Int = 0) -> [UInt8] {
     guard keys.indices.contains(age) else { return [] }
     let key = keys[age].key
-    guard let port = Beacon.hiding(port, key, nonce[...]) else { return [] }
-    let hidden = [UInt8(port >> 8), UInt8(port & 0xFF)]
     let slot = Beacon.slot(at: date)
+    let number = UInt32(truncatingIfNeeded: slot)
+    var shown = [UInt8(port >> 8), UInt8(port & 0xFF)]
+    for shift in [24, 16, 8, 0] { shown.append(UInt8(truncatingIfNeeded: number >> UInt32(shift))) }
+    let hidden = Beacon.hiding(shown, key, nonce[...])
     // What comes back is this device's own.
     if let name = Identifier(bytes: nonce) { remember(name, slot) }
-    let beacon = nonce + hidden + Beacon.code(key, nonce[...], slot, hidden[...])
+    let beacon = nonce + hidden + Beacon.code(key, nonce[...], hidden[...])
     return beacon.count == Beacon.size ? beacon : []
   }
 
   /// What a beacon says.
-  public struct News: Equatable, Sendable {
-    /// Of the listener of the device that has sent it.
-    public let port: UInt16
-    /// Whether it was made under a former epoch.
-    public let isFormer: Bool
+  public enum News: Equatable, Sendable {
+    /// A device of the account listens at that port.
+    /// - Parameter isFormer: whether the beacon was made under a former epoch.
+    case listens(port: UInt16, isFormer: Bool)
+    /// A device of the account, or a recording of it, says that it is another time, in seconds since 1970. Nothing
+    /// else of such a beacon counts.
+    case otherTime(Double)
   }
 
-  /// Reads a beacon; nil if it is not genuine, not of this time, or was seen before.
+  /// Reads a beacon; nil if it is not genuine, was seen before, or is of another time and a former epoch.
   /// - Parameter date: seconds since 1970.
   public func read(_ bytes: [UInt8], at date: Double) -> News? {
     guard bytes.count == Beacon.size, let name = Identifier(bytes: bytes[..<Beacon.nonceSize]) else { return nil }
     let nonce = bytes[..<Beacon.nonceSize]
-    let hidden = bytes[Beacon.nonceSize..<Beacon.nonceSize + 2]
+    let hidden = bytes[Beacon.nonceSize..<Beacon.nonceSize + Beacon.hiddenSize]
     let now = Beacon.slot(at: date)
     for (epoch, key) in keys.prefix(countsRead(at: date) ? keys.count : 1) {
-      for slot in [now, now - 1, now + 1] {
-        let code = Beacon.code(key, nonce, slot, hidden)
-        guard KeyedHash.isSame(code[...], bytes[(Beacon.nonceSize + 2)...]) else { continue }
-        guard seen[name] == nil else { return nil }
-        remember(name, now)
-        let hiddenPort = UInt16(hidden[hidden.startIndex]) << 8 | UInt16(hidden[hidden.startIndex + 1])
-        guard let port = Beacon.hiding(hiddenPort, key, nonce) else { return nil }
-        return News(port: port, isFormer: epoch != keys[0].epoch)
+      let code = Beacon.code(key, nonce, hidden)
+      guard KeyedHash.isSame(code[...], bytes[(Beacon.nonceSize + Beacon.hiddenSize)...]) else { continue }
+      guard seen[name] == nil else { return nil }
+      let shown = Beacon.hiding(hidden, key, nonce)
+      guard shown.count == Beacon.hiddenSize else { return nil }
+      let slot = shown[2...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      let isFormer = epoch != keys[0].epoch
+      // Slots are counted modulo 2^32.
+      let difference = Int32(bitPattern: slot &- UInt32(truncatingIfNeeded: now))
+      guard (-1...1).contains(difference) else {
+        return isFormer ? nil : .otherTime(Double((now + Int64(difference)) * Beacon.slotTime))
       }
+      remember(name, now)
+      return .listens(port: UInt16(shown[0]) << 8 | UInt16(shown[1]), isFormer: isFormer)
     }
     return nil
   }

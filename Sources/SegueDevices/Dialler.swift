@@ -13,15 +13,23 @@ public struct Dialler<Address: Equatable> {
   public static var longestPause: Int64 { 60_000 }
   /// Milliseconds for which an announced address is dialled after its last beacon.
   public static var announcedTime: Int64 { 90_000 }
-  /// The most announced addresses; the one whose beacon is oldest makes room.
+  /// The most announced addresses (`makeRoom`).
   public static var announcedLimit: Int { 64 }
   /// The same for addresses that were announced under a former epoch, which a revoked device knows, too; the most that
   /// one machine announces, by its ports.
   public static var formerLimit: Int { 16 }
   public static var sourceLimit: Int { 8 }
-  /// The most attempts at a time, and of those at addresses that were announced under a former epoch.
+  /// The most attempts at a time; of those at addresses that were announced under a former epoch; and at addresses that
+  /// one machine has announced.
   public static var attemptLimit: Int { 16 }
   public static var formerAttemptLimit: Int { 4 }
+  public static var sourceAttemptLimit: Int { 4 }
+  /// Milliseconds after which an attempt ends if another address waits for its turn: until the knock is answered, and
+  /// from then on. An address that leads nowhere holds up none that does.
+  public static var knockPatience: Int64 { 500 }
+  public static var linkPatience: Int64 { 1_000 }
+  /// The addresses of one device that are kept before others.
+  public static var deviceLimit: Int { 4 }
   /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one.
   public static var recheckPause: Int64 { 300_000 }
 
@@ -33,10 +41,21 @@ public struct Dialler<Address: Equatable> {
     case own
     /// The other side did not prove the knock key: it may know only an older epoch.
     case silent
+    /// The other side did not even ask for the knock, so its epoch is none of the reasons.
+    case unreached
     /// The device there does not belong to the account, or no longer.
     case foreign
     /// All else.
     case failed
+  }
+
+  /// How far attempts at an address have come.
+  private enum Standing: Int {
+    case unknown
+    /// The other side has proved the knock key.
+    case knocked
+    /// A device was linked by it.
+    case linked
   }
 
   private struct Target {
@@ -54,6 +73,9 @@ public struct Dialler<Address: Equatable> {
     var triedAt: Int64?
     var pause = Dialler.firstPause
     var isTrying = false
+    /// Whether the other side of the attempt under way has proved the knock key.
+    var hasKnocked = false
+    var standing = Standing.unknown
     /// The uptime until which beacons under a former epoch do not have it dialled.
     var quietUntil: Int64 = .min
     /// The device that was found there last.
@@ -71,20 +93,67 @@ public struct Dialler<Address: Equatable> {
   public init() {}
 
   public var addressCount: Int { targets.count }
+  func knows(_ address: Address) -> Bool { index(of: address) != nil }
 
-  /// The uptime at which `takeDue` has an address; nil for none.
-  public var nextDeadline: Int64? { targets.compactMap { mayTry($0) ? due($0) : nil }.min() }
+  /// The uptime at which `takeDue` has an address, or `outstayed` has; nil for none.
+  public var nextDeadline: Int64? {
+    targets.indices.compactMap { index in
+      guard let dueAt = due(targets[index]) else { return nil }
+      if mayTry(targets[index]) { return dueAt }
+      return blockers(of: index).compactMap { patience(of: targets[$0]) }.min().map { max(dueAt, $0) }
+    }.min()
+  }
 
   /// Whether a link there may have to be made anew, although no beacon is sent while there is one.
   private func leadsToLinked(_ target: Target) -> Bool {
     target.device.map { linked.contains($0) || suspected.contains($0) } ?? false
   }
 
-  /// Whether an attempt at it would be one too many now.
+  /// Whether an attempt at it would be none too many now.
   private func mayTry(_ target: Target) -> Bool {
+    guard !hasEnough(of: target) else { return false }
     let attempts = targets.count { $0.isTrying }
     let former = targets.count { $0.isTrying && $0.isFormer }
     return attempts < Self.attemptLimit && !(target.isFormer && former >= Self.formerAttemptLimit)
+  }
+
+  /// Whether as many attempts as may be are under way at addresses of the machine that has announced it, or of the
+  /// device that was found there.
+  private func hasEnough(of target: Target) -> Bool {
+    guard !target.isStatic else { return false }
+    let ofSource = targets.count { $0.isTrying && !$0.isStatic && $0.source == target.source }
+    let ofDevice = targets.count { $0.isTrying && !$0.isStatic && target.device != nil && $0.device == target.device }
+    return max(ofSource, ofDevice) >= Self.sourceAttemptLimit
+  }
+
+  /// The attempts that keep an address from its turn.
+  private func blockers(of index: Int) -> [Int] {
+    guard !hasEnough(of: targets[index]) else { return [] }
+    let isFormerAlone = targets.count { $0.isTrying } < Self.attemptLimit || targets[index].isFormer
+    return targets.indices.filter { targets[$0].isTrying && (targets[$0].isFormer || !isFormerAlone) }
+  }
+
+  /// The uptime at which an attempt makes room for another one.
+  private func patience(of target: Target) -> Int64? {
+    target.triedAt.map { $0 + (target.hasKnocked ? Self.linkPatience : Self.knockPatience) }
+  }
+
+  /// The addresses whose attempts the owner ends, so that others that are due have their turn.
+  public func outstayed(_ uptime: Int64) -> [Address] {
+    var ending: [Int] = []
+    for index in targets.indices where due(targets[index]).map({ $0 <= uptime }) ?? false && !mayTry(targets[index]) {
+      let late = blockers(of: index).filter { other in
+        !ending.contains(other) && patience(of: targets[other]).map { $0 <= uptime } ?? false
+      }
+      if let next = late.min(by: { goesFirst(targets[$0], targets[$1]) }) { ending.append(next) }
+    }
+    return ending.map { targets[$0].address }
+  }
+
+  /// Of two attempts, whether the first ends before the second: the one that has come less far, then the older.
+  private func goesFirst(_ one: Target, _ other: Target) -> Bool {
+    let ranks = [one, other].map { $0.standing.rawValue + ($0.isStatic ? 4 : 0) }
+    return ranks[0] != ranks[1] ? ranks[0] < ranks[1] : (one.triedAt ?? 0) < (other.triedAt ?? 0)
   }
 
   /// When it is to be dialled; nil if it is not.
@@ -128,19 +197,34 @@ public struct Dialler<Address: Equatable> {
       targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
       return
     }
-    makeRoom(atMost: Self.sourceLimit) { $0.isFormer == isFormer && $0.source == source }
-    makeRoom(atMost: isFormer ? Self.formerLimit : Self.announcedLimit) { $0.isFormer == isFormer }
+    let hasRoom =
+      makeRoom(atMost: Self.sourceLimit) { $0.isFormer == isFormer && $0.source == source }
+      && makeRoom(atMost: isFormer ? Self.formerLimit : Self.announcedLimit) { $0.isFormer == isFormer }
+    guard hasRoom else { return }
     targets.append(
       Target(
         address: address, isStatic: false, source: source, isFormer: isFormer, heardAt: uptime, dueAt: uptime))
   }
 
-  /// Forgets the announced address that was heard of longest ago, if there are too many of a kind.
-  private mutating func makeRoom(atMost limit: Int, _ isKind: (Target) -> Bool) {
+  /// Forgets an announced address if there are as many of a kind as may be: of those that were dialled, and led to no
+  /// device, first one whose knock was not answered, then the one heard of longest ago. One that was not dialled yet has
+  /// its turn before a later one. Addresses that have led to a device go last.
+  /// - Returns: whether there is room.
+  private mutating func makeRoom(atMost limit: Int, _ isKind: (Target) -> Bool) -> Bool {
     let kind = targets.indices.filter { !targets[$0].isStatic && isKind(targets[$0]) }
-    guard kind.count >= limit else { return }
-    let oldest = kind.filter { !targets[$0].isTrying }.min { targets[$0].heardAt < targets[$1].heardAt }
-    if let oldest { targets.remove(at: oldest) }
+    guard kind.count >= limit else { return true }
+    let idle = kind.filter { !targets[$0].isTrying }
+    let isNew = { (target: Target) in target.standing != .linked && target.triedAt == nil }
+    var candidates = idle.filter { targets[$0].standing != .linked && !isNew(targets[$0]) }
+    if candidates.isEmpty, !idle.contains(where: { isNew(targets[$0]) }) { candidates = idle }
+    let first = candidates.min { one, other in
+      let (one, other) = (targets[one], targets[other])
+      return one.standing != other.standing
+        ? one.standing.rawValue < other.standing.rawValue : one.heardAt < other.heardAt
+    }
+    guard let first else { return false }
+    targets.remove(at: first)
+    return true
   }
 
   /// This device has another network or address, or it has woken up: dials all, also those of linked devices whose
@@ -169,11 +253,29 @@ public struct Dialler<Address: Equatable> {
       $0.isStatic || $0.isTrying || leadsToLinked($0) || uptime - Self.announcedTime < $0.heardAt
     }
     let ready = targets.indices.filter { mayTry(targets[$0]) && due(targets[$0]).map { $0 <= uptime } ?? false }
-    guard let index = ready.first(where: { !targets[$0].isFormer }) ?? ready.first else { return nil }
+    guard let index = ready.min(by: { hasTurn(targets[$0], before: targets[$1]) }) else { return nil }
     targets[index].isTrying = true
+    targets[index].hasKnocked = false
     targets[index].triedAt = uptime
     targets[index].dueAt = nil
     return (targets[index].address, targets[index].age)
+  }
+
+  /// Of two addresses that are due, whether the first is dialled before the second: what was announced under a former
+  /// epoch comes last; first come addresses of the user, and those that have led to a device.
+  private func hasTurn(_ one: Target, before other: Target) -> Bool {
+    let ranks = [one, other].map { $0.isFormer ? 2 : $0.isStatic || $0.standing == .linked ? 0 : 1 }
+    guard ranks[0] == ranks[1] else { return ranks[0] < ranks[1] }
+    // One that was tried in vain lets others pass, for a while.
+    let turns = [one, other].map { ($0.dueAt ?? 0) + ($0.triedAt == nil ? 0 : Self.firstPause) }
+    return turns[0] < turns[1]
+  }
+
+  /// The other side of an attempt has proved the knock key.
+  public mutating func knocked(_ address: Address) {
+    guard let index = index(of: address), targets[index].isTrying else { return }
+    targets[index].hasKnocked = true
+    if targets[index].standing == .unknown { targets[index].standing = .knocked }
   }
 
   /// An attempt has ended.
@@ -187,17 +289,30 @@ public struct Dialler<Address: Equatable> {
     switch end {
     case .linked(let device):
       targets[index].device = device
+      targets[index].standing = .linked
       targets[index].pause = Self.firstPause
       targets[index].age = 0
-      return look(index, uptime)
+      look(index, uptime)
+      return boundAddresses(of: device)
     case .own: return look(index, uptime)
     case .foreign:
       targets[index].quietUntil = uptime + Self.recheckPause
       guard targets[index].isStatic else { return }
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
-    case .failed: break
+    case .unreached, .failed: break
     }
     plan(index, uptime, random)
+  }
+
+  /// Of one device a few addresses are kept before others: those heard of last.
+  private mutating func boundAddresses(of device: Identifier) {
+    let all = targets.indices.filter {
+      !targets[$0].isStatic && targets[$0].device == device && targets[$0].standing == .linked
+    }
+    guard all.count > Self.deviceLimit, let oldest = all.min(by: { targets[$0].heardAt < targets[$1].heardAt }) else {
+      return
+    }
+    targets[oldest].standing = .knocked
   }
 
   /// An address that was due cannot be dialled: this device has no way there now. It is dialled again after the pause,

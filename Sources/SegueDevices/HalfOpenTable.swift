@@ -2,25 +2,61 @@ import SegueModel
 
 /// The connections that have not shown yet that a device of the account is at their other end: at most 64, each for at
 /// most 5 seconds, so that a flood neither exhausts this device nor shuts a genuine device out (A19).
+///
+/// One more is refused, or ends another one. A connection has 200 ms for its knock: the oldest that has waited longer
+/// ends, and while there is none the newest of the address from which most have come lately, so that a flood of any rate
+/// leaves others the time for a knock. An address that has got past the knock lately comes before all that never have.
 public struct HalfOpenTable {
-  /// The most connections.
+  /// The most connections, and the most of one address.
   public static let limit = 64
+  public static let addressLimit = 8
   /// Milliseconds until a connection must be up.
   public static let time: Int64 = 5_000
+  /// Milliseconds for which a connection is not ended by later ones: until it has knocked, and then until it is up.
+  public static let knockTime: Int64 = 200
+  public static let handshakeTime: Int64 = 1_000
   /// Bytes that a connection may send before its peer is authenticated.
   public static let bytes = 64 * 1024
+  /// The most addresses that are remembered because a connection from there has got past the knock.
+  static let rememberedAddresses = 64
+
+  /// Where a connection comes from.
+  public struct Source: Equatable, Sendable {
+    /// Of IPv6, without its port; IPv4 as ::ffff:a.b.c.d.
+    public let address: Identifier
+    /// What the addresses of one network have in common: the first 64 bits of IPv6, all of IPv4.
+    public let prefix: Identifier
+
+    public init(address: Identifier, prefix: Identifier) {
+      self.address = address
+      self.prefix = prefix
+    }
+  }
+
+  /// What becomes of a new connection.
+  public enum Admission: Equatable, Sendable {
+    /// It is added. The owner closes the other connection, if there is one.
+    case added(ending: UInt64?)
+    /// The owner closes it at once.
+    case refused
+  }
 
   private struct Entry {
     let number: UInt64
-    /// The address of the other end, without its port.
-    let source: [UInt8]
+    let source: Source
+    let addedAt: Int64
     let deadline: Int64
     /// Whether it has proved the knock key.
     var hasKnocked = false
+    /// Whether it, or another one from its address, has.
+    var isKnown: Bool
   }
 
   /// Oldest first.
   private var entries: [Entry] = []
+  /// Addresses that have got past the knock, the last ones last.
+  private var known: [Identifier] = []
+  private var arrivals = Arrivals()
 
   public init() {}
 
@@ -30,35 +66,70 @@ public struct HalfOpenTable {
   /// The uptime at which the oldest must be up; nil without connections.
   public var nextDeadline: Int64? { entries.first?.deadline }
 
-  /// Adds a connection.
-  /// - Returns: the connection that makes room for it, which the owner closes. Those that have knocked stay if others
-  ///   can go. Of the others the oldest goes of the source that has most, so that one flood hits itself.
-  public mutating func add(_ number: UInt64, from source: [UInt8], _ uptime: Int64) -> UInt64? {
+  /// Adds a connection, if there is room or room can be made.
+  public mutating func add(_ number: UInt64, from source: Source, _ uptime: Int64) -> Admission {
     let (deadline, overflow) = uptime.addingReportingOverflow(Self.time)
-    var victim: UInt64?
-    if entries.count >= Self.limit { victim = removeOne() }
-    entries.append(Entry(number: number, source: source, deadline: overflow ? .max : deadline))
-    return victim
+    let entry = Entry(
+      number: number, source: source, addedAt: uptime, deadline: overflow ? .max : deadline,
+      isKnown: known.contains(source.address))
+    entries.append(entry)
+    arrivals.note(source.address, uptime)
+    var ended: UInt64?
+    if entries.count(where: { $0.source.address == source.address }) > Self.addressLimit {
+      ended = removeOne(uptime) { $0.source.address == source.address }
+    } else if entries.count > Self.limit {
+      ended = removeOne(uptime) { _ in true }
+    }
+    return ended == number ? .refused : .added(ending: ended)
   }
 
-  private mutating func removeOne() -> UInt64? {
-    let sparesKnocked = entries.contains { !$0.hasKnocked }
-    var sources: [(source: [UInt8], oldest: Int, count: Int)] = []
-    for (index, entry) in entries.enumerated() where !(sparesKnocked && entry.hasKnocked) {
-      if let known = sources.firstIndex(where: { $0.source == entry.source }) {
-        sources[known].count += 1
-      } else {
-        sources.append((entry.source, index, 1))
-      }
+  /// Removes one of those that are meant: of the prefix that has most, what has never got past the knock first.
+  private mutating func removeOne(_ uptime: Int64, _ isMeant: (Entry) -> Bool) -> UInt64? {
+    let meant = entries.indices.filter { isMeant(entries[$0]) }
+    let strangers = meant.filter { !entries[$0].isKnown }
+    let last = entries.count - 1
+    if strangers == [last] {
+      // All others have got past the knock.
+      return entries.remove(at: meant.first { isLate(entries[$0], uptime) } ?? last).number
     }
-    guard var most = sources.first else { return nil }
-    for source in sources where source.count > most.count { most = source }
-    return entries.remove(at: most.oldest).number
+    var candidates = strangers.isEmpty ? meant : strangers
+    let counts = candidates.map { count(of: entries[$0].source.prefix, among: candidates) }
+    let most = counts.max() ?? 0
+    candidates = zip(candidates, counts).filter { $0.1 == most }.map { $0.0 }
+    guard let index = candidates.first(where: { isLate(entries[$0], uptime) }) ?? busiest(of: candidates) else {
+      return nil
+    }
+    return entries.remove(at: index).number
+  }
+
+  /// Whether it has had its time.
+  private func isLate(_ entry: Entry, _ uptime: Int64) -> Bool {
+    uptime - entry.addedAt >= (entry.hasKnocked ? Self.handshakeTime : Self.knockTime)
+  }
+
+  /// The newest of the address from which most have come lately.
+  private func busiest(of candidates: [Int]) -> Int? {
+    var (found, most): (Int?, Int) = (nil, 0)
+    for index in candidates {
+      let count = arrivals.count(from: entries[index].source.address)
+      if count >= most { (found, most) = (index, count) }
+    }
+    return found
+  }
+
+  private func count(of prefix: Identifier, among candidates: [Int]) -> Int {
+    candidates.count { entries[$0].source.prefix == prefix }
   }
 
   /// The other end has proved the knock key.
   public mutating func knocked(_ number: UInt64) {
-    if let index = entries.firstIndex(where: { $0.number == number }) { entries[index].hasKnocked = true }
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+    let address = entries[index].source.address
+    entries[index].hasKnocked = true
+    for other in entries.indices where entries[other].source.address == address { entries[other].isKnown = true }
+    known.removeAll { $0 == address }
+    known.append(address)
+    known.removeFirst(max(0, known.count - Self.rememberedAddresses))
   }
 
   /// The connection is up, or closed.
@@ -70,4 +141,27 @@ public struct HalfOpenTable {
     entries.removeAll { $0.deadline <= uptime }
     return overdue
   }
+}
+
+/// How many connections have come from each address in the last one to two seconds.
+private struct Arrivals {
+  private static let window: Int64 = 1_000
+  /// The most addresses of a window. Others count as new, as they do in the system's own table of neighbours.
+  private static let limit = 1_024
+
+  private var beganAt: Int64 = 0
+  /// Never iterated.
+  private var (former, present): ([Identifier: Int], [Identifier: Int]) = (.init(), .init())
+
+  mutating func note(_ address: Identifier, _ uptime: Int64) {
+    if uptime - beganAt >= Self.window {
+      former = uptime - beganAt < 2 * Self.window ? present : .init()
+      present = .init()
+      beganAt = uptime
+    }
+    guard present.count < Self.limit || present[address] != nil else { return }
+    present[address, default: 0] += 1
+  }
+
+  func count(from address: Identifier) -> Int { (former[address] ?? 0) + (present[address] ?? 0) }
 }

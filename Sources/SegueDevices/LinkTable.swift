@@ -9,12 +9,17 @@ public struct LinkTable<Address: Equatable> {
   private struct Entry {
     let number: UInt64
     /// What this device has dialled; nil: the other end has.
-    let dialled: Address?
-    /// The uptime by which it must be a link.
-    let deadline: Int64
+    var dialled: Address?
+    /// The uptime by which it must be a link, or ends because another one has taken its place.
+    var deadline: Int64
     /// The device at the other end, and the uptime since which it is a link; nil before.
     var link: (peer: Identifier, since: Int64)?
+    /// What it was before another connection with the same device took its place.
+    var former: (peer: Identifier, since: Int64)?
   }
+
+  /// Milliseconds for the hubs to move what they share to a link that has taken another one's place.
+  public static var movingTime: Int64 { 2_000 }
 
   /// What becomes of a connection whose other end has shown its certificate.
   public enum Choice: Equatable, Sendable {
@@ -22,7 +27,8 @@ public struct LinkTable<Address: Equatable> {
     case refused
     /// The link that there is seems to be alive, and has changed hands too often: perhaps two machines are that device.
     case contested
-    /// It becomes a link. The former link with the device ends before, if there is one.
+    /// It becomes a link. The former link with the device ends before if both are made at the same time, else once the
+    /// hubs have moved what they share (`movingTime`).
     case taken(replacing: UInt64?)
   }
 
@@ -60,7 +66,7 @@ public struct LinkTable<Address: Equatable> {
 
   /// The uptime at which `takeDue` or `overdue` has something; nil for none.
   public var nextDeadline: Int64? {
-    let dialled = entries.filter { $0.link == nil && $0.dialled != nil }.map { $0.deadline }
+    let dialled = entries.filter { $0.link == nil && ($0.dialled != nil || $0.former != nil) }.map { $0.deadline }
     return [dialler.nextDeadline, halfOpen.nextDeadline, dialled.min()].compactMap { $0 }.min()
   }
 
@@ -95,11 +101,12 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// A connection was accepted.
-  /// - Parameter source: the address of the other end, without its port.
-  /// - Returns: the connection that ends to make room for it.
-  public mutating func accepted(_ number: UInt64, from source: [UInt8], _ uptime: Int64) -> UInt64? {
-    entries.append(Entry(number: number, dialled: nil, deadline: Self.deadline(uptime)))
-    return halfOpen.add(number, from: source, uptime)
+  public mutating func accepted(
+    _ number: UInt64, from source: HalfOpenTable.Source, _ uptime: Int64
+  ) -> HalfOpenTable.Admission {
+    let admission = halfOpen.add(number, from: source, uptime)
+    if admission != .refused { entries.append(Entry(number: number, dialled: nil, deadline: Self.deadline(uptime))) }
+    return admission
   }
 
   private static func deadline(_ uptime: Int64) -> Int64 {
@@ -110,11 +117,19 @@ public struct LinkTable<Address: Equatable> {
   /// Returns the connections that are no link in time: they end.
   public mutating func overdue(_ uptime: Int64) -> [UInt64] {
     let late = halfOpen.takeOverdue(uptime)
-    return entries.filter { $0.link == nil && (late.contains($0.number) || $0.deadline <= uptime) }.map { $0.number }
+    let outstayed = dialler.outstayed(uptime)
+    return entries.filter { entry in
+      entry.link == nil
+        && (late.contains(entry.number) || entry.deadline <= uptime
+          || entry.dialled.map { outstayed.contains($0) } ?? false)
+    }.map { $0.number }
   }
 
   /// The other end has proved the knock key.
-  public mutating func knocked(_ number: UInt64) { halfOpen.knocked(number) }
+  public mutating func knocked(_ number: UInt64) {
+    halfOpen.knocked(number)
+    if let address = entries.first(where: { $0.number == number })?.dialled { dialler.knocked(address) }
+  }
 
   /// Something was heard on a link.
   public mutating func heard(_ number: UInt64) {
@@ -122,12 +137,16 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// What the end of a connection that has failed means for its address.
-  /// - Parameter error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate
-  ///   does not count.
-  public static func end(of error: SegueError, isDialled: Bool, hasKnocked: Bool) -> End {
+  /// - Parameters:
+  ///   - error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate does not
+  ///     count.
+  ///   - isChallenged: whether the other end has asked for a knock.
+  ///   - hasKnocked: whether it has proved the knock key.
+  public static func end(of error: SegueError, isDialled: Bool, isChallenged: Bool = true, hasKnocked: Bool) -> End {
     if isDialled, error.status == .invalidState { return .own }
     if isDialled, hasKnocked, error.status == .notAllowed { return .foreign }
-    return hasKnocked ? .failed : .silent
+    if hasKnocked { return .failed }
+    return isChallenged ? .silent : .unreached
   }
 
   /// The other end of a connection has shown the certificate of a device that belongs to the account.
@@ -144,10 +163,24 @@ public struct LinkTable<Address: Equatable> {
     return replacements.take(peer, uptime) ? .taken(replacing: former.number) : .contested
   }
 
-  /// A connection is a link now. The one that it replaces was removed before.
+  /// Whether a link is so new that the other device may be dialling this one at the same time.
+  public func isNew(_ number: UInt64, _ uptime: Int64) -> Bool {
+    entries.contains { $0.number == number && $0.link.map { uptime - $0.since < LinkChoice.sameTime } ?? false }
+  }
+
+  /// Whether another link has taken the place of a connection.
+  public func isReplaced(_ number: UInt64) -> Bool { entries.contains { $0.number == number && $0.former != nil } }
+
+  /// A connection is a link now. The one whose place it takes ends after `movingTime`, if it was not removed before.
   public mutating func linked(_ number: UInt64, with peer: Identifier, epochs: Int, _ uptime: Int64, random: UInt32) {
     halfOpen.remove(number)
     guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+    for other in entries.indices where entries[other].link?.peer == peer {
+      entries[other].former = entries[other].link
+      (entries[other].link, entries[other].dialled) = (nil, nil)
+      let (deadline, overflow) = uptime.addingReportingOverflow(Self.movingTime)
+      entries[other].deadline = overflow ? .max : deadline
+    }
     entries[index].link = (peer, uptime)
     guard let address = entries[index].dialled else { return dialler.linked(peer) }
     dialler.ended(address, .linked(peer), epochs: epochs, uptime, random: random)
@@ -155,7 +188,7 @@ public struct LinkTable<Address: Equatable> {
 
   /// A connection has ended, or its owner uses it for something else: a device that joins.
   /// - Parameter end: what became of an attempt; of no account for a link, and for one that was accepted.
-  /// - Returns: the device that it was a link with; nil for none.
+  /// - Returns: the device that it was a link with; nil for none, and if the link whose place it took is still there.
   @discardableResult
   public mutating func remove(
     _ number: UInt64, _ end: End = .failed, epochs: Int, _ uptime: Int64, random: UInt32
@@ -164,6 +197,10 @@ public struct LinkTable<Address: Equatable> {
     guard let index = entries.firstIndex(where: { $0.number == number }) else { return nil }
     let entry = entries.remove(at: index)
     if let peer = entry.link?.peer {
+      if let index = entries.lastIndex(where: { $0.former?.peer == peer }) {
+        (entries[index].link, entries[index].former) = (entries[index].former, nil)
+        return nil
+      }
       dialler.unlinked(peer, uptime, random: random)
       return peer
     }

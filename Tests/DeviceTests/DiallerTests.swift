@@ -107,6 +107,82 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(dialler.addressCount == 2 * Dialler<String>.sourceLimit + 1)
   }
 
+  /// One member of the account announces a new address 16 times a second, and none of them answers.
+  @Test(arguments: [false, true]) func `beacons of one member do not keep others apart`(answersKnocks: Bool) {
+    var dialler = Dialler<String>()
+    var (next, heardAt, dialledAt): (Int, Int64?, Int64?) = (0, nil, nil)
+    for uptime in stride(from: Int64(0), to: 40_000, by: 20) {
+      if uptime % 60 == 0 {
+        next += 1
+        dialler.announced("x\(next)", from: [UInt8(next & 255), UInt8(next >> 8)], uptime)
+      }
+      if uptime == 20_000 {
+        dialler.announced("genuine", from: [7], uptime)
+        heardAt = uptime
+      }
+      for address in dialler.outstayed(uptime) {
+        dialler.ended(address, answersKnocks ? .failed : .silent, epochs: 1, uptime, random: 0)
+      }
+      while let address = due(&dialler, uptime) {
+        if address == "genuine" { dialledAt = uptime } else if answersKnocks { dialler.knocked(address) }
+      }
+      if dialledAt != nil { break }
+    }
+    #expect(heardAt.flatMap { heard in dialledAt.map { $0 - heard <= (answersKnocks ? 5_000 : 2_500) } } == true)
+  }
+
+  @Test func `of one machine, and of one device, four addresses are dialled at a time`() {
+    var dialler = Dialler<String>()
+    for number in 0..<8 { dialler.announced("a\(number)", from: [1], 0) }
+    dialler.announced("b", from: [2], 0)
+    var dialled: [String] = []
+    while let address = due(&dialler, 0) { dialled.append(address) }
+    #expect(dialled == ["a0", "a1", "a2", "a3", "b"])
+    // A device that has many machines, or says so.
+    var other = Dialler<String>()
+    for number in 0..<8 { other.announced("c\(number)", from: [UInt8(number)], 0) }
+    while let address = due(&other, 0) { other.ended(address, .linked(one), epochs: 1, 0, random: 0) }
+    other.unlinked(one, 10_000, random: 0)
+    dialled = []
+    while let address = due(&other, 20_000) { dialled.append(address) }
+    #expect(dialled.count == Dialler<String>.sourceAttemptLimit)
+  }
+
+  @Test func `what has never got past the knock goes first when room is made`() {
+    var dialler = Dialler<String>()
+    for number in 0..<Dialler<String>.announcedLimit {
+      dialler.announced("a\(number)", from: [UInt8(number)], Int64(number))
+    }
+    // None was dialled yet: each has its turn before a later one.
+    dialler.announced("late", from: [200], 100)
+    #expect(dialler.addressCount == Dialler<String>.announcedLimit)
+    var dialled: [String] = []
+    while let address = due(&dialler, 200) { dialled.append(address) }
+    #expect(dialled.count == 16)
+    dialler.knocked("a0")
+    dialler.ended("a0", .failed, epochs: 1, 300, random: 0)
+    dialler.ended("a1", .linked(one), epochs: 1, 300, random: 0)
+    dialler.ended("a2", .silent, epochs: 1, 300, random: 0)
+    for (name, gone) in [("n1", "a2"), ("n2", "a0")] {
+      dialler.announced(name, from: [210, UInt8(name.utf8.last ?? 0)], 400)
+      #expect(!dialler.knows(gone) && dialler.knows(name))
+    }
+    dialler.announced("n3", from: [220], 400)
+    #expect(dialler.knows("a1") && !dialler.knows("n3"))
+  }
+
+  @Test func `an address that does not answer keeps the epoch of its knock until it has asked for one`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    var ages: [Int] = []
+    for end in [Dialler<String>.End.unreached, .unreached, .silent, .unreached] {
+      let at = dialler.nextDeadline ?? 0
+      ages.append(dialler.takeDue(at)?.age ?? -1)
+      dialler.ended("a", end, epochs: 3, at, random: 0)
+    }
+    #expect(ages == [0, 0, 0, 1])
+  }
+
   @Test func `an address to which there is no way is dialled after the pause, or when it is announced`() {
     var dialler = Dialler<String>()
     dialler.announced("a", from: [1], 0)
@@ -229,7 +305,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     dialler.setStatic((0..<40).map { "\($0)" }, 0)
     var count = 0
     while due(&dialler, 0) != nil { count += 1 }
-    #expect(count == 16 && dialler.nextDeadline == nil)
+    #expect(count == 16 && dialler.nextDeadline == Dialler<String>.knockPatience)
     dialler.ended("3", .failed, epochs: 1, 0, random: 0)
     #expect(due(&dialler, 0) == "16")
   }

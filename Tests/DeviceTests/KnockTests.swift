@@ -74,23 +74,87 @@ import Testing
 
 /// Connections that have not shown who they are (A19).
 @Suite struct HalfOpenTests {
-  private func source(_ number: Int) -> [UInt8] { [10, 0, UInt8(number / 256), UInt8(number % 256)] }
-
-  @Test func `A19: 64 are kept, and the oldest of the source with most makes room`() {
-    var table = HalfOpenTable()
-    #expect(table.add(1, from: source(1), 0) == nil)
-    for number in 2...64 { #expect(table.add(UInt64(number), from: source(2), 0) == nil) }
-    #expect(table.add(65, from: source(2), 0) == 2)
-    #expect(table.add(66, from: source(3), 0) == 3)
-    #expect(table.contains(1) && table.contains(66) && table.count == HalfOpenTable.limit)
+  /// A machine of a network.
+  private func source(_ machine: Int, in network: UInt64 = 0xfe80) -> HalfOpenTable.Source {
+    HalfOpenTable.Source(
+      address: Identifier(high: network, low: UInt64(machine)), prefix: Identifier(high: network, low: 0))
   }
 
-  @Test func `A19: of a thousand sources the oldest goes, and what has knocked stays`() {
+  private func fill(_ table: inout HalfOpenTable, _ numbers: ClosedRange<UInt64>, at uptime: Int64 = 0) {
+    for number in numbers { #expect(table.add(number, from: source(Int(number)), uptime) == .added(ending: nil)) }
+  }
+
+  @Test func `A19: an address has 8, and one more waits until one of them has had its time`() {
     var table = HalfOpenTable()
-    _ = table.add(1, from: source(1), 0)
+    for number in 1...8 { #expect(table.add(UInt64(number), from: source(1), Int64(number)) == .added(ending: nil)) }
+    #expect(table.add(9, from: source(1), HalfOpenTable.knockTime) == .refused)
+    #expect(table.add(10, from: source(2), HalfOpenTable.knockTime) == .added(ending: nil), "the same prefix")
+    #expect(table.add(11, from: source(1), HalfOpenTable.knockTime + 1) == .added(ending: 1))
+    #expect(table.count == 9 && table.contains(11) && !table.contains(1) && !table.contains(9))
+  }
+
+  @Test func `A19: 64 are kept; of the prefix that has most the newest go, until one has waited 200 ms`() {
+    var table = HalfOpenTable()
+    fill(&table, 1...63)
+    #expect(table.add(64, from: source(1, in: 0x2001), 0) == .added(ending: nil))
+    #expect(table.add(65, from: source(65), HalfOpenTable.knockTime - 1) == .refused)
+    #expect(table.add(66, from: source(2, in: 0x2001), HalfOpenTable.knockTime - 1) == .added(ending: 63))
+    #expect(table.add(67, from: source(67), HalfOpenTable.knockTime) == .added(ending: 1))
+    #expect(table.contains(64) && table.contains(66) && table.contains(67) && table.count == HalfOpenTable.limit)
+  }
+
+  @Test func `A19: of a thousand networks none is preferred, and what has knocked stays`() {
+    var table = HalfOpenTable()
+    #expect(table.add(1, from: source(1, in: 1), 0) == .added(ending: nil))
     table.knocked(1)
-    for number in 2...1_000 { _ = table.add(UInt64(number), from: source(number), 0) }
-    #expect(table.contains(1) && table.contains(1_000) && !table.contains(900) && table.count == HalfOpenTable.limit)
+    var refused = 0
+    for number in 2...1_000 {
+      if case .refused = table.add(UInt64(number), from: source(1, in: UInt64(number)), 0) { refused += 1 }
+    }
+    #expect(table.contains(1) && table.contains(64) && refused == 1_000 - HalfOpenTable.limit)
+    #expect(table.add(2_000, from: source(1, in: 2_000), HalfOpenTable.knockTime) == .added(ending: 2))
+  }
+
+  @Test func `A19: an address that has got past the knock comes before all that never have`() {
+    var table = HalfOpenTable()
+    #expect(table.add(1_000, from: source(1_000), 0) == .added(ending: nil))
+    table.knocked(1_000)
+    table.remove(1_000)
+    fill(&table, 1...64)
+    #expect(table.add(65, from: source(65), 0) == .refused)
+    #expect(table.add(1_001, from: source(1_000), 0) == .added(ending: 64))
+  }
+
+  @Test func `A19: those that have knocked and go no further make room after a second`() {
+    var table = HalfOpenTable()
+    fill(&table, 1...64)
+    for number in UInt64(1)...64 { table.knocked(number) }
+    #expect(table.add(65, from: source(65), HalfOpenTable.knockTime) == .refused)
+    #expect(table.add(66, from: source(66), HalfOpenTable.handshakeTime) == .added(ending: 1))
+  }
+
+  /// 24,000 a second, from one address or from many, and a genuine device 20 ms away.
+  @Test(arguments: [1, 64]) func `A19: a flood leaves a genuine device of its network the time for a knock`(
+    addresses: Int
+  ) {
+    var table = HalfOpenTable()
+    let (rate, trip, genuine) = (24, Int64(20), UInt64.max)
+    var arrivedAt: Int64?
+    for uptime in Int64(0)..<1_400 {
+      for number in 0..<rate {
+        let serial = UInt64(uptime) * UInt64(rate) + UInt64(number)
+        _ = table.add(serial, from: source(1 + Int(serial) % addresses), uptime)
+      }
+      // It dials twice in a second.
+      if uptime >= 300, uptime % 500 == 0, arrivedAt == nil {
+        if case .added = table.add(genuine, from: source(5_000), uptime) { arrivedAt = uptime }
+      }
+      if let arrivedAt, uptime - arrivedAt == trip {
+        #expect(table.contains(genuine) && uptime <= 1_300)
+        return
+      }
+    }
+    Issue.record("it never came in")
   }
 
   @Test func `A19: each has 5 seconds`() {

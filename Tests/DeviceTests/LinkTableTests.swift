@@ -7,6 +7,7 @@ import Testing
 @Suite struct LinkTableTests {
   private let low = Identifier(high: 1, low: 1)
   private let high = Identifier(high: 2, low: 2)
+  private let source = HalfOpenTable.Source(address: Identifier(high: 7, low: 7), prefix: Identifier(high: 7, low: 0))
 
   /// A table with a link that this device has dialled.
   private func table(of own: Identifier, with peer: Identifier) -> LinkTable<String> {
@@ -24,7 +25,7 @@ import Testing
       (low, high, LinkTable<String>.Choice.refused), (high, low, .taken(replacing: 1)),
     ] {
       var table = table(of: own, with: peer)
-      #expect(table.accepted(2, from: [1], 20) == nil)
+      #expect(table.accepted(2, from: source, 20) == .added(ending: nil))
       #expect(table.choice(for: 2, of: peer, 20) == choice)
       #expect(table.choice(for: 2, of: peer, 10 + LinkChoice.sameTime) == .taken(replacing: 1))
       #expect(table.devices == [peer] && table.number(of: peer) == 1)
@@ -51,12 +52,26 @@ import Testing
 
   @Test func `a connection that is no link in time ends, and a link does not`() {
     var table = table(of: low, with: high)
-    _ = table.accepted(2, from: [1], 1_000)
+    _ = table.accepted(2, from: source, 1_000)
     table.announced("b", from: [2], 1_000)
     #expect(table.takeDue(1_000)?.address == "b")
     table.dialled("b", as: 3, 1_000)
     #expect(table.overdue(1_000 + HalfOpenTable.time - 1) == [])
     #expect(table.overdue(1_000 + HalfOpenTable.time) == [2, 3])
+  }
+
+  @Test func `an attempt that leads nowhere ends early where another address waits`() {
+    var table = LinkTable<String>(own: low)
+    for number in 0..<20 { table.announced("x\(number)", from: [UInt8(number)], 0) }
+    var number: UInt64 = 0
+    while let address = table.takeDue(0)?.address {
+      number += 1
+      table.dialled(address, as: number, 0)
+    }
+    #expect(number == 16 && table.nextDeadline == Dialler<String>.knockPatience)
+    table.knocked(1)
+    #expect(table.overdue(Dialler<String>.knockPatience - 1) == [])
+    #expect(table.overdue(Dialler<String>.knockPatience) == [2, 3, 4, 5])
   }
 
   @Test func `when a link ends its device is dialled again; while the network changes it is linked, not surely`() {
@@ -96,6 +111,29 @@ import Testing
     #expect(table.takeDue(6_000) == nil)
   }
 
+  @Test func `a link whose place another one takes ends after it, and comes back if that one ends`() {
+    for isKept in [true, false] {
+      var table = table(of: low, with: high)
+      let now = 10 + LinkChoice.sameTime
+      table.networkChanged(now)
+      #expect(table.accepted(2, from: source, now) == .added(ending: nil))
+      #expect(table.choice(for: 2, of: high, now) == .taken(replacing: 1) && !table.isNew(1, now))
+      table.linked(2, with: high, epochs: 1, now, random: 0)
+      #expect(table.devices == [high] && table.number(of: high) == 2 && table.isReplaced(1))
+      guard isKept else {
+        // The hubs have refused it.
+        #expect(table.remove(2, epochs: 1, now, random: 0) == nil)
+        #expect(table.devices == [high] && table.number(of: high) == 1 && !table.isReplaced(1))
+        continue
+      }
+      #expect(table.overdue(now + LinkTable<String>.movingTime - 1) == [])
+      #expect(table.nextDeadline.map { $0 <= now + LinkTable<String>.movingTime } ?? false)
+      #expect(table.overdue(now + LinkTable<String>.movingTime) == [1])
+      #expect(table.remove(1, epochs: 1, now, random: 0) == nil && table.devices == [high])
+      #expect(table.remove(2, epochs: 1, now, random: 0) == high)
+    }
+  }
+
   @Test func `a device that moves again and again is linked anew six times a minute at most`() {
     var table = table(of: low, with: high)
     var choices: [LinkTable<String>.Choice] = []
@@ -116,5 +154,9 @@ import Testing
     #expect(end(.invalidState, true, true) == "own" && end(.invalidState, false, true) == "failed")
     #expect(end(.notAllowed, true, true) == "foreign" && end(.notAllowed, false, true) == "failed")
     #expect(end(.malformed, true, true) == "failed" && end(.connectionUnavailable, true, false) == "silent")
+    // What was never asked for has not failed to answer: the epoch of the next knock stays.
+    let unasked = LinkTable<String>.end(
+      of: SegueError(.connectionUnavailable, "so"), isDialled: true, isChallenged: false, hasKnocked: false)
+    #expect("\(unasked)" == "unreached")
   }
 }

@@ -242,6 +242,78 @@ import Testing
     #expect(reasons() == ["private: - -"])
   }
 
+  // MARK: Another connection
+
+  /// A device with one offer, which a chooser sees.
+  private func replacement(_ id: Identifier) throws -> (first: RawPeer, chooser: TestApp, activity: Identifier) {
+    let chooser = world.open("chooser", chooser: true)
+    let first = try RawPeer(hubIn: world, as: id, device: one)
+    try first.resume()
+    // The hub with the lower identifier decides.
+    if first.decision == nil { try first.say(.proceed(session: nil, received: 0)) }
+    let activity = world.identifier()
+    try first.say(.route(to: id, Route([id], sequence: 1), isSought: false))
+    try first.say(.offered(activity, "Letter", by: origin, of: id), .listed(OffersVersion(hub: id, number: 1)))
+    #expect(titles(in: chooser) == ["Letter"])
+    _ = chooser.takeEvents()
+    return (first, chooser, activity)
+  }
+
+  private func titles(in app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
+
+  @Test(arguments: [Identifier(high: 0, low: 1), Identifier(high: .max, low: 1)])
+  func `R2.8: another connection takes over what a device offers before the former one ends`(id: Identifier) throws {
+    let (first, chooser, activity) = try replacement(id)
+    let secret = try #require(first.secretOfHub)
+    let second = try RawPeer(hubIn: world, as: id, device: one)
+    #expect(second.sessions.map { $0.isConnected } == [false] && first.isConnected)
+    try second.resume((secret, isConnected: false))
+    #expect(titles(in: chooser) == ["Letter"])
+    try second.say(.proceed(session: secret, received: 0))
+    #expect(!first.isConnected && second.isConnected && titles(in: chooser) == ["Letter"])
+    try second.say(.refresh)
+    #expect(titles(in: chooser) == ["Letter"])
+    try second.say(.route(to: id, Route([id], sequence: 1), isSought: false))
+    let version = OffersVersion(hub: id, number: 1)
+    try second.say(.offered(activity, "Letter", by: origin, of: id), .listed(version))
+    #expect(titles(in: chooser) == ["Letter"] && chooser.takeEvents().isEmpty)
+    // What the new list does not have is gone.
+    try second.say(.refresh, .route(to: id, Route([id], sequence: 1), isSought: false), .listed(version))
+    #expect(titles(in: chooser).isEmpty)
+  }
+
+  @Test func `R2.8: the former connection may end while another takes over, and no longer`() throws {
+    for id in [Identifier(high: 0, low: 1), Identifier(high: .max, low: 1)] {
+      let (first, chooser, _) = try replacement(id)
+      let second = try RawPeer(hubIn: world, as: id, device: one)
+      first.disconnect()
+      #expect(titles(in: chooser) == ["Letter"])
+      second.disconnect()
+      #expect(titles(in: chooser).isEmpty)
+    }
+  }
+
+  @Test func `R2.8: a device that begins anew over another connection has no former offers`() throws {
+    let (first, chooser, _) = try replacement(Identifier(high: .max, low: 1))
+    let second = try RawPeer(hubIn: world, as: Identifier(high: .max, low: 2), device: one)
+    first.disconnect()
+    #expect(titles(in: chooser) == ["Letter"])
+    try second.resume()
+    #expect(second.isConnected && titles(in: chooser).isEmpty)
+  }
+
+  @Test func `of two new connections of a device one takes over, and the other is refused`() throws {
+    let id = Identifier(high: .max, low: 1)
+    let (first, chooser, _) = try replacement(id)
+    let secret = try #require(first.secretOfHub)
+    let (second, third) = (
+      try RawPeer(hubIn: world, as: id, device: one), try RawPeer(hubIn: world, as: id, device: one)
+    )
+    try second.resume((secret, isConnected: false))
+    try third.resume((secret, isConnected: false))
+    #expect(second.isConnected && !third.isConnected && !first.isConnected && titles(in: chooser) == ["Letter"])
+  }
+
   // MARK: Accounts
 
   @Test func `what agents say of their account goes from device to device, and to no other`() throws {

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import cbor2
 
 NONCE, PROOF, SLOT, PORT = 16, 32, 900, 47470
-GROUPS = {socket.AF_INET: "239.255.47.47", socket.AF_INET6: "ff02::5e:9e"}
+GROUPS = {socket.AF_INET: "239.255.47.47", socket.AF_INET6: "ff12::8000:5e9e"}
 
 
 def code(key: bytes, *parts: bytes) -> bytes:
@@ -64,9 +64,9 @@ class Keys(NamedTuple):
         """A genuine one, of a slot relative to now."""
         key = derived(self.epochs[epoch], b"segue 1 beacon")
         nonce = nonce or os.urandom(NONCE)
-        hidden = bytes(a ^ b for a, b in zip(struct.pack(">H", port), code(key, b"segue port", nonce)[:2], strict=True))
-        number = struct.pack(">q", int(time.time() // SLOT) + slot)
-        return nonce + hidden + code(key, b"segue beacon", nonce, number, hidden)[:16]
+        shown = struct.pack(">HI", port, int(time.time() // SLOT) + slot)
+        hidden = bytes(a ^ b for a, b in zip(shown, code(key, b"segue hidden", nonce)[: len(shown)], strict=True))
+        return nonce + hidden + code(key, b"segue beacon", nonce, hidden)[:16]
 
     def proof(self, role: int, listener: bytes, dialler: bytes, epoch: int = 0) -> bytes:
         return code(derived(self.epochs[epoch], b"segue 1 knock"), b"segue knock", bytes([role]), listener, dialler)

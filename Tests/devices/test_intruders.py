@@ -311,11 +311,11 @@ def test_a3_a4_a8_forged_beacons_change_nothing(home):
     with home.sockets.make(kind=socket.SOCK_DGRAM) as one:
         one.bind((THERE, 0))
         for count in range(FORGERIES):
-            one.sendto(os.urandom(34), (GROUPS[socket.AF_INET], PORT))
+            one.sendto(os.urandom(38), (GROUPS[socket.AF_INET], PORT))
             if count % 100 == 99:
                 wait_until_read(home)
     assert memory_of(home.agent) - before < 1024
-    assert not is_dialled(home, lambda _: os.urandom(34))
+    assert not is_dialled(home, lambda _: os.urandom(38))
     assert is_dialled(home, home.member.beacon)
 
 
@@ -392,7 +392,7 @@ def test_a1_a2_a5_an_observer_recognises_nothing_across_slots_restarts_and_copie
             address, target = socket.inet_ntoa(packet[26:30]), socket.inet_ntoa(packet[30:34])
             ports = struct.unpack(">HHH", packet[34:40])
             # All that is the same: addresses, the group, its port at both ends, the length.
-            assert (address, target, ports) == (HERE, GROUPS[socket.AF_INET], (PORT, PORT, 8 + 34)) and packet[22] == 1
+            assert (address, target, ports) == (HERE, GROUPS[socket.AF_INET], (PORT, PORT, 8 + 38)) and packet[22] == 1
             beacons.append(packet[42:])
             with home.dial() as connection:
                 said.append(exactly(connection, 16))

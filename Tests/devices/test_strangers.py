@@ -10,7 +10,7 @@ from pathlib import Path
 from programs import programs
 from project import ROOT
 
-BEACON = 34
+BEACON = 38
 UDP, ETHERNET, IPV4, IPV6 = 17, 14, 0x0800, 0x86DD
 
 

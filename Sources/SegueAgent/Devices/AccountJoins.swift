@@ -81,7 +81,7 @@ final class AccountJoins: DeviceConnectionOwner {
   /// Takes over a connection on which another device joins. TLS is up.
   func accept(_ connection: DeviceConnection) {
     guard let join = add(connection) else { return }
-    let source = connection.address.source
+    let source = connection.address.bytes
     account.use({ account, now throws(SegueError) in
       guard account.mayTry(from: source, at: now) else {
         throw SegueError(.busy, "join: too many connections from there")

@@ -17,25 +17,30 @@ final class DeviceDiscovery {
 
   func renew(_ epochs: [EpochKeys]) throws(SegueError) { try announcer.renew(epochs) }
 
+  /// Sets the port of this device's listener.
+  func setPort(_ port: UInt16) { announcer.port = port }
+
   /// The other devices of the account.
   func setKnown(_ devices: [Identifier]) { announcer.setKnown(devices) }
 
   /// - Parameters:
-  ///   - port: of this device's listener.
   ///   - found: called with the address at which another device of the account listens, and whether it has said so
   ///     under a former epoch.
+  ///   - differs: called with the time that another device says that it is, in seconds since 1970.
   func open(
-    port: UInt16, _ interfaces: [NetworkInterface], on loop: Loop,
-    _ found: @escaping (NetworkAddress, _ isFormer: Bool) -> Void
+    _ interfaces: [NetworkInterface], on loop: Loop,
+    found: @escaping (NetworkAddress, _ isFormer: Bool) -> Void, differs: @escaping (_ date: Double) -> Void
   ) {
-    announcer.port = port
     for group in BeaconSocket.groups {
       do throws(SegueError) {
         let socket = try BeaconSocket(group)
         // `close` ends it before this object goes.
         try socket.start(on: loop) { [unowned(unsafe) self] bytes, address in
-          guard let news = self.announcer.read(bytes, at: Clock.date) else { return }
-          found(address.with(port: news.port), news.isFormer)
+          switch self.announcer.read(bytes, at: Clock.date) {
+          case .listens(let port, let isFormer): found(address.with(port: port), isFormer)
+          case .otherTime(let date): differs(date)
+          case nil: break
+          }
         }
         socket.join(interfaces)
         sockets.append(socket)

@@ -25,7 +25,10 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private let timer: LoopTimer
   private let network: NetworkWatcher
   private let announcing: DeviceDiscovery
-  private let isAnnounced: Bool
+  /// Whether beacons are sent and heard.
+  private var isAnnounced: Bool
+  /// The other devices of the account.
+  private var others: [Identifier] = []
   /// This device, by its certificate.
   public let identity: DeviceIdentity
   private var context: TLSContext
@@ -46,8 +49,12 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var loggedAt: Int64 = -logPause
   /// Called when a device is linked (true), or no longer.
   public var changed: ((_ device: Identifier, _ isLinked: Bool) -> Void)?
+  /// Called when another connection with a linked device takes the place of the former one.
+  var moved: ((_ device: Identifier) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
   var copied: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
+  /// Called when a genuine beacon is of another time, in seconds since 1970.
+  var otherTime: ((_ date: Double) -> Void)?
   /// The invites with which devices may join now.
   var invites: [Invite] = []
   /// Called with a connection on which a device joins, TLS being up; the callee owns it from then on.
@@ -105,29 +112,66 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// - Parameter port: 0: one that is free.
   /// - Returns: the port. Throws SYSTEM; then `close` is called, or this again if `isListening` is false.
   public func open(port: UInt16) throws(SegueError) -> UInt16 {
+    let port = try listen(port: port)
+    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    try network.start(on: loop) { [unowned(unsafe) self] in self.networkChanged() }
+    if isAnnounced { startAnnouncing() }
+    act()
+    return port
+  }
+
+  /// Listens at another port. Links stay. If this throws, all is as before.
+  func move(to port: UInt16) throws(SegueError) -> UInt16 {
+    let port = try listen(port: port)
+    announcing.networkChanged(network.interfaces, Clock.uptime)
+    act()
+    return port
+  }
+
+  /// Listens, in place of where it does now.
+  private func listen(port: UInt16) throws(SegueError) -> UInt16 {
     let (fd, port) = try TCPSocket.listen(port: port)
     do throws(SegueError) {
       // `close` ends all that may call.
-      listener = (fd, try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() })
+      let watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
+      stopListening()
+      listener = (fd, watch)
     } catch {
       Descriptors.close(fd)
       throw error
     }
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
-    try network.start(on: loop) { [unowned(unsafe) self] in self.networkChanged() }
-    if isAnnounced {
-      announcing.open(port: port, network.interfaces, on: loop) { [unowned(unsafe) self] address, isFormer in
-        self.noteAddress(address, isFormer: isFormer)
-      }
-    }
-    act()
+    acceptsAt = nil
+    announcing.setPort(port)
     return port
+  }
+
+  private func stopListening() {
+    guard let listener else { return }
+    self.listener = nil
+    listener.watch.close()
+    Descriptors.close(listener.fd)
+  }
+
+  private func startAnnouncing() {
+    // `close` ends all that may call.
+    announcing.open(
+      network.interfaces, on: loop,
+      found: { [unowned(unsafe) self] address, isFormer in self.noteAddress(address, isFormer: isFormer) },
+      differs: { [unowned(unsafe) self] date in self.otherTime?(date) })
+  }
+
+  /// Has beacons sent and heard, or no longer. Links stay.
+  func setAnnounced(_ isAnnounced: Bool) {
+    guard isAnnounced != self.isAnnounced else { return }
+    self.isAnnounced = isAnnounced
+    if isAnnounced { startAnnouncing() } else { announcing.close() }
+    setDevices(others)
   }
 
   /// Dials an address at which a device of the account listens.
   /// - Parameter isFormer: whether it was announced under a former epoch.
   func noteAddress(_ address: NetworkAddress, isFormer: Bool = false) {
-    table.announced(address, from: address.source, isFormer: isFormer, Clock.uptime)
+    table.announced(address, from: address.bytes, isFormer: isFormer, Clock.uptime)
     act()
   }
 
@@ -148,10 +192,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     timer.close()
     network.close()
     announcing.close()
-    if let listener {
-      listener.watch.close()
-      Descriptors.close(listener.fd)
-    }
+    stopListening()
     for connection in connections { connection.terminate() }
   }
 
@@ -165,7 +206,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// Sets the other devices of the account: this one announces itself until all of them are linked.
   public func setDevices(_ devices: [Identifier]) {
-    announcing.setKnown(isAnnounced ? devices.filter { $0 != identity.device } : [])
+    others = devices.filter { $0 != identity.device }
+    announcing.setKnown(isAnnounced ? others : [])
     act()
   }
 
@@ -192,6 +234,10 @@ public final class DeviceLinks: DeviceConnectionOwner {
       listener?.watch.watch(reading: true, writing: false)
     }
     for connection in table.overdue(uptime).compactMap({ connection($0) }) {
+      if table.isReplaced(connection.number) {
+        connection.terminate()
+        continue
+      }
       failed(connection, SegueError(.remoteApplicationTimedOut, "no link within \(HalfOpenTable.time) ms"))
     }
     act()
@@ -228,29 +274,38 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func accept() {
     guard let listener, acceptsAt == nil else { return }
     let uptime = Clock.uptime
-    for _ in 0..<Self.acceptsInTurn {
+    loop: for _ in 0..<Self.acceptsInTurn {
       switch TCPSocket.accept(listener.fd) {
       case .connection(let fd, let address): admit(fd, address, uptime)
-      case .none: return
+      case .none: break loop
       case .exhausted:
         listener.watch.watch(reading: false, writing: false)
         acceptsAt = uptime + Self.acceptPause
-        return act()
+        break loop
       }
     }
+    act()
   }
 
+  /// A connection that is refused costs no more than its descriptor.
   private func admit(_ fd: Int32, _ address: NetworkAddress, _ uptime: Int64) {
-    guard let nonce = try? Randomness.identifier().bytes else { return Descriptors.close(fd) }
+    guard let machine = Identifier(bytes: address.bytes), let prefix = Identifier(bytes: address.prefix) else {
+      return Descriptors.close(fd)
+    }
+    lastNumber += 1
+    let number = lastNumber
+    guard case .added(let former) = table.accepted(number, from: .init(address: machine, prefix: prefix), uptime) else {
+      return Descriptors.close(fd)
+    }
+    if let former, let other = connection(former) {
+      failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
+    }
     do throws(SegueError) {
+      let nonce = try Randomness.identifier().bytes
       let channel = SecureChannel(answering: epochs, invites: invites, nonce: nonce, context)
-      let connection = try add(fd, address, isDialled: false, channel, uptime)
-      let former = table.accepted(connection.number, from: address.source, uptime)
-      if let former, let other = self.connection(former) {
-        failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
-      }
-      act()
+      try add(fd, address, as: number, isDialled: false, channel)
     } catch {
+      table.remove(number, epochs: epochs.count, uptime, random: random())
       Log.error("\(error.message)")
     }
   }
@@ -259,8 +314,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
     do throws(SegueError) {
       let nonce = try Randomness.identifier().bytes
       let channel = SecureChannel(knockingUnder: epochs[min(age, epochs.count - 1)], nonce: nonce, context)
-      let connection = try add(try TCPSocket.dial(address), address, isDialled: true, channel, uptime)
-      table.dialled(address, as: connection.number, uptime)
+      lastNumber += 1
+      try add(try TCPSocket.dial(address), address, as: lastNumber, isDialled: true, channel)
+      table.dialled(address, as: lastNumber, uptime)
     } catch {
       Log.debug("\(error.message)")
       table.undialled(address, uptime, random: random())
@@ -269,14 +325,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// Takes over the socket.
   private func add(
-    _ fd: Int32, _ address: NetworkAddress, isDialled: Bool, _ channel: SecureChannel, _ uptime: Int64
-  ) throws(SegueError) -> DeviceConnection {
-    lastNumber += 1
-    let connection = DeviceConnection(
-      fd, address, as: lastNumber, isDialled: isDialled, channel, of: self)
+    _ fd: Int32, _ address: NetworkAddress, as number: UInt64, isDialled: Bool, _ channel: SecureChannel
+  ) throws(SegueError) {
+    let connection = DeviceConnection(fd, address, as: number, isDialled: isDialled, channel, of: self)
     try connection.start(on: loop)
     connections.append(connection)
-    return connection
   }
 
   /// A number for jitter.
@@ -300,7 +353,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   func failed(_ connection: DeviceConnection, _ error: SegueError) {
     let what = LinkTable<NetworkAddress>.end(
-      of: error, isDialled: connection.isDialled, hasKnocked: connection.hasKnocked)
+      of: error, isDialled: connection.isDialled, isChallenged: connection.challenge != nil,
+      hasKnocked: connection.hasKnocked)
     // The certificate is this device's, and the listener another process.
     if case .own = what, let challenge = connection.challenge,
       !challenges.contains(where: { $0.elementsEqual(challenge) })
@@ -311,7 +365,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     var isTold = Clock.uptime >= loggedAt + Self.logPause
     switch what {
     case .failed, .foreign: break
-    case .linked, .own, .silent: isTold = false
+    case .linked, .own, .silent, .unreached: isTold = false
     }
     if isTold { loggedAt = Clock.uptime }
     Log.write(isTold ? .info : .debug, "no link with \(connection.address.text): \(error.message)")
@@ -363,13 +417,16 @@ public final class DeviceLinks: DeviceConnectionOwner {
     case .contested:
       copied?(peer.device, connection.address)
       return failed(connection, SegueError(.busy, "the other device's link changes hands again and again"))
-    case .taken(let former): former.flatMap { self.connection($0) }?.terminate()
+    case .taken(let former):
+      // Of two that are made at once one ends now. An older one stays until the hubs have moved what they share.
+      if let former, table.isNew(former, uptime) { self.connection(former)?.terminate() }
     }
+    let isReplacing = table.number(of: peer.device) != nil
     if !connection.isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }
     table.linked(connection.number, with: peer.device, epochs: epochs.count, uptime, random: random())
     Log.info("linked with the device at \(connection.address.text)")
-    changed?(peer.device, true)
+    if isReplacing { moved?(peer.device) } else { changed?(peer.device, true) }
     connection.passOn()
     act()
   }

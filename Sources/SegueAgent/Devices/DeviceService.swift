@@ -23,7 +23,11 @@ final class DeviceService {
   private var (settingsProblem, portProblem): (SegueError?, SegueError?)
   /// Another machine has the keys of this device.
   private var copyProblem: SegueError?
-  var problem: SegueError? { copyProblem ?? settingsProblem ?? portProblem }
+  /// What beacons say of the time.
+  private var otherClock = OtherClock()
+  var problem: SegueError? {
+    copyProblem ?? settingsProblem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
+  }
   private(set) var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
   private(set) var lastSeen: [(device: Identifier, date: Double)] = []
@@ -177,24 +181,47 @@ final class DeviceService {
       links.changed = { [unowned(unsafe) self] peer, isLinked in self.linkChanged(peer, isLinked) }
       links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
       links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
+      links.moved = { [unowned(unsafe) self] _ in self.publish() }
+      links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
       links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
       self.links = links
       portProblem = nil
       port = try listen(links)
-      account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) })
+      listens()
       links.setDevices(snapshot.devices.map { $0.id })
       links.setAddresses(settings.dialled)
-      account.keepPort(port) { [self] result in
-        switch result {
-        case .success(let kept): settings = kept
-        case .failure(let error): Log.error("\(error.message)")
-        }
-      }
     } catch {
       portProblem = error
       Log.error("other devices: \(error.message)")
       closeLinks()
     }
+  }
+
+  /// It listens at `port` from now on.
+  private func listens() {
+    account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) })
+    account.keepPort(port) { [self] result in
+      switch result {
+      case .success(let kept): settings = kept
+      case .failure(let error): Log.error("\(error.message)")
+      }
+    }
+  }
+
+  /// Listens where the user wants it now. What is linked stays so.
+  private func listenAnew(_ links: DeviceLinks) {
+    portProblem = nil
+    guard settings.port > 0, settings.port != port else { return listens() }
+    do throws(SegueError) {
+      port = try links.move(to: settings.port)
+      listens()
+    } catch { portProblem = stays(after: error) }
+  }
+
+  private func stays(after error: SegueError) -> SegueError {
+    SegueError(
+      error.status,
+      "\(error.message); this device listens at port \(Int(port)) until the other one is free and set again")
   }
 
   /// Listens where the user wants, else where it did before, else anywhere.
@@ -205,12 +232,8 @@ final class DeviceService {
       return try links.open(port: wanted)
     } catch {
       guard !links.isListening else { throw error }
-      let port = try links.open(port: 0)
-      guard settings.port > 0 else { return port }
-      portProblem = SegueError(
-        error.status,
-        "\(error.message); this device listens at port \(Int(port)) until the other one is free and set again"
-      )
+      port = try links.open(port: 0)
+      if settings.port > 0 { portProblem = stays(after: error) }
       return port
     }
   }
@@ -256,6 +279,14 @@ final class DeviceService {
     lastSeen.removeFirst(max(0, lastSeen.count - Limits.devices))
     keepPushes()
     publish()
+  }
+
+  /// A device of the account, or who has recorded it, says that it is another time.
+  private func heardOtherTime(_ date: Double) {
+    let isPresent = otherClock.problem(at: Clock.uptime) != nil
+    let news = otherClock.heard(date, at: Clock.now)
+    if let news { notices.add(news) }
+    if news != nil || !isPresent { publish() }
   }
 
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
@@ -309,13 +340,11 @@ final class DeviceService {
       settings = changed
       settingsProblem = nil
       device.setPrivacy(settings.privacy)
-      // A port that was in use is tried again.
-      if settings.port != former.port || settings.isAnnounced != former.isAnnounced
-        || (ask["port"] != nil && portProblem != nil)
-      {
-        closeLinks()
-      } else {
-        links?.setAddresses(settings.dialled)
+      if let links {
+        links.setAnnounced(settings.isAnnounced)
+        // A port that was in use is tried again.
+        if settings.port != former.port || (ask["port"] != nil && portProblem != nil) { listenAnew(links) }
+        links.setAddresses(settings.dialled)
       }
       align()
       publish()

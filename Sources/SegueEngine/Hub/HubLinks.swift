@@ -83,13 +83,29 @@ final class HubLinks: HubFeature {
     }
   }
 
-  /// The connection ended without goodbye. Removes offers that came through it; the rest may resume over another
-  /// connection.
+  /// Whether another connection of its device, which has shown its certificate, is about to take over its session.
+  func isBeingReplaced(_ peer: Peer) -> Bool {
+    guard let device = peer.device else { return false }
+    return peers.hubs.contains { $0 !== peer && $0.device == device && $0.handshake != nil && !$0.isClosing }
+  }
+
+  /// A connection of a device has come to nothing, or has begun a session of its own: offers of those sessions that it
+  /// was to take over go, unless another one does.
+  func dropUnreplaced(by peer: Peer) {
+    guard let device = peer.device else { return }
+    for other in peers.hubs where other !== peer && other.device == device && other.isSuspended {
+      if let hub = other.hub, !isBeingReplaced(other) { offers.dropRoutes(by: other, hub) }
+    }
+  }
+
+  /// The connection ended without goodbye. Removes offers that came through it, unless another connection is about to
+  /// take over; the rest may resume over another connection.
   func suspend(_ peer: Peer, _ hub: HubSession) {
     guard hub.resumeBy == nil else { return }
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.suspend(until: now.uptime + Self.resumeTime)
-    offers.dropRoutes(by: peer, hub)
+    // What another connection takes over never leaves the lists of apps (R2.8).
+    if !isBeingReplaced(peer) { offers.dropRoutes(by: peer, hub) }
     hub.resetAnnouncements()
     peer.pending.removeAll()
     peer.link.trim()
@@ -110,7 +126,7 @@ final class HubLinks: HubFeature {
   func remove(_ peer: Peer) {
     session(resumingOver: peer)?.hub?.replace(by: nil)
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub ended"))
-    if let hub = peer.hub { offers.dropRoutes(by: peer, hub) }
+    if let hub = peer.hub { offers.dropRoutes(by: peer, hub) } else { dropUnreplaced(by: peer) }
   }
 
   // MARK: Accounts
@@ -123,8 +139,8 @@ final class HubLinks: HubFeature {
   }
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
-    for peer in peers.hubs where peer.device == device && peer.isLinked && !peer.isClosing {
-      send(.account(message), to: peer)
+    for peer in peers.hubs where peer.device == device && peer.hub != nil && !peer.isClosing {
+      if peer.isLinked || isBeingReplaced(peer) { send(.account(message), to: peer) }
     }
   }
 

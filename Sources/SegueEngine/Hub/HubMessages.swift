@@ -117,7 +117,7 @@ final class HubMessages {
     case .unfollow(let id): hub.unfollow(id)
     case .list(let id, let list): offers.receivedList(of: id, list, by: peer)
     case .listed(let version): offers.receivedListed(version, by: peer)
-    case .refresh: offers.dropRoutes(by: peer, hub)
+    case .refresh: offers.renewRoutes(by: peer, hub)
     case .account(let message): try links.receivedAccount(message, from: peer)
     case .fetch(let continuation, let milliseconds, let receiver, _, let isBack):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }

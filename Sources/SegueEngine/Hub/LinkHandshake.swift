@@ -82,7 +82,9 @@ extension HubLinks {
     var sessions: [Message.SharedSession] = []
     for other in peers.hubs where sessions.count < Message.SharedSession.limit {
       guard let shared = other.hub, other.device == peer.device, isMeant(shared), !other.isClosing else { continue }
-      sessions.append(Message.SharedSession(secret: shared.peerSessionID, isConnected: !other.isSuspended))
+      // A device makes another connection in place of the one that there is.
+      let isConnected = !other.isSuspended && peer.device == nil
+      sessions.append(Message.SharedSession(secret: shared.peerSessionID, isConnected: isConnected))
       handshake.named.append((shared.sessionID, connection: other.isSuspended ? nil : other.number))
     }
     send(.resume(secret: handshake.sessionID, sessions: sessions), to: peer)
@@ -161,6 +163,7 @@ extension HubLinks {
     let session = HubSession(
       hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, offers.remoteHubs.bytes)
     peer.identify(as: .hub(session))
+    dropUnreplaced(by: peer)
     offers.publishEverything(peer, session)
     checkHubs(by: now.uptime + Self.hubAskTime)
     reportLinkUp(of: peer, hub)

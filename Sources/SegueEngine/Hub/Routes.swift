@@ -78,6 +78,14 @@ extension HubOffers {
     }
   }
 
+  /// A linked hub sends all anew. What a device has offered itself stays until the new list has come: what that does not
+  /// have goes then (R2.8).
+  func renewRoutes(by peer: Peer, _ hub: HubSession) {
+    guard peer.device != nil else { return dropRoutes(by: peer, hub) }
+    hub.unfollowAll()
+    for remote in hub.reached where remote.route?.peer === peer { remote.follow(believing: true) }
+  }
+
   // MARK: Choosing
 
   /// Chooses the best route to a hub, or seeks one.

@@ -10,8 +10,9 @@ public final class BeaconSocket {
   /// Port of both groups.
   private static let port: UInt16 = 47_470
 
-  /// Local to a network: administratively scoped (RFC 2365), and link-local.
-  public static let groups = ["239.255.47.47", "ff02::5e:9e"]
+  /// Local to a network: administratively scoped (RFC 2365), and link-local with a group number that is not assigned
+  /// permanently (RFC 3307 §4.3).
+  public static let groups = ["239.255.47.47", "ff12::8000:5e9e"]
 
   private let group: linux_address
   private let fd: Int32

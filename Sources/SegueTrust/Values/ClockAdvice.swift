@@ -1,7 +1,18 @@
 import SegueModel
 
 /// What to say when dates do not fit together: most often a clock is wrong, and nothing else.
-enum ClockAdvice {
+public enum ClockAdvice {
+  /// What a genuine beacon of another slot says. It may be a recording, so its date is nobody's word.
+  /// - Parameter there: seconds since 1970.
+  public static func ofBeacon(there: Double, at now: Instant) -> SegueError {
+    SegueError(
+      .notAllowed,
+      """
+      a device of this account, or a recording of it, says that it is \(text(Int64(there))); here it is \
+      \(text(now.seconds)) (UTC); devices whose clocks differ do not find each other: set the clock that is wrong
+      """)
+  }
+
   /// Nil if two clocks agree well enough.
   static func difference(here: Int64, there: Int64, _ name: String) -> SegueError? {
     guard (here - there).magnitude > UInt64(Limits.clockTolerance) else { return nil }

@@ -56,8 +56,8 @@ final class SimulatedLinks: SimulatedConnectionOwner {
   }
 
   func heard(_ beacon: [UInt8], from place: Place) {
-    guard let news = announcer.read(beacon, at: machine.now.date) else { return }
-    note(Address(place: place, port: news.port), isFormer: news.isFormer)
+    guard case .listens(let port, let isFormer) = announcer.read(beacon, at: machine.now.date) else { return }
+    note(Address(place: place, port: port), isFormer: isFormer)
   }
 
   func renew(_ credentials: DeviceCredentials, _ epochs: [EpochKeys]) throws(SegueError) {
@@ -154,12 +154,16 @@ final class SimulatedLinks: SimulatedConnectionOwner {
     else { return false }
     lastNumber += 1
     let address = Address(place: wire.place(0), port: 0)
+    let name = Identifier(high: 0, low: address.place.source.reduce(0) { $0 << 8 | UInt64($1) })
+    switch table.accepted(lastNumber, from: .init(address: name, prefix: name), machine.now.uptime) {
+    case .refused: return false
+    case .added(let former):
+      if let former, let other = self.connection(former) {
+        failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
+      }
+    }
     let connection = SimulatedConnection(wire, 1, address, as: lastNumber, channel, on: machine, of: self)
     connections.append(connection)
-    let former = table.accepted(connection.number, from: address.place.source, machine.now.uptime)
-    if let former, let other = self.connection(former) {
-      failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
-    }
     connection.start()
     act()
     return true

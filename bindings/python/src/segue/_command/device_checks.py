@@ -18,7 +18,7 @@ from .._terminal import shown
 from .checks import Finding, State
 from .output import count
 
-BEACONS = "UDP port 47470 (to 239.255.47.47 and ff02::5e:9e)"
+BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
 """What finds other devices: docs/device-links.md."""
 EARLY = 30 * 86_400
 """Seconds before the end of a certificate from which on that is worth a note: it is renewed after half a year."""

@@ -1,0 +1,29 @@
+import SegueModel
+import SegueTransport
+import SegueTrust
+
+/// What a beacon says of the time, if that is another one than here: the devices do not find each other then.
+struct OtherClock {
+  /// Milliseconds between two notices, and for which a beacon counts as the present state.
+  private static let noticePause: Int64 = 86_400_000
+  private static let presentTime: Int64 = 60_000
+
+  private var last: (error: SegueError, uptime: Int64)?
+  private var toldAt: Int64?
+
+  /// A beacon of the current epoch is of another time.
+  /// - Parameter date: which, in seconds since 1970.
+  /// - Returns: what the user is told, once a day.
+  mutating func heard(_ date: Double, at now: Instant) -> SegueError? {
+    let error = ClockAdvice.ofBeacon(there: date, at: now)
+    last = (error, now.uptime)
+    guard toldAt.map({ now.uptime - $0 >= Self.noticePause }) ?? true else { return nil }
+    toldAt = now.uptime
+    return error
+  }
+
+  /// What is wrong now; nil if no such beacon was heard lately.
+  func problem(at uptime: Int64) -> SegueError? {
+    last.flatMap { uptime - $0.uptime < Self.presentTime ? $0.error : nil }
+  }
+}
