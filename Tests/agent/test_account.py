@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import socket
 import sys
 import threading
@@ -19,6 +20,7 @@ import commands
 import pytest
 import segue
 from commands import Said
+from programs import programs
 from terminal import terminals
 
 PASSPHRASE = "correct horse battery"
@@ -275,3 +277,49 @@ def test_who_is_not_there_is_not_found(app):
         app.answer_join(joins, True)
     with pytest.raises(segue.NotFoundError):
         app.await_join(joins, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT])
+@pytest.mark.parametrize("options", [[], ["--automatic"]])
+def test_an_invite_is_void_when_a_signal_has_ended_the_command(run, folder, number, options):
+    run("account", "create", "Home")
+    with programs() as start:
+        words = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", "invite", *options]
+        inviting = start("invite", words)
+        inviting.wait_for("^segue:join")
+        assert json.loads(run("account", "--json").out)["invites"] == 1
+        inviting.signal(number)
+        assert inviting.wait() == -number
+    assert json.loads(run("account", "--json").out)["invites"] == 0
+
+
+def test_an_invite_that_is_made_while_a_signal_ends_the_command_is_void(run, folder):
+    """The agent answers after the signal."""
+    run("account", "create", "Home")
+    with programs() as start:
+        words = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-c", SLOW, "invite", "--automatic"]
+        inviting = start("invite", words)
+        inviting.wait_for("^asked")
+        assert json.loads(run("account", "--json").out)["invites"] == 1
+        inviting.signal(signal.SIGTERM)
+        assert inviting.wait() == -signal.SIGTERM
+    assert json.loads(run("account", "--json").out)["invites"] == 0
+
+
+SLOW = """
+import sys, threading
+import segue
+from segue_command import main
+
+asks, ended = segue.App.invite, threading.Event()
+voids = segue.App.cancel_invites
+
+def invite(*arguments):
+    made = asks(*arguments)
+    print("asked", flush=True)
+    ended.wait(1)  # the answer is under way when the signal comes
+    return made
+
+segue.App.invite = invite
+sys.exit(main())
+"""

@@ -203,3 +203,61 @@ def test_what_a_script_offers_stays_offered(begin, segue, variables, tmp_path):
     assert segue("list") == []
     for wrong in (["--once"], ["--user-info", "{"], ["--url", "nowhere"]):
         assert subprocess.run([*command, *offered, *wrong], capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["--app", "com.example.viewer"], ["--launch"], ["--app", "com.example.viewer", "--type", TYPE]]
+)
+def test_an_app_does_not_continue_what_it_offers_itself(begin, start, segue, variables, folder, words):
+    """Its offer is the frontmost one; that of another app is meant."""
+    begin(**variables).wait_for(CARRIES)
+    viewer = start("viewer").ready()
+    with programs() as run:
+        words_of_offer = command_line(folder, "offer", TYPE, "--team", "T", "--title", "one")
+        run("offer", words_of_offer).wait_for("^offering")
+        viewer.ask("offer own", "offered")
+        assert [each["title"] for each in segue("list")] == ["own", "one"]
+        launched = segue("continue", *words)
+        assert (launched["outcome"], launched["app_name"]) == ("restored", "com.example.viewer")
+        viewer.hears("continue .*one.*")
+
+
+def test_without_an_offer_of_another_app_it_is_waited_for(begin, start, variables, folder):
+    begin(**variables).wait_for(CARRIES)
+    viewer = start("viewer").ready()
+    viewer.ask("offer own", "offered")
+    environment = {**os.environ, **variables}
+    command = [sys.executable, "-m", "segue", "continue", "--app", "com.example.viewer", "--wait"]
+    done = subprocess.run([*command, "0.2"], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "no activity of another app is offered" in done.stderr) == (3, True), done.stderr
+    own = json.loads(
+        subprocess.run(
+            [sys.executable, "-m", "segue", "list", "--json"], env=environment, capture_output=True, timeout=60
+        ).stdout
+    )[0]["id"]
+    named = subprocess.run([*command, "0.2", own], env=environment, capture_output=True, text=True, timeout=60)
+    assert named.returncode == 1 and "NOT_FOUND" in named.stderr
+
+
+def test_an_agent_of_another_runtime_folder_is_named(begin, segue, variables, tmp_path):
+    agent = begin(**variables)
+    agent.wait_for(CARRIES)
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    findings = segue("doctor", SEGUE_RUNTIME_DIR=str(other))
+    said = [each["message"] for each in findings if each["about"] == "agent"]
+    folder = variables["SEGUE_RUNTIME_DIR"]
+    wanted = f" serves another runtime folder, {folder}; the one here is {other}"
+    assert any(each.endswith(wanted) for each in said), findings
+    assert not any("another runtime folder" in each["message"] for each in segue("doctor"))
+
+
+def test_the_name_of_a_file_forges_no_line(begin, variables):
+    forged = "x\nok      hub: connected, and all is well"
+    manifest(variables, forged, NSUserActivityTypes="x")
+    begin(**variables).wait_for(CARRIES)
+    command = [sys.executable, "-m", "segue", "doctor"]
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60)
+    forged_name = r"x\nok      hub: connected, and all is well.plist: CFBundleIdentifier: has a control character"
+    assert forged_name in done.stdout, done.stdout
+    assert not [line for line in done.stdout.splitlines() if line.startswith("ok      hub: connected, and all is well")]

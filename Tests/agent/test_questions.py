@@ -5,6 +5,8 @@ next. With the agent that ships; without one: bindings/python/tests/test_questio
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -177,3 +179,19 @@ def test_without_an_agent_each_verb_says_how_to_start_one(folder, tmp_path, pem)
         ["withdraw", "aa"],
     ):
         assert commands.segue(folder, *words, status=1).err == f"segue: CONNECTION_UNAVAILABLE: {NO_AGENT}\n", words
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_at_the_passphrase_leaves_a_terminal_that_shows_what_is_typed(run, shell, tmp_path, number):
+    run("account", "create", "Home")
+    # A shell that does not mend the terminal itself.
+    asking, around = tmp_path / "asking", tmp_path / "around"
+    asking.write_text(f"echo process=$$; exec {SEGUE} account recovery {tmp_path}/key.pem\n")
+    around.write_text(f"sh {asking}; echo status=$?; stty -a\n")
+    shell.type(f"sh {around}")
+    process = int(shell.shows(r"^process=(\d+)$")[1])
+    shell.shows("^passphrase: ")
+    os.kill(process, number)
+    assert int(shell.shows(r"^status=(\d+)$")[1]) == 128 + number
+    assert shell.shows(r"(?s)iexten\s+(-?echo)\s")[1] == "echo"
+    assert not (tmp_path / "key.pem").exists()

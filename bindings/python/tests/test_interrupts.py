@@ -90,14 +90,15 @@ def test_an_ignored_interrupt_stays_ignored(folder: str) -> None:
     assert b"nothing came in time" in said
 
 
-def test_a_socket_that_was_listened_at_is_removed(folder: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_socket_that_was_listened_at_is_removed(folder: str, tmp_path: Path, number: signal.Signals) -> None:
     path = tmp_path / "socket"
     process = started(folder, "link", "--listen", str(path))
     assert process.stdout is not None
     assert [process.stdout.readline() for _ in range(2)][1].startswith(b"waiting")
     assert path.is_socket()
-    process.send_signal(signal.SIGINT)
-    assert ended(process)[0] == -signal.SIGINT
+    process.send_signal(number)
+    assert ended(process)[0] == -number
     assert not path.exists()
 
 

@@ -466,3 +466,18 @@ def test_a_shell_completes_verbs_options_and_files(tmp_path: Path) -> None:
     """
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("inbox invite inspect\nrecovery recover\nletter\n--force\n\n", "")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["list", "--json"], ["describe"], ["doctor"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_an_error(folder: str, words: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            env={**environment(folder), "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+        )
+    assert (done.returncode, done.stderr) == (1, "segue: standard output: No space left on device\n")

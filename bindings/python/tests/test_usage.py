@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -40,7 +41,9 @@ def test_digits_stand_on_a_line_of_their_own(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "    4711 0815\n"
 
 
-@pytest.mark.parametrize(("columns", "whole"), [("30", True), ("100", False)])
+@pytest.mark.parametrize(
+    ("columns", "whole"), [("30", True), ("100", False), ("0", False), ("-1", False), ("many", False)]
+)
 def test_a_narrow_terminal_gets_a_list(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str, whole: bool
 ) -> None:
@@ -51,3 +54,14 @@ def test_a_narrow_terminal_gets_a_list(
     said = capsys.readouterr().out
     assert ("TITLE: 'Shopping list'" in said) is whole
     assert ("ID" in said.splitlines()[0] and "AGE" in said.splitlines()[0]) is not whole
+
+
+def test_a_help_that_cannot_be_printed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """argparse hides that, and what is too long for the buffer would be lost without a word."""
+    with open("/dev/full", "w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(OSError, match="No space left"):
+            arguments("segue").parse_args(["--help"])
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()

@@ -28,11 +28,17 @@ def shown(text: str, most: int | None = NAME) -> str:
     return escaped
 
 
+def shown_line(text: str) -> str:
+    """A line written by us around names of others, which do not end it. It is escaped already as far as it has
+    backslashes."""
+    return "".join(map(_visible, text))
+
+
 def shown_lines(text: str, names: Iterable[str] = ()) -> str:
     """A text of several lines, written by us around names of others. What these contain ends no line of ours."""
     for name in sorted({each for each in names if not each.isprintable()}, key=len, reverse=True):
         text = text.replace(name, shown(name))
-    return "\n".join("".join(map(_visible, line)) for line in text.split("\n"))
+    return "\n".join(map(shown_line, text.split("\n")))
 
 
 def width(text: str) -> int:

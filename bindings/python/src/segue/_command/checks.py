@@ -14,6 +14,10 @@ from .output import bytes_in_words
 LEAST_SPACE = 16 << 20
 """Bytes below which a disk counts as full."""
 
+_LOCK = "agent.lock"
+"""What an agent holds in the runtime folder that it serves (docs/agent.md)."""
+_RUNTIME_VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR")
+
 Problem = tuple[str, str]
 """What is wrong, and what to do."""
 
@@ -72,9 +76,7 @@ def parent_advice(path: str, variable: str) -> str:
 
 def runtime_variable() -> str:
     """The variable that decides where the runtime folder is; without any, the first one can."""
-    return next(
-        (name for name in ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR") if os.environ.get(name)), "SEGUE_RUNTIME_DIR"
-    )
+    return next((name for name in _RUNTIME_VARIABLES if os.environ.get(name)), "SEGUE_RUNTIME_DIR")
 
 
 def runtime_refusal(message: str) -> Finding:
@@ -109,10 +111,37 @@ def space_problem(path: str) -> Problem | None:
     return (f"has {bytes_in_words(free)} left: what should be kept is refused", "make room on that disk")
 
 
+def agents_elsewhere(runtime_folder: str, name: str) -> list[Finding]:
+    """The agents of this user that serve other runtime folders than that of this process: no app here meets them."""
+    found = []
+    for process in sorted(filter(str.isdecimal, os.listdir("/proc")), key=int):
+        served = folder_of_agent(f"/proc/{process}", name)
+        if served is not None and os.path.realpath(served) != os.path.realpath(runtime_folder):
+            why = f"process {process} serves another runtime folder, {served}; the one here is {runtime_folder}"
+            advice = f"give apps and agent the same {' and '.join(_RUNTIME_VARIABLES)}"
+            found.append(Finding("agent", State.NOTE, why, advice))
+    return found
+
+
+def folder_of_agent(process: str, name: str) -> str | None:
+    """The runtime folder of an agent, by the lock that it holds there; None: it is no agent, or another user's.
+
+    process: its folder in /proc
+    """
+    try:
+        with open(f"{process}/comm") as file:
+            if file.read().rstrip("\n") != name:
+                return None
+        opened = [os.readlink(f"{process}/fd/{each}") for each in os.listdir(f"{process}/fd")]
+    except OSError:  # it has ended
+        return None
+    return next((os.path.dirname(each) for each in opened if os.path.basename(each) == _LOCK), None)
+
+
 def stopped_agent(runtime_folder: str, name: str) -> int | None:
     """The process of an agent that has the place of the agent and is stopped, as by Ctrl-Z; None: there is none."""
     try:
-        with open(os.path.join(runtime_folder, "agent.lock")) as file:
+        with open(os.path.join(runtime_folder, _LOCK)) as file:
             process = int(file.read(32))
         with open(f"/proc/{process}/stat") as file:
             command, _, rest = file.read().partition("(")[2].rpartition(")")

@@ -10,7 +10,7 @@ import re
 
 from .. import __version__, library_path, library_version
 from .._app import App
-from .._terminal import shown, shown_lines
+from .._terminal import shown, shown_line
 from ..errors import (
     ConnectionUnavailableError,
     Error,
@@ -22,6 +22,7 @@ from .agent import NAME, START, found
 from .checks import (
     Finding,
     State,
+    agents_elsewhere,
     folder_problem,
     runtime_refusal,
     runtime_variable,
@@ -92,9 +93,9 @@ async def from_inside(app: App, patience: float) -> list[Finding]:
 
 def show(findings: list[Finding]) -> None:
     for each in findings:
-        print(f"{MARKS[each.state]:<8}{each.about}: {shown_lines(each.message)}")
+        print(f"{MARKS[each.state]:<8}{each.about}: {shown_line(each.message)}")
         if each.advice:
-            print(f"{'':<8}what to do: {shown_lines(each.advice)}")
+            print(f"{'':<8}what to do: {shown_line(each.advice)}")
     problems = sum(each.state == State.PROBLEM for each in findings)
     print("nothing is wrong" if not problems else f"{problems} problem{'s' if problems > 1 else ''}")
 
@@ -128,6 +129,7 @@ def connected(app: App) -> list[Finding]:
     if carrier is None:
         why = "none carries the hub: apps that do not run get nothing, and nothing is kept for them"
         there = START if program else f"install {NAME} (`make install`), then {START}"
+        findings += agents_elsewhere(value_of(app, "runtime folder"), NAME)
         return [*findings, Finding("agent", State.NOTE, why, there)]
     if carrier[1] == library_version:
         findings.append(Finding("agent", State.OK, f"version {carrier[1]}"))

@@ -76,7 +76,7 @@ async def invite(options: argparse.Namespace) -> int:
             return told(options, {"cancelled": True}, "all invites are void")
         before = await member(app)
         require_manager(before, "invite")
-        made = await asked(app, app.invite, options.addresses, options.automatic)
+        made = await make(app, options)
         if options.no_wait:
             show_invite(made, options)
             return 0
@@ -90,6 +90,17 @@ async def invite(options: argparse.Namespace) -> int:
             # Its device could no longer be approved.
             with suppress(Error):
                 app.cancel_invites(made.link)
+
+
+async def make(app: App, options: argparse.Namespace) -> Invite:
+    """Makes the invite. One that is made when the command is to end is void."""
+    making = asyncio.ensure_future(asked(app, app.invite, options.addresses, options.automatic))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with suppress(Error):
+            app.cancel_invites((await making).link)
+        raise
 
 
 def show_invite(made: Invite, options: argparse.Namespace) -> None:

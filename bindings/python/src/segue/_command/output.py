@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import shutil
 import sys
 from collections.abc import Mapping, Set
 from datetime import datetime
@@ -93,7 +94,9 @@ def _show_richly(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> bool:
         made.add_column(head, no_wrap=number == 0, overflow="fold", style="cyan" if number == 0 else "")
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))  # as text, brackets are no markup
-    console = Console(highlight=False, markup=False, emoji=False)
+    # By `shutil`, because `rich` takes COLUMNS=0 for a terminal of no columns.
+    columns = shutil.get_terminal_size().columns
+    console = Console(highlight=False, markup=False, emoji=False, width=columns)
     if console.width < NARROW:  # its columns would have a letter each
         for row in rows:
             for head, cell in zip(heads, row):

@@ -25,6 +25,8 @@ from .output import MESSAGE, CommandError, UsageError, said
 from .streams import die_of, discard_output, prepare_streams
 
 FAILED, WRONG_USAGE, TIMED_OUT = 1, 2, 3
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""What ends programs; all of these let a verb tidy up: an invite is void, and a terminal shows again what is typed."""
 TOGETHER = 0.02
 """Seconds within which several SIGINTs count as one: Ctrl-C reaches a command more than once through `make`, `sudo` or
 `timeout`, and what it does first, such as voiding an invite, should not be cut off by that."""
@@ -40,7 +42,7 @@ class Escaping(logging.Formatter):
 
 
 def main() -> int:
-    """Runs the command of this process. Returns its exit status; dies of SIGINT and SIGPIPE as other programs do."""
+    """Runs the command of this process. Returns its exit status; dies of signals and SIGPIPE as other programs do."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside of a loop there is nothing to tidy up
     try:
@@ -54,8 +56,8 @@ def main() -> int:
             sys.stdout.flush()
     except CommandError as error:
         return fail(str(error))
-    except KeyboardInterrupt:
-        return die_of(signal.SIGINT)
+    except Ended as ended:
+        return die_of(ended.signal)
     except BrokenPipeError:
         return die_of(signal.SIGPIPE)
     except OSError as error:
@@ -87,52 +89,66 @@ def run() -> int:
         return fail(said(error))
 
 
+class Ended(BaseException):
+    """A signal has ended the verb."""
+
+    def __init__(self, number: signal.Signals):
+        super().__init__(number)
+        self.signal = number
+
+
 def looped(work: Coroutine[Any, Any, int]) -> int:
-    """Runs a verb in a loop. Raises: KeyboardInterrupt after SIGINT, which cancels the verb, so that it tidies up."""
-    interrupts: list[bool] = []
+    """Runs a verb in a loop. Raises: Ended after a signal, which cancels the verb, so that it tidies up."""
+    came: list[signal.Signals] = []
 
     async def cancellable() -> int:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
-        def interrupt() -> None:
-            interrupts.append(True)
+        def end(number: signal.Signals) -> None:
+            came.append(number)
             loop.call_soon_threadsafe(task.cancel)
 
-        with interrupted_by(interrupt):
+        with ended_by_signals(end):
             return await work
 
     try:
         return asyncio.run(cancellable())
     except (Exception, asyncio.CancelledError):
-        if interrupts:
-            raise KeyboardInterrupt from None
+        if came:
+            raise Ended(came[0]) from None
         raise
 
 
 @contextmanager
-def interrupted_by(interrupt: Callable[[], object]) -> Iterator[None]:
-    """Calls `interrupt` at the first SIGINT; later ones end the process at once. An ignored SIGINT stays ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN or threading.current_thread() != threading.main_thread():
+def ended_by_signals(end: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Calls `end` at the first signal that ends programs. The next one ends the process at once, except for SIGHUP,
+    which comes once more from a shell that leaves. An ignored one stays ignored."""
+    if threading.current_thread() != threading.main_thread():
         yield
         return
     came: list[int] = []
+    former: dict[signal.Signals, Any] = {}
 
     def handle(number: int, frame: object) -> None:
         if came:
             return
         came.append(number)
-        interrupt()
+        end(signal.Signals(number))
         time.sleep(TOGETHER)
         sys.unraisablehook = lambda _: None  # Python says of one that comes just now that it has no handler
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for each in former:
+            signal.signal(each, signal.SIG_IGN if each == signal.SIGHUP else signal.SIG_DFL)
 
-    former = signal.signal(signal.SIGINT, handle)
+    for each in ENDING:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            former[each] = signal.signal(each, handle)
     try:
         yield
     finally:
         if not came:
-            signal.signal(signal.SIGINT, former)
+            for each, action in former.items():
+                signal.signal(each, action)
 
 
 def fail(message: str, status: int = FAILED) -> int:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from .._agent import Launch
 from .._app import App
 from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
+from ..errors import NotFoundError
 from .document import show_activity
 from .output import note, show_json
 from .session import add_choice, asked, chooser, first, seconds
@@ -35,7 +37,8 @@ def add(verbs: Verbs) -> None:
 
 async def take(options: argparse.Namespace) -> int:
     async with chooser() as app:
-        offer = await first(app, options)
+        fits = partial(is_of_another, app, options.app) if options.launch or options.app else None
+        offer = await first(app, options, fits=fits)
         names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
         note("continuing {} from {} on {}".format(*names))
         if options.launch or options.app:
@@ -43,6 +46,20 @@ async def take(options: argparse.Namespace) -> int:
         async with app.continue_(offer, options.timeout) as activity:
             show_activity(activity, options)
     return 0
+
+
+async def is_of_another(app: App, bundle: str | None, offer: Offer) -> bool:
+    """Whether an offer is not that of the app which is to continue it, or of the only one that could.
+
+    bundle: of that app; None: whichever fits
+    """
+    try:
+        candidates = await asked(app, app.route, offer)
+    except NotFoundError:  # it has gone
+        return False
+    others = [each for each in candidates if bundle in (None, each.bundle_identifier)]
+    is_own = any(why.reason == "own app" for each in others for why in each.against)
+    return not is_own or any(not each.against for each in others)
 
 
 async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:

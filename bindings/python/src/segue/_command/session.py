@@ -131,11 +131,17 @@ def add_choice(parser: argparse.ArgumentParser, wait: float | None = PATIENCE) -
     parser.add_argument("--wait", metavar="SECONDS", type=seconds, default=wait, help=help)
 
 
-async def first(app: App, options: argparse.Namespace, waits: Callable[[], None] = lambda: None) -> Offer:
+async def first(
+    app: App,
+    options: argparse.Namespace,
+    waits: Callable[[], None] = lambda: None,
+    fits: Callable[[Offer], Awaitable[bool]] | None = None,
+) -> Offer:
     """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one. Connecting to the
     hub takes time of its own.
 
     waits: called before it waits for an offer
+    fits: whether an offer is meant; None: each is. Without an identifier only: that says which one is
 
     Raises: CommandError if the identifier begins those of several activities; TimeoutError, which says what there is
         not.
@@ -143,21 +149,24 @@ async def first(app: App, options: argparse.Namespace, waits: Callable[[], None]
     await connected(app, None if options.wait is None else PATIENCE)
     prefix, type = options.id or options.argument or "", options.type
 
-    def found() -> Offer | None:
+    async def found() -> Offer | None:
         matches = [o for o in app.offers if is_of(o, type) and str(o.id).startswith(prefix)]
         if prefix and len({offer.id for offer in matches}) > 1:
             lines = table([offer_row(offer) for offer in matches], OFFER_HEADS)
             several = f"'{prefix}' begins the identifiers of {len(matches)} activities:"
             raise CommandError("\n".join([several, *lines]))
-        return matches[0] if matches else None
+        for each in matches:
+            if fits is None or prefix or await fits(each):
+                return each
+        return None
 
     async def come() -> Offer:
         async for _ in app.offer_events():
-            if offer := found():
+            if offer := await found():
                 return offer
         raise Error("the app was closed")
 
-    offer = found()
+    offer = await found()
     if offer is not None:
         return offer
     if options.wait != 0:
@@ -165,7 +174,7 @@ async def first(app: App, options: argparse.Namespace, waits: Callable[[], None]
     try:
         return await within(options.wait, come())
     except (asyncio.TimeoutError, TimeoutError):
-        raise TimeoutError(f"nothing came in time: {missing(app, prefix, type)}") from None
+        raise TimeoutError(f"nothing came in time: {missing(app, prefix, type, fits is not None)}") from None
 
 
 def is_of(offer: Offer, type: str | None) -> bool:
@@ -173,12 +182,17 @@ def is_of(offer: Offer, type: str | None) -> bool:
     return type in (None, offer.type, shown(offer.type))
 
 
-def missing(app: App, prefix: str, type: str | None) -> str:
-    """What is not offered, in words."""
+def missing(app: App, prefix: str, type: str | None, elsewhere: bool) -> str:
+    """What is not offered, in words.
+
+    elsewhere: it should be continued in another app
+    """
     if not app.offers:
         return "nothing is offered"
     if type is not None and not any(is_of(offer, type) for offer in app.offers):
         return f"no activity of the type {shown(type)} is offered; `segue list` shows what is"
+    if elsewhere and not prefix:
+        return "no activity of another app is offered; `segue list` shows what is"
     return f"no activity that is offered has an identifier that begins with '{prefix}'; `segue list` shows them"
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Awaitable
 from typing import Any, Callable, NoReturn, Union
 
@@ -28,6 +29,11 @@ class Parser(argparse.ArgumentParser):
         wrong = re.search(r"invalid choice: '([^']+)'", message)
         meant = None if wrong is None else self._verb_like(wrong[1])
         super().error(message if meant is None else f"{message}; did you mean `{self.prog} {meant}`?")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Raises: OSError, which argparse hides, if it cannot be printed."""
+        if message:
+            (file or sys.stderr).write(message)
 
     def _verb_like(self, word: str) -> str | None:
         """The verb or action of a verb that is like a word."""
