@@ -26,8 +26,8 @@ public struct CallbackQueue<Other> {
   private var offerPlaces: [Identifier: Int] = .init()
   private var connectionPlaces: [Int] = []
   private var receiptBytes = 0
-  /// The waiting ends of attempts, by activity.
-  private var ends: [Identifier: Int] = .init()
+  /// The activities of the ends of attempts that wait, in the order of these.
+  private var ends: [Identifier] = []
 
   public init() {}
 
@@ -36,7 +36,7 @@ public struct CallbackQueue<Other> {
   var placeCount: Int { items.count }
   public var isFull: Bool { receiptBytes >= Self.receiptLimit }
   /// Whether the end of an attempt to continue an activity waits.
-  public func hasEnd(of activity: Identifier) -> Bool { ends[activity] != nil }
+  public func hasEnd(of activity: Identifier) -> Bool { ends.contains(activity) }
 
   public mutating func append(_ other: Other) { add(.other(other)) }
 
@@ -46,7 +46,7 @@ public struct CallbackQueue<Other> {
     case .connection(let isReady): append(isReady: isReady)
     default:
       receiptBytes += Self.receiptSize(delivery)
-      if case .continuationEnded(let activity, _) = delivery { ends[activity, default: 0] += 1 }
+      if case .continuationEnded(let activity, _) = delivery { ends.append(activity) }
       add(.delivery(delivery))
     }
   }
@@ -73,13 +73,8 @@ public struct CallbackQueue<Other> {
     case .connection: if !connectionPlaces.isEmpty { connectionPlaces.removeFirst() }
     default:
       receiptBytes -= Self.receiptSize(delivery)
-      if case .continuationEnded(let activity, _) = delivery { forgetEnd(of: activity) }
+      if case .continuationEnded = delivery { ends.removeFirst() }
     }
-  }
-
-  private mutating func forgetEnd(of activity: Identifier) {
-    let left = (ends[activity] ?? 1) - 1
-    ends[activity] = left > 0 ? left : nil
   }
 
   private mutating func add(_ item: Item) {

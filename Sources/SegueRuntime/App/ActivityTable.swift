@@ -4,7 +4,7 @@ import SegueModel
 struct ActivityTable {
   private var activities: [Identifier: LiveActivity] = .init()
   /// Those that were invalidated while other apps continue them: until the last of these attempts has ended (R3.6).
-  private var awaitingEnd: [Identifier: LiveActivity] = .init()
+  private var awaitingEnd: [LiveActivity] = []
   private var current: LiveActivity?
   /// Of those that have none of their own (R3.12).
   var delegate: ActivityDelegate?
@@ -28,24 +28,29 @@ struct ActivityTable {
   mutating func remove(_ id: Identifier, isAttempted: Bool) -> LiveActivity? {
     let gone = activities.removeValue(forKey: id)
     guard isAttempted, let gone else { return gone }
-    awaitingEnd[id] = gone
+    awaitingEnd.append(gone)
     return nil
   }
 
   /// For the end of an attempt: the activity, even one that was invalidated meanwhile.
-  func attempted(_ id: Identifier) -> LiveActivity? { activities[id] ?? awaitingEnd[id] }
+  func attempted(_ id: Identifier) -> LiveActivity? { activities[id] ?? awaitingEnd.first { $0.id == id } }
 
   /// No attempt to continue it is under way, or waits to be told.
-  mutating func forgetAttempted(_ id: Identifier) { awaitingEnd[id] = nil }
+  mutating func forgetAttempted(_ id: Identifier) { awaitingEnd.removeAll { $0.id == id } }
+
+  /// The app is closed, or dead: no end of an attempt is told any longer.
+  mutating func forgetAttempted(_ released: ReleasedObjects) {
+    for activity in awaitingEnd { released.add(activity) }
+    awaitingEnd = []
+  }
 
   /// - Returns: all that there were.
   mutating func removeAll() -> [LiveActivity] {
     defer {
       activities = .init()
-      awaitingEnd = .init()
       current = nil
     }
-    return Array(activities.values) + Array(awaitingEnd.values)
+    return Array(activities.values)
   }
 
   /// The engine offers that one from now on; nil: none.

@@ -16,19 +16,31 @@ extension App {
 
   /// Invalidates its activity. No effect the second time.
   public func close(_ document: LiveDocument) {
-    let (last, former) = document.moveLock.withLock {
+    let released = ReleasedObjects()
+    let last = document.moveLock.withLock {
       locked {
         document.isClosed = true
         if let engineResponder = document.responder.engineResponder, let index = index(of: engineResponder.number) {
           documents.remove(at: index)
         }
-        return (activityNow(of: document), document.takeObservers())
+        document.endObservation(released)
+        return activityNow(of: document)
       }
     }
     last?.invalidate()
     // The host's functions destroy contexts, so this happens without the locks.
     document.responder.end()
-    withExtendedLifetime(former) {}
+    withExtendedLifetime(released) {}
+  }
+
+  /// The app is closed, or dead: no change of a document, and no end of an attempt, is told any longer. Called with the
+  /// lock.
+  /// - Returns: what the caller releases without it.
+  func endObservations() -> ReleasedObjects {
+    let released = ReleasedObjects()
+    for document in documents { document.endObservation(released) }
+    activities.forgetAttempted(released)
+    return released
   }
 
   /// The file is elsewhere now. Throws INVALIDATED.

@@ -222,7 +222,8 @@ public final class App: Handled {
     let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
-    let formerDocuments = documents.map { ($0, $0.takeObservers()) }
+    let formerDocuments = documents
+    let released = endObservations()
     pending = PendingOperations()
     streams = .init()
     due = CallbackQueue<HostTask>()
@@ -243,6 +244,7 @@ public final class App: Handled {
       }
       for activity in formerly { activity.leaveApp() }
       withExtendedLifetime((undelivered, open, formerDocuments)) {}
+      withExtendedLifetime(released) {}
     }
   }
 

@@ -37,10 +37,12 @@ open class LiveDocument: Handled {
   }
 
   /// Ends the observation, with the app's lock.
-  /// - Returns: what the caller releases without it.
-  func takeObservers() -> [(observer: DocumentObserver, told: LiveActivity?)] {
-    defer { observers = [] }
-    return observers.map { ($0, $0.told.take()) }
+  final func endObservation(_ released: ReleasedObjects) {
+    for observer in observers {
+      released.add(observer)
+      if let told = observer.told.take() { released.add(told) }
+    }
+    observers = []
   }
 
   public override func lastHandleReleased() { app.close(self) }

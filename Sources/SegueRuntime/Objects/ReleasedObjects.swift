@@ -1,0 +1,6 @@
+/// Objects that are no longer in use, to be released once no lock is held: the host's functions destroy contexts.
+final class ReleasedObjects {
+  private var objects: [Handled] = []
+
+  func add(_ object: Handled) { objects.append(object) }
+}
