@@ -196,9 +196,11 @@ end
 -- The functions of the module, each made from its description.
 local function caller(each)
   local called, name, parameters = each.name, each.name:sub(7), each.parameters
-  local names, takes_functions, context, destroy, guards = {}, false, nil, nil, {}
+  local names, of_type, takes_functions, context, destroy, guards = {}, {}, false, nil, nil, {}
   for i, parameter in ipairs(parameters) do
     names[i] = parameter.name
+    local type = parameter.direction == "in" and parameter.handle
+    if type then of_type[type] = (of_type[type] and of_type[type] .. " or " or "") .. parameter.name end
     takes_functions = takes_functions or parameter.role == "callback"
     if parameter.role == "context" then context = i end
     if parameter.callback == "segue_destroy" then destroy = i end
@@ -257,7 +259,9 @@ local function caller(each)
     end
     local message = ffi.new("char[?]", segue.MESSAGE_SIZE)
     library.segue_last_error(message, segue.MESSAGE_SIZE)
-    raise("%s: %s: %s", name, ffi.string(library.segue_status_name(status)), ffi.string(message))
+    -- The library names the type of a handle.
+    local said = ffi.string(message):gsub("^segue_[%w_]+", function(type) return of_type[type] end)
+    raise("%s: %s: %s", name, ffi.string(library.segue_status_name(status)), said)
   end
 end
 

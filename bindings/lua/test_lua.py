@@ -308,7 +308,7 @@ def test_the_loops_of_the_host_are_compiled(lua):
 @pytest.mark.parametrize(
     "call, message",
     [
-        ("segue.app_open(nil)", "segue.app_open: INVALID_HANDLE: segue_app: is NULL"),
+        ("segue.app_open(nil)", "segue.app_open: INVALID_HANDLE: app: is NULL"),
         ("segue.app_open()", "segue.app_open: 0 arguments instead of 1: (app)"),
         ("segue.app_open('x')", "segue.app_open: app: cannot convert 'string' to 'struct segue_app *'"),
         ("segue.app_create('x', 'y', nil)", "segue.app_create: length: cannot convert 'string' to 'uint64_t'"),
@@ -317,7 +317,11 @@ def test_the_loops_of_the_host_are_compiled(lua):
             "segue.app_create: INVALID_ARGUMENT: bundle_identifier: ",
         ),
         ("segue.out('nothing', segue.app_create, '', 0)", "segue.out: type: "),
-        ("segue.text(segue.activity_get_title, nil)", "segue.activity_get_title: INVALID_HANDLE: "),
+        ("segue.text(segue.activity_get_title, nil)", "segue.activity_get_title: INVALID_HANDLE: activity: "),
+        (
+            "segue.out('bool', segue.value_is_equal, nil, nil)",
+            "segue.value_is_equal: INVALID_HANDLE: value or other: is NULL",
+        ),
         (
             "segue.app_delegate_on_continue(segue.out('segue_app_delegate *', segue.app_delegate_create, nil, nil), 1)",
             "segue.app_delegate_on_continue: function: cannot convert 'number' to ",
