@@ -1140,7 +1140,8 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
  * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13); the agent keeps the last 16 failures that had neither, and `segue doctor` shows them.
+ * at level error (R3.13); the agent keeps the last 16 failures that had neither, and `segue doctor` shows them
+ * (segue_app_get_failures).
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1619,6 +1620,13 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  *            see segue_app_retry_entry), "received": date, "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
+/**
+ * Lists the last 16 continuations that have failed in apps of this device whose program has neither did_fail nor a log
+ * callback to be told by, the oldest first, since the agent has started (R3.13).
+ *   failures  out, required, owned: release with segue_value_release; an array of dictionaries {"bundle_identifier":
+ *             string, "app_name": string, "type": string, "status": segue_status, "message": string, "date": date}
+ */
+segue_status segue_app_get_failures(const segue_app *app, segue_value **failures);
 /** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
 segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id);
 /**

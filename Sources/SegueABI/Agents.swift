@@ -45,6 +45,16 @@ public func segue_app_get_inbox(
   }
 }
 
+@_cdecl("segue_app_get_failures") @implementation
+public func segue_app_get_failures(
+  _ app: OpaquePointer?, _ failures: UnsafeMutablePointer<OpaquePointer?>?
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let out = try Arguments.required(failures, "failures")
+    try handles.give(try app.unheardFailures(), to: out)
+  }
+}
+
 @_cdecl("segue_app_drop_entry") @implementation
 public func segue_app_drop_entry(_ app: OpaquePointer?, _ continuation: UnsafePointer<UInt8>?) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in

@@ -50,6 +50,7 @@ extension Message {
     case .keep: 46
     case .keeps: 47
     case .keepAttachment: 48
+    case .failure: 49
     }
   }
 
@@ -102,6 +103,7 @@ extension Message {
     case 46: self = .keep(.blank, app: .blank, channel: 0, size: 0)
     case 47: self = .keeps
     case 48: self = .keepAttachment(channel: 0, "", changed: 0)
+    case 49: self = .failure(type: "", .blank)
     default: return nil
     }
   }

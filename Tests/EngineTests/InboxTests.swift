@@ -28,6 +28,29 @@ import Testing
     world.settle()
   }
 
+  @Test func `the hub of an agent keeps the last 16 failures that no host was told of (R3.13)`() throws {
+    let world = World()
+    let viewer = world.open("viewer")
+    func fail(_ numbers: Range<Int>) {
+      for number in numbers {
+        world.tell(viewer) { engine, _ in
+          engine.reportUnheard("com.example.\(number)", SegueError(.handoffFailed, "why"))
+        }
+      }
+    }
+    // Without a hub, then by one that an app carries: they wait for an agent, as many as it keeps.
+    fail(0..<10)
+    world.startHub()
+    fail(10..<20)
+    #expect(world.hub?.unheardFailures.isEmpty == true)
+    _ = world.startAgent()
+    #expect(world.hub?.unheardFailures.map { $0.type } == (4..<20).map { "com.example.\($0)" })
+    fail(20..<21)
+    let kept = try #require(world.hub?.unheardFailures)
+    #expect(kept.count == UnheardFailure.limit && kept.last?.type == "com.example.20")
+    #expect(kept.last?.appName == "viewer" && kept.last?.error.message == "why" && kept.last?.date == world.now.date)
+  }
+
   @Test func `R3.8: it is stored, then launched, then delivered, then acknowledged`() throws {
     world.ask(agent, for: activity)
     #expect(agent.inbox.open.count == 1 && agent.launches == ["com.example.viewer"] && agent.answers.isEmpty)
@@ -164,6 +187,22 @@ import Testing
     #expect(first.continued.count == 1 && agent.inbox.open.count == 1)
     #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
     #expect(agent.inbox.open.isEmpty && first.continued.count == 1)
+  }
+
+  @Test func `what an app cannot open stays in the inbox, and goes to another process of it (R3.5, R3.8)`() throws {
+    world.ask(agent, for: activity)
+    let first = openViewer(accepts: false)
+    first.answersContinue = false
+    accept(first)
+    let id = first.continued[0].from.continuation
+    world.tell(first) { engine, now in
+      #expect(engine.beginOpening(id))
+      engine.failOpening(id, SegueError(.handoffFailed, "its document is in no container of this app"), now)
+    }
+    #expect(first.takeEvents().last == "opening failed handoffFailed")
+    #expect(agent.inbox.open.count == 1, "it is neither restored nor declined")
+    #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
+    #expect(agent.inbox.open.isEmpty)
   }
 
   @Test func `an app that closes has not crashed`() {

@@ -36,6 +36,7 @@ import Testing
     .route(to: id, nil, isSought: false), .follow(id, list: 3),
     .seek(id, sequence: 6), .unfollow(id),
     .list(id, 3), .listed(OffersVersion(hub: id, number: .max)), .refresh, .account([1, 2]), .accepts(true),
+    .failure(type: "t", SegueError(.handoffFailed, "why")),
     .present(AppIdentity(known: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"]), accepts: true),
     .absent(id),
     .deliver(

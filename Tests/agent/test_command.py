@@ -108,6 +108,46 @@ def problems(findings: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(each["about"], each["message"]) for each in findings if each["state"] == "problem"]
 
 
+SILENT = """
+import sys
+import segue
+from segue import _native, _table
+
+app = segue.App("com.example.silent", name="Silent", team="T", types=[sys.argv[1]])
+with app:
+    _native.library.segue_app_set_delegate(app._handle, None)
+    _native.library.segue_log_set(1, _table.LOG(), None, _table.DESTROY())
+    while not app.offers:
+        app.dispatch(1)
+    offer = app.offers[0]
+    for number in range(18):
+        handle = _native.created(_native.library.segue_app_continue, app._handle, offer._handle, 0)
+        while "continues now" in app.describe():  # the next one would cancel it
+            app.dispatch(1)
+        _native.library.segue_continuation_release(handle)
+    print("continued", flush=True)
+    while True:
+        app.dispatch(1)
+"""
+
+
+def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, segue, folder):
+    """R3.13: a C app without did_fail and log callback prints nothing; the agent keeps the last 16 failures."""
+    begin().wait_for(CARRIES)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    command = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-c", SILENT, TYPE]
+    with programs() as run:
+        silent = run("silent", command)
+        silent.wait_for("continued")
+        found = [each for each in segue("doctor") if each["about"] == "failures"]
+        assert len(found) == 16
+        assert all(each["state"] == "note" for each in found)
+        assert f"Silent could not continue {TYPE} at " in found[0]["message"]
+        assert found[0]["message"].endswith("there is no continue handler, and it names no document to open")
+        assert "did_fail" in found[0]["advice"]
+
+
 def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variables):
     """`doctor`, `apps`, `explain`, `route`: the same facts, for programs."""
     manifest(variables, "broken", NSUserActivityTypes="x")

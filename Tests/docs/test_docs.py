@@ -71,6 +71,31 @@ def test_every_c_name_in_a_page_is_in_the_header(path, declared):
     assert {name for name in named - declared if not name.endswith("_")} == set()
 
 
+@every_page
+def test_every_c_program_in_a_page_hears_of_its_failures(path):
+    """R3.13: what opens an app sets a log callback."""
+    for program in re.findall(r"^```c.*?\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
+        assert "segue_app_open(" not in program or "segue_log_set(" in program, program
+
+
+def test_every_c_example_hears_of_its_failures():
+    """R3.13"""
+    examples = [each for each in (ROOT / "bindings/c/examples").glob("*.c") if "segue_app_open(" in each.read_text()]
+    assert len(examples) == 3
+    assert [each.name for each in examples if "notes_follow_log();" not in each.read_text()] == []
+    assert "segue_log_set(SEGUE_LOG_ERROR, notes_log" in (ROOT / "bindings/c/examples/notes.h").read_text()
+
+
+def test_the_header_says_first_when_failures_are_silent():
+    """R3.13"""
+    comments = re.findall(r"/\*\*(.*?)\*/\s*(?:typedef[^;(]*\(\*(\w+)\))", HEADER, re.DOTALL)
+    (comment,) = [re.sub(r"\s+\*? *", " ", each) for each, name in comments if name == "segue_did_fail_function"]
+    first = comment.strip(" *").split(":")[0]
+    assert first == (
+        "Without this callback, and without a log callback (segue_log_set), failures of a C app are silent"
+    )
+
+
 def test_every_python_name_in_the_page_is_in_the_package():
     found = 0
     for name in names(page("from-nsuseractivity.md")):

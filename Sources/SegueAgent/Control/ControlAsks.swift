@@ -16,9 +16,11 @@ final class ControlAsks {
   private let routing: RoutingAsks
   private let searching: SearchAsks
   private let devices: DeviceAsks
+  private let device: Device
 
-  init(_ inbox: InboxService, _ saved: SavedService, _ devices: DeviceService) {
+  init(_ inbox: InboxService, _ saved: SavedService, _ devices: DeviceService, _ device: Device) {
     self.inbox = inbox
+    self.device = device
     self.devices = DeviceAsks(devices)
     routing = RoutingAsks(inbox)
     searching = SearchAsks(saved, inbox)
@@ -39,6 +41,7 @@ final class ControlAsks {
           try push(ask, of: asker, answer)
         }
       case Text.isSame(what, "inbox"): try list(ask, answer)
+      case Text.isSame(what, "failures"): answer(.success(try failures()))
       case Text.isSame(what, "drop"): try drop(ask, answer)
       case Text.isSame(what, "retry"): try retry(ask, answer)
       case Text.isSame(what, "withdraw"): try withdraw(ask, answer)
@@ -177,6 +180,23 @@ final class ControlAsks {
     ]
     if let title = entry.offer.description.title { entries.append((key: .string("title"), value: .string(title))) }
     return try .dictionary(entries)
+  }
+
+  /// What apps could tell nothing else (R3.13): so few that they are one page.
+  private func failures() throws(SegueError) -> Value {
+    var list: [Value] = []
+    for failure in device.unheardFailures {
+      list.append(
+        try .dictionary([
+          (key: .string("bundle_identifier"), value: .string(failure.bundleIdentifier)),
+          (key: .string("app_name"), value: .string(failure.appName)),
+          (key: .string("type"), value: .string(failure.type)),
+          (key: .string("status"), value: .integer(Int64(failure.error.status.rawValue))),
+          (key: .string("message"), value: .string(failure.error.message)),
+          (key: .string("date"), value: try .date(failure.date)),
+        ]))
+    }
+    return try .dictionary([(key: .string("failures"), value: try .array(list))])
   }
 
   private func drop(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {

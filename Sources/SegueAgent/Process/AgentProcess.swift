@@ -111,7 +111,7 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        let asks = ControlAsks(inbox, saved, devices)
+        let asks = ControlAsks(inbox, saved, devices, device)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         try device.carryHub()
         // No app is chosen before it is known what the user prefers.

@@ -28,6 +28,7 @@ public final class AppEngine {
   private let requests: AppRequests
   private let explanations: Explanations
   private let searchUpdates: SearchUpdates
+  private let unheard: UnheardFailures
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
   private let messages: AppMessages
@@ -50,9 +51,10 @@ public final class AppEngine {
     requests = AppRequests(app, hub, seen, grants)
     explanations = Explanations(app, hub, current)
     searchUpdates = SearchUpdates(app, hub, saves, requests)
+    unheard = UnheardFailures(hub)
     features = [
       seen, outcomes, incoming, responders, saves, current, kept, outgoing, appLinks, streams, requests, explanations,
-      searchUpdates,
+      searchUpdates, unheard,
     ]
     messages = AppMessages(
       hub, seen, outcomes, incoming, kept, grants, outgoing, appLinks, streams, requests, explanations)
@@ -248,6 +250,9 @@ public final class AppEngine {
   public func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     incoming.failOpening(id, error, now)
   }
+
+  /// A continuation has failed, and no function of the host was told (R3.13).
+  public func reportUnheard(_ type: String, _ error: SegueError) { unheard.add(type, error) }
 
   /// Ends a continuation before continue or did_fail, or while a document is opened; no effect afterwards.
   public func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) { incoming.cancel(id, error, now) }

@@ -105,7 +105,7 @@ final class AppMessages {
     case .explanation(let request, let list, let appCount):
       explanations.receive(request, list, appCount: appCount, now)
     case .keeps: kept.becomePossible()
-    case .accepts, .present, .absent, .keep, .keepAttachment, .ask, .answer: break
+    case .accepts, .present, .absent, .keep, .keepAttachment, .failure, .ask, .answer: break
     case .link, .resume, .proceed, .openLink, .hello, .welcome, .publish, .withdraw, .explain, .route, .seek, .follow,
       .unfollow, .list, .listed, .refresh, .account:
       break

@@ -11,6 +11,9 @@ final class AgentPresence: HubFeature {
   /// The agent that carries the hub; nil if an app does.
   let agent: AgentDescription?
 
+  /// The last of which apps have told, the oldest first.
+  private(set) var unheardFailures: [UnheardFailure] = []
+
   init(_ connections: HubConnections, _ agent: AgentDescription?) {
     self.connections = connections
     self.agent = agent
@@ -73,6 +76,15 @@ final class AgentPresence: HubFeature {
 
   func reportAbsence(of app: AppIdentity) {
     if let agent = agentPeer, !app.isChooser { send(.absent(app.id), to: agent) }
+  }
+
+  /// A continuation in an app has failed, and no function of its host was told (R3.13).
+  func note(_ type: String, _ error: SegueError, of app: AppIdentity) {
+    guard agent != nil else { return }
+    if unheardFailures.count == UnheardFailure.limit { unheardFailures.removeFirst() }
+    unheardFailures.append(
+      UnheardFailure(
+        bundleIdentifier: app.bundleIdentifier, appName: app.name, type: type, error: error, date: now.date))
   }
 
   func setAccepts(_ accepts: Bool, _ peer: Peer) {

@@ -49,6 +49,9 @@ public final class HubEngine {
   /// The registered apps.
   public var appCount: Int { peers.apps.count }
 
+  /// The last failures of which no host was told, the oldest first; none unless an agent carries this hub.
+  public var unheardFailures: [UnheardFailure] { presence.unheardFailures }
+
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   public var work: UInt64 { connections.work }
 

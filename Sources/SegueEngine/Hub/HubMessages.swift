@@ -89,6 +89,7 @@ final class HubMessages {
       try deliveries.keep(id, channel: channel, size: size, from: peer, app)
     case .keepAttachment(let channel, let name, let changed):
       deliveries.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
+    case .failure(let type, let error): presence.note(type, error, of: app)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
@@ -142,7 +143,7 @@ final class HubMessages {
     case .streamStatus(let id, let continuation, let to, let status):
       streams.streamStatus(id, continuation, to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
-      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .ask, .answer:
+      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer:
       break
     }
   }

@@ -224,6 +224,12 @@ extension App: AppEngineOwner {
     }
   }
 
+  /// Writes it to the log, or if there is none, tells the agent.
+  private func report(_ error: SegueError, ofType type: String) {
+    guard !Log.isOn(.error) else { return Log.write(.error, "\(type) could not be continued: \(error.message)") }
+    performIfOpen { engine, _ in engine.reportUnheard(type, error) }
+  }
+
   private static func complete(_ continuation: Continuation, _ type: String, handled: Bool) {
     do throws(SegueError) {
       try continuation.complete(handled: handled)
@@ -240,7 +246,7 @@ extension App: AppEngineOwner {
   ) -> Bool {
     let told = delegate?.call { delegate?.didFail(app, type: type, Box(error), continuation) ?? false } ?? false
     // R3.13: no failure is silent.
-    if !told { Log.write(.error, "\(type) could not be continued: \(error.message)") }
+    if !told { app.report(error, ofType: type) }
     continuation.end(isAppClosed: false)
     return told
   }

@@ -94,6 +94,9 @@ public final class Device {
     carried?.host?.setAccountHandler(handler)
   }
 
+  /// The last failures of apps of this device of which no host was told, the oldest first (R3.13).
+  public var unheardFailures: [UnheardFailure] { carried?.host?.unheardFailures ?? [] }
+
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {

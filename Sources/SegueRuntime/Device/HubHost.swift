@@ -80,6 +80,9 @@ final class HubHost {
     engine.trustHandler = handler
   }
 
+  /// See `Device.unheardFailures`.
+  var unheardFailures: [UnheardFailure] { hasEnded ? [] : engine.unheardFailures }
+
   /// See `Device.setPrivacy`.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
     guard !hasEnded else { return }

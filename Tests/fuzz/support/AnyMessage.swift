@@ -69,7 +69,7 @@ extension Input {
     case 34: .seek(identifier(), sequence: number())
     case 35:
       bool() ? .accepts(bool()) : .keepAttachment(channel: channel(), text(atMost: 4), changed: number())
-    case 36: .present(app(identifier()), accepts: bool())
+    case 36: bool() ? .present(app(identifier()), accepts: bool()) : .failure(type: text(atMost: 4), error())
     case 37:
       bool() ? .absent(appIdentifier()) : .keep(identifier(), app: appIdentifier(), channel: channel(), size: number())
     case 38:

@@ -213,6 +213,7 @@ static void run(struct editor *editor) {
 }
 
 static void open_app(struct editor *editor) {
+  notes_follow_log();
   notes_check(segue_app_create("com.example.notes.editor", SEGUE_NUL_TERMINATED, &editor->app));
   notes_check(segue_app_set_name(editor->app, "Notes Editor", SEGUE_NUL_TERMINATED));
   notes_check(segue_app_set_team_identifier(editor->app, NOTES_TEAM, SEGUE_NUL_TERMINATED));

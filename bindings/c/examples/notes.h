@@ -29,4 +29,13 @@ static inline void notes_check(segue_status status) {
   exit(EXIT_FAILURE);
 }
 
+/** Prints a line of the library's log. It runs on any thread, and calls nothing of the library. */
+static inline void notes_log(void *context, segue_log_level level, const char *message, size_t length) {
+  (void)context, (void)level;
+  fprintf(stderr, "%.*s\n", (int)length, message);
+}
+
+/** Without this, and without did_fail, a C program would not hear of its failures. */
+static inline void notes_follow_log(void) { notes_check(segue_log_set(SEGUE_LOG_ERROR, notes_log, NULL, NULL)); }
+
 #endif

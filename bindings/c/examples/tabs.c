@@ -181,6 +181,7 @@ int main(int argc, char **argv) {
   notes_check(segue_app_delegate_on_offer(delegate, on_offer));
   notes_check(segue_app_delegate_on_continue(delegate, continue_activity));
   notes_check(segue_app_delegate_on_did_fail(delegate, did_fail));
+  notes_follow_log();
   notes_check(segue_app_create(argv[1], SEGUE_NUL_TERMINATED, &program.app));
   notes_check(segue_app_set_team_identifier(program.app, TEAM, SEGUE_NUL_TERMINATED));
   notes_check(segue_app_set_delegate(program.app, delegate));

@@ -159,6 +159,7 @@ static void did_fail(void *context, segue_app *app, const char *type, size_t typ
 }
 
 static void open_app(struct viewer *viewer) {
+  notes_follow_log();
   notes_check(segue_app_create("com.example.notes.viewer", SEGUE_NUL_TERMINATED, &viewer->app));
   notes_check(segue_app_set_name(viewer->app, "Notes Viewer", SEGUE_NUL_TERMINATED));
   notes_check(segue_app_set_team_identifier(viewer->app, NOTES_TEAM, SEGUE_NUL_TERMINATED));

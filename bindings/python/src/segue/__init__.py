@@ -29,7 +29,7 @@ from ._account import (
     Pushes,
 )
 from ._activity import Activity, Origin, Problem
-from ._agent import Candidate, InboxEntry, KnownApp, Launch, Push
+from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -109,6 +109,7 @@ __all__ = [
     "DeviceSettings",
     "Document",
     "Error",
+    "Failure",
     "Fleet",
     "FleetDevice",
     "ForkedError",

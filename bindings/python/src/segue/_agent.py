@@ -39,6 +39,18 @@ class Push:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A continuation that has failed in an app whose program had no means to be told (R3.13)."""
+
+    bundle_identifier: str
+    app_name: str
+    type: str
+    status: Status
+    message: str
+    date: datetime | Timestamp
+
+
+@dataclass(frozen=True)
 class InboxEntry:
     """An activity that waits for an app of this device."""
 
@@ -139,3 +151,7 @@ def push_of(value: Any) -> Push:
 
 def entry_of(value: Any) -> InboxEntry:
     return InboxEntry(**{name: value.get(name) for name in InboxEntry.__dataclass_fields__})
+
+
+def failure_of(failure: dict[str, Any]) -> Failure:
+    return Failure(**{**_known(Failure, failure), "status": Status(failure["status"])})

@@ -19,12 +19,14 @@ from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._agent import (
     Candidate,
+    Failure,
     InboxEntry,
     KnownApp,
     Launch,
     Push,
     candidate_of,
     entry_of,
+    failure_of,
     known_app_of,
     launch_of,
     push_of,
@@ -351,6 +353,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def inbox(self) -> list[InboxEntry]:
         """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""
         return [entry_of(each) for each in self._asked(library.segue_app_get_inbox, self._handle)]
+
+    def unheard_failures(self) -> list[Failure]:
+        """Lists the last 16 continuations that have failed in apps of this device whose program has neither `did_fail`
+        nor a log, the oldest first, since the agent has started (R3.13). Blocks until the agent answers."""
+        return [failure_of(each) for each in self._asked(library.segue_app_get_failures, self._handle)]
 
     def drop(self, continuation_id: UUID) -> None:
         """Forgets an entry of the inbox. Blocks until the agent has."""

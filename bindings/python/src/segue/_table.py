@@ -337,6 +337,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_launch", (Handle, Handle, Bytes, Size, UInt32, Address), Status),
     ("segue_activity_push", (Handle, Bytes, Size, UInt32, Address), Status),
     ("segue_app_get_inbox", (Handle, Address), Status),
+    ("segue_app_get_failures", (Handle, Address), Status),
     ("segue_app_drop_entry", (Handle, Bytes), Status),
     ("segue_app_retry_entry", (Handle, Bytes), Status),
     ("segue_app_withdraw_offer", (Handle, Handle), Status),

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import os
 import re
+from datetime import datetime
 
 from .. import __version__, library_path, library_version
 from .._app import App
@@ -136,7 +137,7 @@ def connected(app: App) -> list[Finding]:
     else:
         why = f"version {carrier[1]}, and the library has {library_version}"
         findings.append(Finding("agent", State.NOTE, why, "after an upgrade: `segue agent --replace`"))
-    for about, check in (("manifests", manifests), ("inbox", inbox), ("account", devices)):
+    for about, check in (("manifests", manifests), ("inbox", inbox), ("failures", failures), ("account", devices)):
         try:
             findings += check(app)
         except ConnectionUnavailableError as error:
@@ -193,6 +194,16 @@ def inbox(app: App) -> list[Finding]:
             advice = f"`segue inbox --retry {str(each.continuation_id)[:8]}`, or --drop"
             findings.append(Finding("inbox", State.NOTE, why, advice))
     return findings
+
+
+def failures(app: App) -> list[Finding]:
+    """The failures of apps that have nothing to tell them by."""
+    found = []
+    for each in app.unheard_failures():
+        when = f" at {each.date.astimezone():%H:%M}" if isinstance(each.date, datetime) else ""
+        why = f"{shown(each.app_name)} could not continue {shown(each.type)}{when}: {shown(each.message)}"
+        found.append(Finding("failures", State.NOTE, why, "its program sets neither did_fail nor a log callback"))
+    return found
 
 
 def store() -> list[Finding]:
