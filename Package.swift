@@ -53,15 +53,17 @@ let package = Package(
     module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
     module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
     module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
-    module("SegueTransport", imports: ["SegueModel", "CLibUV", "CLinux"], links: ["uv"]),
+    module("SegueSystem", imports: ["SegueModel", "CLinux"]),
+    module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
     module("SegueTrust", imports: ["SegueModel"]),
     module(
-      "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "CLinux", "CSQLite"], links: ["sqlite3"]),
+      "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "CLinux", "CSQLite"],
+      links: ["sqlite3"]),
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
-    module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueCrypto", "COpenSSL"]),
+    module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueSystem", "SegueCrypto", "COpenSSL"]),
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
     module(
       "SegueTLS",
@@ -88,8 +90,10 @@ let package = Package(
     module(
       "SegueAgent",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueRouting",
-        "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueCertificates", "SegueDevices", "SegueTLS",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport", "SegueRuntime",
+        "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueCertificates", "SegueCrypto",
+        "SegueDevices",
+        "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The folder of everything that outlives apps: `inbox.db`, `search.db`, the lock of the one agent that uses it
 /// (`lock`), and the identity of the machine that it belongs to (`machine`). See docs/decisions/two-databases.md.
@@ -77,29 +78,15 @@ public final class StateFolder: @unchecked Sendable {
   // MARK: Opening
 
   private static func make(_ path: String) throws(SegueError) {
-    if mkdir(path, 0o700) == 0 {
-      // Whatever the umask. If this fails, opening it reports that.
-      chmod(path, 0o700)
-      return
-    }
-    switch linux_errno() {
-    case EEXIST: return
-    case ENOENT:
-      guard let parent = parent(of: path) else { throw .refused("state folder \(path)", ENOENT) }
+    switch try PrivateFolder.make(path, "state folder") {
+    case .made, .exists: return
+    case .refused(ENOENT):
+      let parent = PrivateFolder.parent(of: path)
       try make(parent)
       try synchronise(parentOf: parent)
-      guard mkdir(path, 0o700) == 0 || linux_errno() == EEXIST else { throw unusable(path) }
-    default: throw unusable(path)
+      if case .refused(let number) = try PrivateFolder.make(path, "state folder") { throw unusable(path, number) }
+    case .refused(let number): throw unusable(path, number)
     }
-  }
-
-  /// Nil for the root.
-  private static func parent(of path: String) -> String? {
-    var bytes = Array(path.utf8)
-    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
-    while let last = bytes.last, last != UInt8(ascii: "/") { bytes.removeLast() }
-    while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
-    return bytes.isEmpty || bytes.count == path.utf8.count ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
   private static func descriptor(of path: String) throws(SegueError) -> Int32 {
@@ -112,14 +99,7 @@ public final class StateFolder: @unchecked Sendable {
   }
 
   private static func check(_ fd: Int32, _ path: String) throws(SegueError) {
-    var status = stat()
-    guard fstat(fd, &status) == 0 else { throw .refused("state folder \(path)") }
-    guard status.st_uid == geteuid() else {
-      throw SegueError(.unsafeFolder, "state folder \(path): belongs to another user")
-    }
-    guard status.st_mode & 0o077 == 0 else {
-      throw SegueError(.unsafeFolder, "state folder \(path): is open to other users (mode must be 0700)")
-    }
+    try PrivateFolder.check(fd, path, "state folder")
     if let name = NetworkFileSystem.name(of: linux_file_system(fd)) {
       throw SegueError(
         .unsafeFolder,
@@ -132,7 +112,7 @@ public final class StateFolder: @unchecked Sendable {
 
   /// Makes the entry of a folder in its parent durable.
   private static func synchronise(parentOf path: String) throws(SegueError) {
-    guard let parent = parent(of: path) else { return }
+    let parent = PrivateFolder.parent(of: path)
     let fd = linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     // A folder that may be entered but not read, which is another user's to take care of.
     guard fd >= 0 else { return }
@@ -145,15 +125,15 @@ public final class StateFolder: @unchecked Sendable {
   private static func lock(in fd: Int32, _ path: String) throws(SegueError) -> Int32 {
     let lock = linux_openat(fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw unusable(path) }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      let number = linux_errno()
-      let holder = FileBytes.text(of: lock, atMost: 20)
+    let number = FileLock.take(lock)
+    guard number == 0 else {
+      let holder = FileLock.holder(lock)
       _ = close(lock)
       guard number == EWOULDBLOCK else { throw .refused("state folder \(path)/lock", number) }
-      let process = holder.flatMap { Int64($0) }.map { "process \($0)" } ?? "another process"
+      let process = holder > 0 ? "process \(holder)" : "another process, or this one,"
       throw SegueError(.busy, "state folder \(path): \(process) uses it")
     }
-    // For the message above only: without it, that says less.
+    // For people only.
     if ftruncate(lock, 0) == 0 {
       let text = Array("\(getpid())\n".utf8)
       _ = text.withUnsafeBytes { FileBytes.write(lock, $0) }
@@ -161,8 +141,7 @@ public final class StateFolder: @unchecked Sendable {
     return lock
   }
 
-  private static func unusable(_ path: String) -> SegueError {
-    let number = linux_errno()
+  private static func unusable(_ path: String, _ number: Int32 = linux_errno()) -> SegueError {
     let advice = number == EROFS || number == EACCES ? "; set SEGUE_STATE_DIR to a folder that can be written" : ""
     return SegueError(.system, "state folder \(path): \(String(cString: strerror(number)))\(advice)")
   }

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A descriptor that polls the socket and the next deadline of an app, and that any thread may change. The library
 /// thread watches it; a host thread that waits in dispatch takes over the socket meanwhile, which saves two thread

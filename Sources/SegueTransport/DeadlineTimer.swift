@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A descriptor that becomes readable at an uptime, which includes the time in which the system sleeps.
 ///

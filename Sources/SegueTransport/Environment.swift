@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// What the environment of the process says about folders.
 public enum Environment {

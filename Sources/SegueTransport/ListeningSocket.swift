@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// Sockets that listen in a folder of this user.
 public enum ListeningSocket {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The folder where a device's hub is found: `hub.N` is the socket of generation N, `hub.N.lock` is locked by whoever
 /// runs that generation (docs/decisions/numbered-generations.md).

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// Reads and writes of non-blocking sockets.
 public enum Socket {

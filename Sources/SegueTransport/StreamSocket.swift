@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A descriptor that was passed to the host, which may close it at any time; its number may then be another file's. So
 /// it is identified by the inode of its socket.

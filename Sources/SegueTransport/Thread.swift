@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A thread of the library: all signals are blocked in it, so that the host's handlers never run there.
 public final class Thread {

@@ -1,5 +1,6 @@
 import CLibUV
 import SegueModel
+import SegueSystem
 
 /// Calls back on the library thread while a descriptor is ready.
 public final class Watch {

@@ -24,7 +24,7 @@ import Testing
   @Test func `one process uses it, and another is told which`() throws {
     let first = try folder.open()
     let error = try #require(thrown { try folder.open() })
-    #expect(error.status == .busy && error.message.contains("process \(getpid()) uses it"))
+    #expect(error.status == .busy && error.message.contains("another process, or this one, uses it"))
     withExtendedLifetime(first) {}
   }
 
@@ -37,6 +37,28 @@ import Testing
     try Data().write(to: URL(fileURLWithPath: folder.state))
     #expect(thrown { try folder.open() }?.status == .unsafeFolder)
     #expect(thrown { try StateFolder.open("state", on: nil) }?.status == .invalidArgument)
+  }
+
+  @Test func `a folder of another user gets no new folder, unless it is for all`() throws {
+    // As with sudo -E: the environment is the user's, and the process root's. Without root's rights, / is another's.
+    let isRoot = geteuid() == 0
+    let home = isRoot ? folder.path + "/home" : ""
+    if isRoot {
+      #expect(mkdir(home, 0o755) == 0 && chown(home, 65534, 65534) == 0)
+    }
+    for path in [home + "/segue-test-state", home + "/segue-test-a/b/segue/"] {
+      let error = try #require(thrown { try StateFolder.open(path, on: nil) })
+      #expect(error.status == .unsafeFolder && error.message.contains("state folder \(home)/segue-test-"))
+      #expect(error.message.contains("because \(isRoot ? home : "/") belongs to another user"))
+    }
+    guard isRoot else { return }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+    for mode: mode_t in [0o777, 0o1775] {
+      #expect(chmod(home, mode) == 0)
+      #expect(thrown { try StateFolder.open(home + "/state", on: nil) }?.status == .unsafeFolder)
+    }
+    #expect(chmod(home, 0o1777) == 0)
+    _ = try StateFolder.open(home + "/state", on: nil)
   }
 
   @Test func `an inbox of another machine is refused until the user rejoins, and search is not`() throws {

@@ -342,9 +342,9 @@ int flock(int fd, int operation) {
   return DUE(flock) ? FAIL(ENOLCK, EINTR) : real(fd, operation);
 }
 
-int mkdir(const char *path, mode_t mode) {
-  REAL(int, mkdir, const char *, mode_t);
-  return DUE(mkdir) ? FAIL(ENOSPC, EROFS) : real(path, mode);
+int mkdirat(int folder, const char *path, mode_t mode) {
+  REAL(int, mkdirat, int, const char *, mode_t);
+  return DUE(mkdirat) ? FAIL(ENOSPC, EROFS) : real(folder, path, mode);
 }
 
 int renameat(int from, const char *old, int to, const char *new) {

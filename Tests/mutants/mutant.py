@@ -22,6 +22,7 @@ MODULES = (
     "SegueRouting",
     "SegueManifests",
     "SegueTrust",
+    "SegueSystem",
     "SegueStore",
     "SegueCrypto",
     "SegueCertificates",

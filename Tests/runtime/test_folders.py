@@ -115,10 +115,40 @@ def test_a_parent_that_cannot_be_written_to_is_refused(start, folder, built):
     """As a user who may not write there; the program must be theirs to run."""
     for place in (folder, built):
         place.chmod(0o755)
-    app = start("app", folder=folder / "new", under=["setpriv", "--reuid=65534", "--clear-groups"])
+    (folder / "own").mkdir(mode=0o500)
+    os.chown(folder / "own", 65534, 65534)
+    app = start("app", folder=folder / "own" / "new", under=["setpriv", "--reuid=65534", "--clear-groups"])
     said = app.hears("error .*")[0]
-    assert "SYSTEM" in said and str(folder / "new") in said and "Permission denied" in said
+    assert "SYSTEM" in said and str(folder / "own" / "new") in said and "Permission denied" in said
     assert app.program.wait() == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("mode", [0o700, 0o777, 0o1775])
+def test_nothing_is_made_in_a_folder_of_another_user(start, folder, mode):
+    """As with sudo -E: root has the environment of a user, who could not open apps again if root made the folder."""
+    place = folder / "user"
+    place.mkdir()
+    place.chmod(mode)
+    os.chown(place, 65534, 65534)
+    for environment in ({"SEGUE_RUNTIME_DIR": str(place / "segue")}, {"XDG_RUNTIME_DIR": str(place)}):
+        app = start("app", **{"SEGUE_RUNTIME_DIR": "", **environment})
+        said = app.hears(r"error .*segue_app_open.* (?P<why>[A-Z_]+: .*)")["why"]
+        assert said.startswith("UNSAFE_FOLDER") and f"because {place} belongs to another user (65534)" in said
+        assert app.program.wait() == 3
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_that_is_for_all_will_do(start, folder):
+    """As /tmp is: everybody may write there, and may remove only what is theirs."""
+    place = folder / "tmp"
+    place.mkdir()
+    place.chmod(0o1777)
+    os.chown(place, 65534, 65534)
+    app = start("app", folder=place / "segue").ready()
+    assert stat.S_IMODE((place / "segue").stat().st_mode) == 0o700
+    app.end()
 
 
 def test_a_long_path_works(start, folder):

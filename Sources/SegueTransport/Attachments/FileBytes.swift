@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// Blocking reads and writes.
 public enum FileBytes {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// An attached file: open, as it was when attached. It may be renamed or deleted; only its bytes count.
 public final class SourceFile: AttachmentSource, @unchecked Sendable {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A duplicate of a host's descriptor that is written to: a file, a pipe, a socket. The host may close its own.
 public final class TargetDescriptor: @unchecked Sendable {

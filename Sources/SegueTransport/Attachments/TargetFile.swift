@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// A file that appears under its name only when it is complete, and then replaces an existing one. Until then it has no
 /// name, or a hidden one if the file system does not support unnamed files.

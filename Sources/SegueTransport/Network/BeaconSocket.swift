@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// Sends and hears datagrams of one multicast group, on all networks of this device that can.
 public final class BeaconSocket {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// An address of an interface that runs; the machine's own (127.0.0.1) is none.
 public struct NetworkInterface: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// TCP sockets between devices: non-blocking, close-on-exec.
 public enum TCPSocket {

@@ -1,0 +1,2 @@
+// Who uses this module has the errors of the system, too.
+@_exported import SegueSystem
