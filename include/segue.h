@@ -78,22 +78,24 @@
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
  *                      working while it cannot be created
- *   SEGUE_LOG          error | info | debug: also write log lines to standard error
+ *   SEGUE_LOG          error | info | debug: also write log lines to standard error; a program with more rights than
+ *                      its user (setuid) ignores it, like the other variables
  * and, only to pass them to a program that the agent starts for a call of section 11 or 16: DISPLAY, WAYLAND_DISPLAY,
  * XAUTHORITY, DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_ID, LANG, XDG_ACTIVATION_TOKEN, DESKTOP_STARTUP_ID.
  *
  * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
  * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
  * what it refuses later; the library retries after 1 s, 2 s ... 16 s. But libuv ends the process (abort) if the system
- * refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM), epoll_wait
- * or the read of an eventfd (a sandbox set up later). Memory: bytes and texts of 128 KiB or more that you pass in or
- * ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory grows with the
- * bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation fails, the
- * process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread needs 64
- * KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this library, callbacks
- * included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation points: it takes
- * effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none. Asynchronous
- * cancellation must be off.
+ * refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM) or
+ * epoll_wait. A sandbox that is set up later, and refuses read or write, has to allow readv and writev: by these the
+ * threads of the library wake each other. Memory: bytes, texts and values of 128 KiB or more that you pass in, put
+ * together or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory grows
+ * with the bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation fails,
+ * the process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread
+ * needs 64 KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this library,
+ * callbacks included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation points: it
+ * takes effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none.
+ * Asynchronous cancellation must be off.
  *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
@@ -981,7 +983,10 @@ segue_status segue_app_open(segue_app *app);
 segue_status segue_app_close(segue_app *app);
 /** Adds a count. */
 segue_status segue_app_retain(segue_app *app);
-/** Takes a count; NULL is fine. The last one closes the app; inside one of its callbacks, after that has returned. */
+/**
+ * Takes a count; NULL is fine. The last one closes the app, also while other threads are in calls with it; inside one of
+ * its callbacks, after that has returned.
+ */
 segue_status segue_app_release(segue_app *app);
 
 /**
@@ -1569,9 +1574,10 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
  * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
  * answer), INVALID_STATE (not open, or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its
- * disk), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes),
- * UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app was closed
- * meanwhile; what was asked may have been done).
+ * disk; the system refuses to reach it, and why), UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED
+ * (what listens there does not answer as an agent does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls
+ * of this process wait, or 16 of all processes), UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the
+ * app is closed), CANCELLED (the app was closed meanwhile; what was asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**

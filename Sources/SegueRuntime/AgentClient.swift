@@ -19,16 +19,15 @@ public enum AgentClient {
 
   /// - Parameters:
   ///   - socket: a new connection to the agent, which the caller closes. Shut down, it ends the wait.
-  ///   - timeout: milliseconds.
+  ///   - deadline: the uptime at which the call ends.
   /// Throws CONNECTION_UNAVAILABLE if the agent ends; REMOTE_APPLICATION_TIMED_OUT; what it answers.
   static func ask(
-    _ entries: [(key: Value, value: Value)], over socket: Int32, timeout: Int64
+    _ entries: [(key: Value, value: Value)], over socket: Int32, until deadline: Int64
   ) throws(SegueError) -> Value {
     let question = try Value.dictionary(entries)
     let link = FramedConnection(side: .connecting)
     var writer = MessageWriter()
     try writer.send(.ask(1, question.encoding), over: link)
-    let deadline = Clock.uptime + timeout
     while true {
       while link.takeOutput({ bytes in
         if case .bytes(let count) = Socket.write(bytes, -1, to: socket) { count } else { 0 }

@@ -11,12 +11,14 @@ import Testing
 private final class Ledger: Sendable {
   let released = Atomic<Int>(0)
   let destroyed = Atomic<Int>(0)
+  let unheld = Atomic<Int>(0)
 }
 
 private class Witness: Handled {
   let ledger: Ledger
   init(_ ledger: Ledger) { self.ledger = ledger }
   override func lastHandleReleased() { ledger.released.add(1, ordering: .relaxed) }
+  override func lastHandleReleasedInUse() { ledger.unheld.add(1, ordering: .relaxed) }
   deinit { ledger.destroyed.add(1, ordering: .relaxed) }
 }
 
@@ -84,6 +86,23 @@ private func lastMessage() -> String {
     #expect(status == SEGUE_OK)
     #expect(ledger.released.load(ordering: .relaxed) == 1)
     #expect(ledger.destroyed.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func `an object whose last handle goes while calls use it is told at once, and only then`() throws {
+    let ledger = Ledger()
+    let pointer = try make(ledger)
+    #expect(handles.retain(pointer, kind.type) == SEGUE_OK)
+    _ = handles.call(pointer, kind) { _ in
+      #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+      #expect(ledger.unheld.load(ordering: .relaxed) == 0)
+      #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+      #expect(ledger.unheld.load(ordering: .relaxed) == 1)
+      #expect(ledger.released.load(ordering: .relaxed) == 0)
+    }
+    #expect(ledger.unheld.load(ordering: .relaxed) == 1 && ledger.released.load(ordering: .relaxed) == 1)
+    let idle = Ledger()
+    #expect(handles.release(try make(idle), kind.type) == SEGUE_OK)
+    #expect(idle.unheld.load(ordering: .relaxed) == 0 && idle.released.load(ordering: .relaxed) == 1)
   }
 
   @Test func `a handle of another type is named`() throws {

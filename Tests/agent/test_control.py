@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +20,8 @@ import cbor2
 import pytest
 import wire
 from inbox import output
+from native import Native, load
+from programs import ProgramError
 
 
 def connect(control, patience: float = 30):
@@ -120,6 +124,49 @@ def test_a_process_has_a_quarter_of_the_connections(agent, control, folder):
         if peer.next_message() == ("pong", [9]):
             break
         assert time.monotonic() < deadline, "a place that is left is free"
+
+
+@pytest.mark.parametrize("threads", [3, 4])
+def test_connections_that_were_closed_do_not_count(agent, folder, threads):
+    """Each thread has one call at a time, so that there are never more than the four that a process may have."""
+    agent()
+    library = load()
+    app = Native(library, str(folder))
+    statuses: list[int] = []
+
+    def call() -> None:
+        for _ in range(500):
+            value = ctypes.c_void_p()
+            arguments = (ctypes.c_int64(0), ctypes.c_uint32(0), ctypes.byref(value))
+            statuses.append(library.segue_app_get_account(app.app, *arguments))
+            library.segue_value_release(value)
+
+    calls = [threading.Thread(target=call) for _ in range(threads)]
+    for each in calls:
+        each.start()
+    for each in calls:
+        each.join()
+    app.close()
+    assert statuses == [0] * (500 * threads)
+
+
+def test_the_log_does_not_grow_with_what_is_refused(agent, control):
+    """64 lines at once, then one a second; and it says how many were left out."""
+    program = agent()
+    kept = [wire.Connection.to(control) for _ in range(4)]
+    began = time.monotonic()
+    for _ in range(400):
+        wire.Connection.to(control).receive_kind("goodbye")
+    for _ in range(10):
+        with contextlib.suppress(ProgramError):
+            program.wait_for(r"\d+ lines were left out here", patience=0.5)
+            break
+        wire.Connection.to(control).receive_kind("goodbye")
+    assert any("lines were left out here" in line for line in program.said)
+    lines = [line for line in program.said if "control: refused process" in line]
+    assert len(lines) <= 64 + 2 + (time.monotonic() - began)
+    for peer in kept:
+        peer.close()
 
 
 def ask(peer: wire.Connection, number: int, what: str, **entries: object) -> None:

@@ -194,7 +194,11 @@ struct HandleTable {
       let (slot, ticket) = try pin(pointer, type)
       defer { unpin(slot, ticket) }
       // The pin remains, so this is never the last step.
-      if case .invalid = slot.pointee.release(ticket.generation) { throw problem(pointer, type) }
+      switch slot.pointee.release(ticket.generation) {
+      case .invalid: throw problem(pointer, type)
+      case .unheld: SlotStore.tellUnheld(slot)
+      default: break
+      }
     }
   }
 

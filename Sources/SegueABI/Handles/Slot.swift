@@ -31,6 +31,8 @@ struct Slot: ~Copyable {
     case done
     /// Done, and the caller must clear the slot.
     case last
+    /// Done: the last count is gone, and calls besides the caller's use the object.
+    case unheld
     /// The ticket is not, or no longer, valid.
     case invalid
     /// The counter is at its maximum.
@@ -110,7 +112,10 @@ struct Slot: ~Copyable {
       let desired = word &- Self.oneCount
       let (isExchanged, current) = state.weakCompareExchange(
         expected: word, desired: desired, successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
-      if isExchanged { return desired & (Self.pins | Self.counts) == 0 ? .last : .done }
+      if isExchanged {
+        guard desired & Self.counts == 0 else { return .done }
+        return desired & Self.pins == 0 ? .last : desired & Self.pins > Self.onePin ? .unheld : .done
+      }
       word = current
     }
   }

@@ -104,6 +104,14 @@ final class SlotStore: @unchecked Sendable {
     object.lastHandleReleased()
   }
 
+  /// The last handle of an object was released while other calls use it. The caller has a pin.
+  static func tellUnheld(_ slot: UnsafeMutablePointer<Slot>) {
+    guard let memory = slot.pointee.object else { return }
+    let cancellation = Cancellation.disable()
+    Unmanaged<Handled>.fromOpaque(memory)._withUnsafeGuaranteedRef { $0.lastHandleReleasedInUse() }
+    Cancellation.restore(cancellation)
+  }
+
   private func takeIndex() throws(SegueError) -> UInt {
     if firstFree != 0 {
       let index = firstFree - 1

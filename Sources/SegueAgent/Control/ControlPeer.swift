@@ -210,7 +210,13 @@ final class ControlPeer {
     return hasWritten
   }
 
-  private func end() {
+  /// The other side has closed the connection for good, and can take no answer.
+  var isClosedByPeer: Bool {
+    var state = pollfd(fd: fd, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
+  }
+
+  func end() {
     guard watch != nil else { return }
     close()
     ended(self)

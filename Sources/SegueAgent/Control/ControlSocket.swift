@@ -2,6 +2,7 @@ import CLinux
 import SegueEngine
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 
 /// The agent's second socket, `control` in a folder of its own beside the runtime folder: what is not for every app
@@ -100,8 +101,22 @@ final class ControlSocket {
     }
   }
 
-  /// Nil if there is room for a connection.
+  /// Nil if there is room for a connection. Those that the other side has closed make room at once: the loop may learn
+  /// of a new connection before it learns of their end.
   private func refusal(of account: Account) -> SegueError? {
+    guard let refusal = refusalNow(of: account) else { return nil }
+    guard dropClosed() else { return refusal }
+    return refusalNow(of: account)
+  }
+
+  /// - Returns: whether there was one.
+  private func dropClosed() -> Bool {
+    let closed = peers.filter { $0.isClosedByPeer }
+    for peer in closed { peer.end() }
+    return !closed.isEmpty
+  }
+
+  private func refusalNow(of account: Account) -> SegueError? {
     let share = Self.connectionLimit / Account.share
     guard peers.count(where: { $0.account == account }) < share else {
       return SegueError(.limitExceeded, "control: \(share) connections of this process are there, which is the most")

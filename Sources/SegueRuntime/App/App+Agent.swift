@@ -2,6 +2,7 @@ import CLinux
 import SegueEngine
 import SegueModel
 import SegueTransport
+import SegueWire
 
 /// What an app asks of the agent of its user. Each call waits on its thread.
 extension App {
@@ -61,17 +62,7 @@ extension App {
 
   /// What waits for apps: an array of dictionaries, the oldest first.
   public func inbox() throws(SegueError) -> Value {
-    var found: [Value] = []
-    var after: Value?
-    while true {
-      let answer = try askAgent("inbox", after.map { [(key: .string("after"), value: $0)] } ?? [])
-      guard let entries = answer["entries"]?.elements, let hasMore = answer["more"]?.bool else {
-        throw SegueError(.malformed, "the agent's answer is no list of entries")
-      }
-      found += entries
-      guard hasMore, let last = entries.last?["number"] else { return try .array(found) }
-      after = last
-    }
+    try list("inbox", AnswerPages("entries", .rising, atMost: Limits.inboxEntries))
   }
 
   /// The last failures of which no host was told: an array of dictionaries, as `segue_app_get_failures` describes it.
@@ -85,14 +76,20 @@ extension App {
 
   /// The manifests of apps: an array of dictionaries, as `segue_app_get_apps` describes it.
   public func knownApps() throws(SegueError) -> Value {
-    var found: [Value] = []
+    try list("apps", AnswerPages("apps", .counted, atMost: Limits.manifestFiles))
+  }
+
+  /// Asks for all pages of a list, within the time of one answer.
+  /// - Parameter entries: what each question says besides; its parameter: how many items are missing.
+  func list(
+    _ what: StaticString, _ pages: AnswerPages, _ entries: (Int) -> [(key: Value, value: Value)] = { _ in [] }
+  ) throws(SegueError) -> Value {
+    var pages = pages
+    let deadline = Clock.uptime + AgentClient.answerTime
     while true {
-      let answer = try askAgent("apps", [(key: .string("after"), value: .integer(Int64(found.count)))])
-      guard let apps = answer["apps"]?.elements, let hasMore = answer["more"]?.bool else {
-        throw SegueError(.malformed, "the agent's answer is no list of apps")
-      }
-      found += apps
-      guard hasMore, !apps.isEmpty else { return try .array(found) }
+      var question = entries(pages.missing)
+      if let after = pages.after { question.append((key: .string("after"), value: after)) }
+      guard try pages.add(try askAgent(what, question, until: deadline)) else { return try .array(pages.items) }
     }
   }
 
@@ -118,9 +115,7 @@ extension App {
   }
 
   private func route(_ question: [(key: Value, value: Value)]) throws(SegueError) -> Value {
-    guard let candidates = try askAgent("route", question)["candidates"] else {
-      throw SegueError(.malformed, "the agent's answer is no route")
-    }
+    guard let candidates = try askAgent("route", question)["candidates"] else { return try .array([]) }
     return candidates
   }
 
@@ -149,12 +144,21 @@ extension App {
   func askAgent(
     _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
   ) throws(SegueError) -> Value {
+    try askAgent(what, entries, until: Clock.uptime + timeout)
+  }
+
+  /// - Parameter deadline: the uptime at which the call ends.
+  /// Throws MALFORMED if the answer has not got what callers rely on.
+  private func askAgent(
+    _ what: StaticString, _ entries: [(key: Value, value: Value)], until deadline: Int64
+  ) throws(SegueError) -> Value {
     monitor.lock()
     let (error, folder) = (isOpen ? nil : notOpen, environment.runtimeFolder)
     monitor.unlock()
     if let error { throw error }
     guard let folder else { throw SegueError(.invalidState, "app: a virtual fleet has no agent that can be asked") }
-    let entry = (key: Value.string("ask"), value: Value.string(String(joining: "\(what)")))
+    let name = String(joining: "\(what)")
+    let entry = (key: Value.string("ask"), value: Value.string(name))
     let socket = try AgentSocket.connect(beside: folder)
     monitor.lock()
     questions.append(socket)
@@ -163,7 +167,8 @@ extension App {
     monitor.unlock()
     defer { Descriptors.close(socket) }
     do throws(SegueError) {
-      let answer = try AgentClient.ask([entry] + entries, over: socket, timeout: timeout)
+      let answer = try AgentClient.ask([entry] + entries, over: socket, until: deadline)
+      try AgentAnswer.check(answer, to: name)
       _ = forgetQuestion(socket)
       return answer
     } catch {

@@ -2,6 +2,7 @@ import SegueEngine
 import SegueFleet
 import SegueModel
 import SegueTransport
+import SegueWire
 
 /// Saved activities and search (handoff.md section 8). All but `deleteSaved` wait on the calling thread.
 extension App {
@@ -34,22 +35,13 @@ extension App {
   /// `segue_app_search` describes it.
   /// - Parameter bundle: the bundle identifier of an app, if only that one's are wanted.
   public func search(_ query: String, in bundle: String?, limit: Int) throws(SegueError) -> Value {
-    var found: [Value] = []
-    var after: Value?
-    while true {
+    try list("search", AnswerPages("results", .falling, atMost: limit, isCut: true)) { missing in
       var entries: [(key: Value, value: Value)] = [
         (key: .string("query"), value: .string(query)),
-        (key: .string("limit"), value: .integer(Int64(limit - found.count))),
+        (key: .string("limit"), value: .integer(Int64(missing))),
       ]
       if let bundle { entries.append((key: .string("bundle_identifier"), value: .string(bundle))) }
-      if let after { entries.append((key: .string("after"), value: after)) }
-      let answer = try askAgent("search", entries)
-      guard let results = answer["results"]?.elements, let hasMore = answer["more"]?.bool else {
-        throw SegueError(.malformed, "the agent's answer is no list of results")
-      }
-      found += results.prefix(limit - found.count)
-      guard hasMore, found.count < limit, let last = results.last?["number"] else { return try .array(found) }
-      after = last
+      return entries
     }
   }
 

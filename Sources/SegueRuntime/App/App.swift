@@ -72,6 +72,9 @@ public final class App: Handled {
     }
   }
 
+  /// Calls that wait for the agent, or in dispatch, end: otherwise the app would stay open as long as they wait.
+  public override func lastHandleReleasedInUse() { lastHandleReleased() }
+
   /// Milliseconds by the clock of the device. With or without the lock. Each change of an activity reads it, so a real
   /// device is not asked by way of `environment`.
   var uptime: Int64 { isOnFleetDevice ? environment.now.uptime : Clock.uptime }

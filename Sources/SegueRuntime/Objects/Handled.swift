@@ -7,4 +7,8 @@ open class Handled {
 
   /// The last handle was released. Runs outside of all locks.
   open func lastHandleReleased() {}
+
+  /// The last handle was released while other threads are in calls with the object; `lastHandleReleased` follows when
+  /// these return. Runs outside of all locks.
+  open func lastHandleReleasedInUse() {}
 }

@@ -1,0 +1,228 @@
+import SegueModel
+import Testing
+
+@testable import SegueWire
+
+/// Answers of whatever listens at the second socket: lists that have an end, and dictionaries that have what callers
+/// read from them.
+@Suite struct AgentAnswerTests {
+  typealias Entries = [(String, Value)]
+
+  private func dictionary(_ entries: Entries) throws -> Value {
+    try .dictionary(entries.map { (key: .string($0.0), value: $0.1) })
+  }
+
+  private func thrown(_ body: () throws -> Void) -> SegueError? {
+    do {
+      try body()
+      return nil
+    } catch { return error as? SegueError }
+  }
+
+  // MARK: Pages
+
+  private func page(_ numbers: [Int64], more: Bool) throws -> Value {
+    let items = try numbers.map { try dictionary([("number", .integer($0))]) }
+    return try dictionary([("entries", .array(items)), ("more", .bool(more))])
+  }
+
+  @Test func `pages add up, and say where the next one begins`() throws {
+    var rising = AnswerPages("entries", .rising, atMost: 10)
+    #expect(rising.after == nil)
+    #expect(try rising.add(page([1, 5], more: true)) && rising.after == .integer(5))
+    #expect(try !rising.add(page([7], more: false)) && rising.items.count == 3)
+    var falling = AnswerPages("entries", .falling, atMost: 10)
+    #expect(try falling.add(page([9, 8], more: true)) && falling.after == .integer(8))
+    #expect(try !falling.add(page([], more: false)))
+    var counted = AnswerPages("entries", .counted, atMost: 10)
+    #expect(try counted.add(page([1, 1], more: true)) && counted.after == .integer(2))
+  }
+
+  @Test func `a list that does not get on, or has no end, is malformed`() throws {
+    for (numbers, order) in [([5], AnswerPages.Order.rising), ([4], .rising), ([5], .falling), ([6], .falling)] {
+      var pages = AnswerPages("entries", order, atMost: 10)
+      #expect(try pages.add(page([5], more: true)))
+      let error = thrown { _ = try pages.add(page(numbers.map { Int64($0) }, more: true)) }
+      #expect(error?.status == .malformed && error?.message.contains("out of order") == true)
+    }
+    for order in [AnswerPages.Order.rising, .falling, .counted] {
+      var pages = AnswerPages("entries", order, atMost: 10)
+      #expect(thrown { _ = try pages.add(page([], more: true)) }?.message.contains("empty, and not the last") == true)
+    }
+    var many = AnswerPages("entries", .counted, atMost: 3)
+    #expect(try many.add(page([1, 2], more: true)))
+    #expect(thrown { _ = try many.add(page([3, 4], more: true)) }?.message.contains("more than 3") == true)
+    var unnumbered = AnswerPages("entries", .rising, atMost: 3)
+    let strange = try dictionary([("entries", .array([.null])), ("more", .bool(true))])
+    #expect(thrown { _ = try unnumbered.add(strange) }?.message.contains("has no number") == true)
+    #expect(thrown { _ = try unnumbered.add(.emptyDictionary) }?.status == .malformed)
+  }
+
+  @Test func `who wants only some gets no more, and asks no further`() throws {
+    var pages = AnswerPages("entries", .falling, atMost: 3, isCut: true)
+    #expect(pages.missing == 3)
+    #expect(try pages.add(page([9, 8], more: true)) && pages.missing == 1)
+    #expect(try !pages.add(page([7, 6], more: true)) && pages.items.count == 3)
+    var exact = AnswerPages("entries", .falling, atMost: 1, isCut: true)
+    #expect(try !exact.add(page([9], more: true)))
+  }
+
+  @Test func `a list is no larger than a value`() throws {
+    let large = try dictionary([("number", .integer(1)), ("text", .string(String(repeating: "x", count: 1 << 20)))])
+    var pages = AnswerPages("entries", .counted, atMost: 1_000)
+    let answer = try dictionary([("entries", .array([large])), ("more", .bool(true))])
+    let error = thrown { for _ in 0..<17 { _ = try pages.add(answer) } }
+    #expect(error?.status == .limitExceeded && pages.items.count < 17)
+  }
+
+  // MARK: Contents
+
+  private static let id = Value.uuid(Identifier(bytes: [UInt8](repeating: 7, count: 16))!)
+  private static func date() -> Value { try! .date(0) }
+
+  /// A right answer to each question that has one, as segue.h describes it.
+  static let answers: [(question: String, entries: Entries)] = {
+    let chosen: Entries = [("continuation_id", id), ("bundle_identifier", .string("a")), ("app_name", .string("A"))]
+    let report: Entries = chosen + [("outcome", .integer(4)), ("status", .integer(0)), ("message", .string(""))]
+    let join: Entries = [
+      ("join", .integer(1)), ("digits", .string("1")), ("account_name", .string("a")), ("device_name", .string("d")),
+      ("platform", .string("")),
+    ]
+    func list(_ name: String, _ entries: Entries) -> (String, Value) {
+      (name, try! .array([try! .dictionary(entries.map { (key: .string($0.0), value: $0.1) })]))
+    }
+    let account: Entries = [
+      ("change", .integer(1)), ("status", .string("member")), ("settings", .emptyDictionary),
+      list("joins", join + [("asks", .bool(true))]),
+      list("notices", [("date", date()), ("status", .integer(1)), ("message", .string("m"))]), ("account", id),
+      ("account_name", .string("a")), ("device", id), ("manager", .bool(true)), ("port", .integer(0)),
+      ("invites", .integer(0)),
+      list(
+        "devices",
+        [
+          ("device", id), ("name", .string("n")), ("platform", .string("")), ("this_device", .bool(true)),
+          ("manager", .bool(true)), ("confirmed", .bool(true)), ("linked", .bool(false)), ("joined", date()),
+          ("certificate_ends", date()),
+        ]),
+    ]
+    return [
+      ("push", chosen), ("continue", report), ("open", report), ("account", account),
+      ("invite", [("link", .string("l")), ("expires", date())]),
+      (
+        "read-invite",
+        [("account", id), ("account_name", .string("a")), ("addresses", try! .array([.string("1.2.3.4:5")]))]
+      ),
+      ("join", join), ("recovery-file", [("file", .data([1]))]), ("forget", [("count", .integer(0))]),
+      (
+        "pushes",
+        [
+          ("change", .integer(2)),
+          list(
+            "pushes",
+            [
+              ("push", id), ("device", id), ("device_name", .string("d")), ("activity_id", id), ("type", .string("t")),
+              ("app_name", .string("a")), ("bundle_identifier", .string("b")), ("receiver_name", .string("r")),
+              ("received", date()), ("expires", date()),
+            ]),
+        ]
+      ),
+      (
+        "route",
+        [
+          list(
+            "candidates",
+            [
+              ("bundle_identifier", .string("b")), ("name", .string("n")), ("running", .bool(true)),
+              ("manifest", .bool(true)), ("preference", .string("none")),
+              list("against", [("reason", .string("r")), ("message", .string("m"))]),
+            ])
+        ]
+      ),
+      (
+        "inbox",
+        [
+          list(
+            "entries",
+            chosen + [
+              ("number", .integer(1)), ("activity_id", id), ("type", .string("t")), ("device_name", .string("d")),
+              ("size", .integer(1)), ("attachments", .integer(0)), ("attachments_left", .integer(0)),
+              ("delivered", .bool(true)), ("attempts", .integer(0)), ("crashes", .integer(0)), ("held", .bool(false)),
+              ("received", date()), ("expires", date()),
+            ])
+        ]
+      ),
+      (
+        "apps",
+        [
+          list(
+            "apps",
+            [
+              ("path", .string("/p")), ("bundle_identifier", .string("b")), ("name", .string("n")),
+              ("team", .string("")), ("types", try! .array([.string("t")])), ("type_count", .integer(1)),
+              ("running", .bool(false)),
+            ])
+        ]
+      ),
+      (
+        "search",
+        [
+          list(
+            "results",
+            [
+              ("bundle_identifier", .string("b")), ("app_name", .string("a")), ("activity_id", id),
+              ("type", .string("t")), ("saved", date()), ("expires", date()), ("number", .integer(1)),
+            ])
+        ]
+      ),
+    ]
+  }()
+
+  private func check(_ entries: Entries, _ question: String) -> SegueError? {
+    thrown { try AgentAnswer.check(try dictionary(entries), to: question) }
+  }
+
+  @Test(arguments: AgentAnswerTests.answers.map { $0.question })
+  func `each entry that an answer must have is asked for, in elements of lists, too`(question: String) throws {
+    let entries = try #require(Self.answers.first { $0.question == question }).entries
+    #expect(check(entries, question) == nil)
+    #expect(check(entries + [("new", .null)], question) == nil)
+    for index in entries.indices {
+      var (missing, strange) = (entries, entries)
+      missing.remove(at: index)
+      strange[index].1 = .null
+      let isOptional = question == "account" && entries[index].0 == "account"
+      for wrong in isOptional ? [strange] : [missing, strange] {
+        let error = check(wrong, question)
+        #expect(error?.status == .malformed && error?.message.contains("'\(entries[index].0)'") == true)
+      }
+      guard let element = entries[index].1.elements?.first, let inner = element.entries else { continue }
+      for lost in inner.indices {
+        var fewer = inner
+        fewer.remove(at: lost)
+        var wrong = entries
+        wrong[index].1 = try .array([try .dictionary(fewer)])
+        #expect(check(wrong, question)?.status == .malformed, "\(entries[index].0): \(inner[lost].key)")
+      }
+      var wrong = entries
+      wrong[index].1 = try .array([.null])
+      #expect(check(wrong, question)?.status == .malformed)
+    }
+    #expect(thrown { try AgentAnswer.check(.null, to: question) }?.status == .malformed)
+  }
+
+  @Test func `numbers are those that callers can hold`() throws {
+    let report = try #require(Self.answers.first { $0.question == "open" }).entries
+    for (key, value) in [
+      ("outcome", Value.integer(0)), ("outcome", .integer(5)), ("status", .integer(1 << 40)), ("status", .null),
+    ] as Entries {
+      #expect(check(report.filter { $0.0 != key } + [(key, value)], "open")?.status == .malformed)
+    }
+    #expect(check([("count", .unsigned(.max))], "forget")?.status == .malformed)
+    #expect(check([("aside", .integer(1))], "leave-account")?.status == .malformed)
+    #expect(check([], "leave-account") == nil)
+    let broken: Entries = [("path", .string("/p")), ("error", .string("e"))]
+    let page = [("apps", try Value.array([try dictionary(broken)]))]
+    #expect(check(page, "apps") == nil)
+    #expect(check([("change", .integer(1)), ("status", .string("none"))], "account")?.status == .malformed)
+  }
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What listens in the agent's place, or keeps it from being reached: each call ends in time, with the true reason."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import pytest
+import wire
+from native import Native, load
+
+MALFORMED, SYSTEM, CANCELLED = 7, 13, 15
+NUL = ctypes.c_size_t(-1)
+
+
+@pytest.fixture
+def native(folder: Path) -> Iterator[Native]:
+    made = Native(load(), str(folder))
+    yield made
+    made.close()
+
+
+class FalseAgent:
+    """A program of the user that listens at the second socket, and answers as it likes: `reply` gets the question, and
+    returns the value; None: no answer."""
+
+    def __init__(self, control: Path, reply: Callable[[dict[str, Any]], Any]):
+        control.parent.mkdir(mode=0o700, exist_ok=True)
+        self.asked: list[dict[str, Any]] = []
+        self.came = threading.Event()
+        self._reply = reply
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(control))
+        self._listening.listen(64)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                peer = wire.Connection(self._listening.accept()[0])
+                number, question = peer.expect("ask")
+            except (OSError, EOFError):
+                return
+            self.asked.append(cbor2.loads(question))
+            self.came.set()
+            answer = self._reply(self.asked[-1])
+            if answer is not None:
+                peer.send_message("answer", number, 0, "", cbor2.dumps(answer, canonical=True))
+            self.kept = peer
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+
+@pytest.fixture
+def false_agent(control: Path) -> Iterator[Callable[..., FalseAgent]]:
+    made: list[FalseAgent] = []
+
+    def make(reply: Callable[[dict[str, Any]], Any]) -> FalseAgent:
+        made.append(FalseAgent(control, reply))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        agent.close()
+
+
+def said(app: Native, name: str, *arguments: Any) -> tuple[int, str]:
+    """Status and message of a call."""
+    value = ctypes.c_void_p()
+    status = getattr(app.library, name)(app.app, *arguments, ctypes.byref(value))
+    message = ctypes.create_string_buffer(512)
+    app.library.segue_last_error(message, ctypes.c_size_t(512))
+    app.library.segue_value_release(value)
+    return status, message.value.decode() if status != 0 else ""
+
+
+def search(app: Native) -> tuple[int, str]:
+    return said(app, "segue_app_search", None, NUL, None, NUL, ctypes.c_size_t(1000))
+
+
+def entry(number: int) -> dict[str, Any]:
+    date = cbor2.CBORTag(1, 0)
+    counts = dict.fromkeys(("size", "attachments", "attachments_left", "attempts", "crashes"), 0)
+    texts = dict.fromkeys(("bundle_identifier", "app_name", "type", "device_name"), "x")
+    names = {"continuation_id": uuid.uuid4(), "activity_id": uuid.uuid4(), "number": number}
+    return {**counts, **texts, **names, "delivered": False, "held": False, "received": date, "expires": date}
+
+
+def result(number: int) -> dict[str, Any]:
+    date = cbor2.CBORTag(1, 0)
+    texts = dict.fromkeys(("bundle_identifier", "app_name", "type"), "x")
+    return {**texts, "activity_id": uuid.uuid4(), "saved": date, "expires": date, "number": number}
+
+
+def manifest(number: int) -> dict[str, Any]:
+    return {"path": f"/{number}", "error": "x"}
+
+
+LISTS: dict[str, tuple[Callable[[Native], tuple[int, str]], str, Callable[[int], dict[str, Any]]]] = {
+    "inbox": (lambda app: said(app, "segue_app_get_inbox"), "entries", entry),
+    "apps": (lambda app: said(app, "segue_app_get_apps"), "apps", manifest),
+    "search": (search, "results", result),
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_without_an_end_ends(native, false_agent, kind):
+    """The same page again and again; and empty ones."""
+    call, name, item = LISTS[kind]
+    pages = [{name: [item(5)], "more": True}]
+    agent = false_agent(lambda _: pages[0])
+    began = time.monotonic()
+    if kind != "apps":
+        status, message = call(native)
+        assert status == MALFORMED and "its numbers are out of order" in message
+        assert len(agent.asked) == 2
+    pages[0] = {name: [], "more": True}
+    status, message = call(native)
+    assert status == MALFORMED and "empty, and not the last" in message
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(("kind", "most"), [("inbox", 1_000), ("apps", 20_000)])
+def test_a_list_has_no_more_than_there_may_be(native, false_agent, kind, most):
+    call, name, item = LISTS[kind]
+    next_number = iter(range(1, 1 << 30))
+    false_agent(lambda _: {name: [item(next(next_number)) for _ in range(200)], "more": True})
+    status, message = call(native)
+    assert status == MALFORMED and f"more than {most}" in message
+
+
+CALLS = {
+    "account": ("segue_app_get_account", (ctypes.c_int64(0), ctypes.c_uint32(0))),
+    "pushes": ("segue_app_get_pushes", (ctypes.c_int64(0), ctypes.c_uint32(0))),
+    "invite": ("segue_app_invite", (None,)),
+    "read-invite": ("segue_app_read_invite", (b"segue:x", NUL)),
+    "join": ("segue_app_join", (b"segue:x", NUL, None, NUL, ctypes.c_uint32(0))),
+    "recovery-file": ("segue_app_get_recovery_file", (b"correct horse battery", NUL)),
+    "leave-account": ("segue_app_leave_account", (ctypes.c_bool(False),)),
+}
+
+
+@pytest.mark.parametrize("wrong", [[], {"aside": 1}, {"change": "x"}])
+@pytest.mark.parametrize("question", CALLS)
+def test_an_answer_is_what_was_asked_for(native, false_agent, question, wrong):
+    """Bindings read entries of it by their names."""
+    agent = false_agent(lambda _: wrong)
+    name, arguments = CALLS[question]
+    status, message = said(native, name, *arguments)
+    assert agent.asked[0]["ask"] == question
+    if question == "leave-account" and wrong == {"change": "x"}:
+        assert status == 0, "aside may be missing, and what is not known is passed on"
+    else:
+        assert status == MALFORMED and f"the agent's answer to '{question}'" in message
+
+
+@pytest.mark.parametrize("question", ["push", "route"])
+def test_an_answer_about_an_activity_is_what_was_asked_for(native, false_agent, question):
+    agent = false_agent(lambda _: {"bundle_identifier": "x"})
+    native.until("ready")
+    activity, value = ctypes.c_void_p(), ctypes.c_void_p()
+    native.call("segue_activity_create", native.app, b"com.example.a", NUL, ctypes.byref(activity))
+    native.call("segue_activity_become_current", activity)
+    if question == "push":
+        status = native.library.segue_activity_push(activity, None, NUL, ctypes.c_uint32(0), ctypes.byref(value))
+    else:
+        status = native.library.segue_activity_get_route(activity, ctypes.byref(value))
+    native.call("segue_activity_release", activity)
+    assert status == MALFORMED and agent.asked[0]["ask"] == question
+
+
+def test_an_answer_about_a_saved_activity_is_what_was_asked_for(native, false_agent):
+    false_agent(lambda _: {"continuation_id": uuid.uuid4(), "bundle_identifier": "x", "app_name": "x", "outcome": 9})
+    found = ctypes.c_void_p()
+    native.call("segue_value_decode", b"\xa0", 1, ctypes.byref(found))
+    status, message = said(native, "segue_app_open_saved", found, ctypes.c_uint32(0))
+    native.call("segue_value_release", found)
+    assert status == MALFORMED and "the agent's answer to 'open'" in message
+
+
+# ---- Reasons
+
+
+def test_without_a_folder_no_agent_runs(native):
+    _, message = said(native, "segue_app_get_inbox")
+    assert "no agent runs" in message
+
+
+def test_a_folder_that_is_a_link_is_named(native, control, tmp_path):
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    control.parent.symlink_to(tmp_path / "elsewhere")
+    try:
+        _, message = said(native, "segue_app_get_inbox")
+        assert str(control.parent) in message and "is a symbolic link, or no folder" in message
+    finally:
+        control.parent.unlink()
+
+
+def test_without_descriptors_that_is_the_reason(native, false_agent):
+    """At each step: to open the folder, and to make a socket."""
+    false_agent(lambda _: {"entries": [], "more": False})
+    former = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
+    spare = [os.dup(0) for _ in range(used - len(os.listdir("/proc/self/fd")) + 1)]
+    spare = [fd for fd in spare if fd < used or os.close(fd)]
+    refused = 0
+    try:
+        for more in range(6):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (used + more, former[1]))
+            status, message = said(native, "segue_app_get_inbox")
+            if status == 0:
+                break
+            assert status == SYSTEM and "Too many open files" in message
+            refused += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, former)
+        for fd in spare:
+            os.close(fd)
+    assert refused >= 1 and status == 0
+
+
+# ---- Closing
+
+
+def test_the_last_release_closes_the_app_though_a_thread_waits_for_the_agent(folder, false_agent):
+    agent = false_agent(lambda _: None)
+    library = load()
+    app = ctypes.c_void_p()
+    assert library.segue_app_create(b"com.example.waits", NUL, ctypes.byref(app)) == 0
+    assert library.segue_app_set_runtime_folder(app, str(folder).encode(), NUL) == 0
+    assert library.segue_app_open(app) == 0
+    statuses: list[int] = []
+
+    def wait() -> None:
+        value = ctypes.c_void_p()
+        statuses.append(library.segue_app_get_inbox(app, ctypes.byref(value)))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert agent.came.wait(10)
+    began = time.monotonic()
+    assert library.segue_app_release(app) == 0
+    assert not list(folder.iterdir()), "it is closed: the hub that it carried has gone"
+    waiting.join(10)
+    assert time.monotonic() - began < 5
+    assert statuses == [CANCELLED]
