@@ -93,6 +93,7 @@ public func segue_dictionary_find(
   handles.call(dictionary, .value) { (held) throws(SegueError) in
     try handles.use(key, .value) { (key) throws(SegueError) in
       guard held.value.kind == .dictionary else { throw held.isNoDictionary }
+      try Arguments.checkMemory(for: held.value.size(ofEntry: key.value), copies: 1)
       guard let value = held.value[key.value] else {
         throw SegueError(.notFound, "no entry with the key \(key.value.diagnostic)")
       }

@@ -38,12 +38,16 @@ enum Found {
       guard item.kind == .date else { return false }
       result?.pointee = item.double
     case .string(let result, let length):
+      // A copy, and the caller's.
+      try Arguments.checkMemory(for: item.count, copies: 2)
       guard let string = reader.string else { return false }
       try Results.give(string, to: result, length: length)
     case .data(let result, let length):
+      try Arguments.checkMemory(for: item.count, copies: 2)
       guard let data = reader.data ?? reader.uuid?.bytes else { return false }
       try Results.give(data, to: result, length: length)
     case .value(let result):
+      try Arguments.checkMemory(for: reader.itemSizeAtMost, copies: 1)
       guard let value = reader.take() else { return false }
       try handles.give(value, to: result)
     }

@@ -76,6 +76,7 @@ public func segue_reader_take(
 ) -> segue_status {
   handles.callAlone(reader, .reader) { (held) throws(SegueError) in
     let out = try Arguments.required(value, "value")
+    try Arguments.checkMemory(for: held.reader.itemSizeAtMost, copies: 1)
     var ahead = held.reader.copy()
     guard let value = ahead.take() else { throw SegueError(.invalidState, "the reader stands at no item") }
     try handles.give(value, to: out)

@@ -46,7 +46,8 @@ public func segue_value_describe(
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
   handles.call(value, .value) { (held) throws(SegueError) in
-    try Arguments.checkMemory(for: held.value.encoding.count)
+    // The text while it is written, as a string, and as the caller's.
+    try Arguments.checkMemory(for: held.value.diagnosticSize, copies: 3)
     try Results.give(held.value.diagnostic, to: text, length: length)
   }
 }

@@ -138,6 +138,7 @@ public func segue_writer_finish(
   handles.callAlone(writer, .writer) { (held) throws(SegueError) in
     defer { held.writer.reset() }
     let out = try Arguments.required(value, "value")
+    try Arguments.checkMemory(for: held.writer.count, copies: 1)
     try handles.give(try held.writer.written(), to: out)
   }
 }

@@ -32,6 +32,9 @@ public struct DiagnosticText: Sendable, ExpressibleByStringInterpolation {
     @inline(never)
     init() {}
 
+    /// Makes room for a text of known size.
+    func reserve(_ size: Int) { bytes.reserveCapacity(size) }
+
     @inline(__always)
     public convenience init(literalCapacity: Int, interpolationCount: Int) { self.init() }
 

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The library's descriptors in this process. A child that was forked after an app had opened closes them all: it must
 /// not keep a hub's lock, its listening socket or a connection alive (architecture: "one hub a device").
@@ -18,16 +19,21 @@ public enum Descriptors {
   }
 
   /// Makes an event descriptor readable. Safe in a signal handler.
-  public static func raise(_ fd: Int32) {
+  /// - Returns: false if the system refuses that.
+  @discardableResult
+  public static func raise(_ fd: Int32) -> Bool {
     var one: UInt64 = 1
-    // EAGAIN: it counts no higher, so it is readable.
-    while CLinux.write(fd, &one, 8) < 0, linux_errno() == EINTR {}
+    while linux_write(fd, &one, 8) < 0 {
+      // EAGAIN: it counts no higher, so it is readable.
+      guard linux_errno() == EINTR else { return linux_errno() == EAGAIN }
+    }
+    return true
   }
 
   /// Makes an event descriptor, or a timer that has run down, unreadable.
   public static func reset(_ fd: Int32) {
     var count: UInt64 = 0
-    while read(fd, &count, 8) < 0, linux_errno() == EINTR {}
+    while linux_read(fd, &count, 8) < 0, linux_errno() == EINTR {}
   }
 
   /// The number of descriptors that this process may have open. Their numbers are below it, and a new one gets the

@@ -1,13 +1,18 @@
 import CLibUV
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The library thread and its event loop. Only `post` and `stop` may be called from other threads.
 public final class Loop {
   let loop: UnsafeMutablePointer<uv_loop_t>
-  private let async: UnsafeMutablePointer<uv_async_t>
+  /// Readable while jobs wait. libuv's own handle for that ends the process if the system refuses to write.
+  private let signal: Int32
+  private var watch: Watch?
   private let lock = Lock()
   private var jobs: [() -> Void] = []
+  /// Whether `signal` was made readable since the jobs were taken.
+  private var isSignalled = false
   private var isStopping = false
   private var thread: Thread?
 
@@ -16,35 +21,34 @@ public final class Loop {
 
   public convenience init() throws(SegueError) {
     try Descriptors.check(Self.descriptorsNeeded, for: "event loop")
-    try self.init(.allocate(capacity: 1), .allocate(capacity: 1))
-  }
-
-  private init(
-    _ loop: UnsafeMutablePointer<uv_loop_t>, _ async: UnsafeMutablePointer<uv_async_t>
-  ) throws(SegueError) {
-    self.loop = loop
-    self.async = async
+    let signal = try Descriptors.eventDescriptor()
+    let loop = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
     let result = uv_loop_init(loop)
     guard result == 0 else {
       loop.deallocate()
-      async.deallocate()
+      Descriptors.close(signal)
       throw .system("event loop", -result)
     }
-    let made = uv_async_init(loop, async) { handle in
-      Unmanaged<Loop>.fromOpaque(handle!.pointee.data).takeUnretainedValue().runJobs()
-    }
-    guard made == 0 else {
-      free()
-      throw .system("event loop", -made)
-    }
-    async.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    self.init(loop, signal)
+    try start()
+  }
+
+  private init(_ loop: UnsafeMutablePointer<uv_loop_t>, _ signal: Int32) {
+    self.loop = loop
+    self.signal = signal
+  }
+
+  /// Throws SYSTEM; then all is closed.
+  private func start() throws(SegueError) {
     do throws(SegueError) {
+      // `stop` closes the watch before this object can go.
+      watch = try Watch(signal, on: self) { [unowned(unsafe) self] _, _ in self.runJobs() }
       thread = try Thread { [unowned(unsafe) self] in
         // `stop` joins before this object can go.
         uv_run(self.loop, UV_RUN_DEFAULT)
       }
     } catch {
-      closeAsync()
+      watch?.close()
       uv_run(loop, UV_RUN_DEFAULT)
       free()
       throw error
@@ -56,7 +60,7 @@ public final class Loop {
     lock.withLock {
       guard !isStopping else { return }
       jobs.append(job)
-      uv_async_send(async)
+      if !isSignalled { isSignalled = Descriptors.raise(signal) }
     }
   }
 
@@ -78,27 +82,26 @@ public final class Loop {
 
   /// Ends the thread, once all watches and timers are closed; not from that thread.
   public func stop() {
-    post { [unowned(unsafe) self] in self.closeAsync() }
+    // The loop ends when this last handle has closed.
+    post { [unowned(unsafe) self] in self.watch?.close() }
     lock.withLock { isStopping = true }
     thread?.join()
     free()
   }
 
-  /// The loop ends when this last handle has closed.
-  private func closeAsync() {
-    uv_close(UnsafeMutableRawPointer(async).assumingMemoryBound(to: uv_handle_t.self), nil)
-  }
-
   private func free() {
     uv_loop_close(loop)
     loop.deallocate()
-    async.deallocate()
+    Descriptors.close(signal)
   }
 
   private func runJobs() {
+    // Before the jobs are taken: one that comes meanwhile makes it readable again.
+    Descriptors.reset(signal)
     let due = lock.withLock {
       let due = jobs
       jobs = []
+      isSignalled = false
       return due
     }
     for job in due { job() }

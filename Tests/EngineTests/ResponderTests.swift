@@ -56,6 +56,30 @@ import Testing
     }
   }
 
+  @Test func `twenty thousand responders of one activity, and of as many, are removed in no time`() throws {
+    let scene = Fixture(updates: false)
+    let engine = try #require(scene.editor.engine)
+    let shared = try scene.activity("shared")
+    var now = Instant(uptime: 1_000_000, date: 0)
+    func add(_ count: Int, _ activity: (Int) throws -> Identifier) rethrows -> [Responder] {
+      try (0..<count).map { index in
+        let responder = engine.addResponder(scene.editor, updates: true)
+        engine.setActivity(try activity(index), of: responder, now)
+        return responder
+      }
+    }
+    let responders = try add(20_000) { _ in shared } + add(5_000) { try scene.activity("own \($0)") }
+    // In the order in which windows go: mostly not that in which they came.
+    let began = ContinuousClock.now
+    for offset in 0..<7 {
+      for index in stride(from: offset, to: responders.count, by: 7) { engine.removeResponder(responders[index], now) }
+    }
+    now = Instant(uptime: now.uptime + 1, date: 0)
+    // Twice that many comparisons for each one would take a minute here.
+    #expect(ContinuousClock.now - began < .seconds(10))
+    #expect(!engine.manages(shared) || responders.allSatisfy { engine.activity(of: $0) == nil })
+  }
+
   @Test func `the activity of the first responder in the chain that has one is current (R4.3)`() throws {
     let scene = Fixture()
     let (note, list) = (try scene.activity("note"), try scene.activity("list"))

@@ -216,6 +216,52 @@ def memory_that_is_not_there_is_an_error(folder: str) -> None:
     assert segue.segue_writer_release(writer) == OK
 
 
+def memory_of_a_known_size_is_an_error(folder: str) -> None:
+    """Whatever is left of it: a text that is longer than its value, and copies of 8 MB into and out of another."""
+    segue = load()
+    million, large, writer = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    numbers = (
+        b"\x9a"
+        + (1_000_000).to_bytes(4, "big")
+        + b"".join(b"\x1a" + (70_000 + number).to_bytes(4, "big") for number in range(1_000_000))
+    )
+    eight = 8 * 1024 * 1024
+    data = b"\xa1\x61d\x5a" + eight.to_bytes(4, "big") + bytes(eight)
+    assert segue.segue_value_decode(numbers, ctypes.c_size_t(len(numbers)), ctypes.byref(million)) == OK
+    assert segue.segue_value_decode(data, ctypes.c_size_t(len(data)), ctypes.byref(large)) == OK
+    del numbers, data
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    key = b"d"
+
+    def attempts() -> list[int]:
+        out, size = ctypes.c_void_p(), ctypes.c_size_t()
+        found = [segue.segue_value_describe(million, ctypes.byref(out), ctypes.byref(size))]
+        if found[-1] == OK:
+            segue.segue_free(out)
+        assert segue.segue_writer_create(ctypes.byref(writer)) == OK
+        found.append(segue.segue_writer_put_value(writer, large))
+        out = ctypes.c_void_p()
+        found.append(segue.segue_writer_finish(writer, ctypes.byref(out)))
+        assert segue.segue_value_release(out) == OK
+        assert segue.segue_writer_release(writer) == OK
+        for name in ("segue_value_find_value", "segue_dictionary_get_value"):
+            out = ctypes.c_void_p()
+            found.append(getattr(segue, name)(large, key, ctypes.c_size_t(1), ctypes.byref(out)))
+            assert segue.segue_value_release(out) == OK
+        out = ctypes.c_void_p()
+        found.append(segue.segue_value_find_data(large, key, ctypes.c_size_t(1), ctypes.byref(out), None))
+        segue.segue_free(out)
+        return found
+
+    for left in range(4, 64, 2):
+        resource.setrlimit(resource.RLIMIT_AS, (used + left * 1024 * 1024, resource.RLIM_INFINITY))
+        found = attempts()
+        assert set(found) <= {OK, SYSTEM}, found
+        assert left > 4 or set(found) == {SYSTEM}, found
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert set(attempts()) == {OK}
+
+
 def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
     """RLIMIT_FSIZE counts for files in memory, too, and SIGXFSZ would end the process. One of the host's own stays."""
     segue = load()
@@ -267,6 +313,7 @@ SCENARIOS = [
     a_fork_while_threads_make_values_is_no_deadlock,
     a_fork_of_a_process_without_an_app_can_have_one,
     memory_that_is_not_there_is_an_error,
+    memory_of_a_known_size_is_an_error,
     bytes_over_the_limit_of_files_are_an_error,
     a_fork_before_the_first_call_is_another_process,
     the_log_says_nothing_unless_asked,

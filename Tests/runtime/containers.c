@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -241,13 +242,19 @@ static void host(void) {
   OK(segue_access_release(access));
 }
 
-/* Opening one does not wait for a writer. */
+/* It is not opened at all: a writer would see that. */
 static void fifo(void) {
   REQUIRE(mkfifo("docs/fifo", 0600) == 0);
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(watch, "docs/fifo", IN_OPEN) >= 0);
+  struct inotify_event event;
   segue_access *access = NULL;
   int fd = -1;
   expect("docs/fifo", DENIED);
   REQUIRE(begin("docs/fifo", SEGUE_ACCESS_WRITE, &access, &fd) == DENIED);
+  REQUIRE(read(watch, &event, sizeof event) < 0 && errno == EAGAIN);
+  REQUIRE(open("docs/fifo", O_RDONLY | O_NONBLOCK) >= 0 && read(watch, &event, sizeof event) > 0);
+  close(watch);
 }
 
 static void device(void) {

@@ -5,6 +5,7 @@ closing returns."""
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -68,6 +69,24 @@ def test_a_call_that_is_refused_is_an_error_or_does_no_harm(refused, call, deliv
     began = time.monotonic()
     app.end()
     assert time.monotonic() - began < 2, call
+
+
+@pytest.mark.parametrize("threads", ["this", "all"])
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("call", ["write", "read"])
+def test_a_sandbox_that_is_set_up_later_does_not_keep_an_app_from_closing(built, folder, call, delivery, threads):
+    """One that refuses a call by which the library's threads wake each other."""
+    began = time.monotonic()
+    done = subprocess.run(
+        [built / "sandbox", call, delivery, threads],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - began < 5
+    assert list(folder.iterdir()) == []
 
 
 def test_what_cannot_be_connected_to_is_no_reason_to_be_the_hub(start, built, folder):

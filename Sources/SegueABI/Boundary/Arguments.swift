@@ -92,20 +92,17 @@ enum Arguments {
   /// SEGUE_NUL_TERMINATED: SIZE_MAX, and size_t is Int in Swift.
   private static let nulTerminated = -1
 
-  /// The size from which on memory is checked beforehand.
-  private static let largeSize = 128 * 1024
   /// The most memory that a call uses internally for each input byte.
   private static let copies = 4
 
   /// Throws SYSTEM if there is not enough memory to process `count` bytes: Swift would end the process.
-  static func checkMemory(for count: Int) throws(SegueError) {
-    guard count >= largeSize else { return }
-    guard linux_can_allocate(count * copies) == 1 else { throw SlotStore.outOfMemory }
+  static func checkMemory(for count: Int, copies: Int = Self.copies) throws(SegueError) {
+    try Memory.check(count, copies: copies)
   }
 
   @inline(__always)
   private static func check(_ count: Int, _ name: StaticString, atMost limit: Int) throws(SegueError) {
-    if count < 0 || count > limit || count >= largeSize { try checkLarge(count, name, atMost: limit) }
+    if count < 0 || count > limit || count >= Memory.largeSize { try checkLarge(count, name, atMost: limit) }
   }
 
   @inline(never)

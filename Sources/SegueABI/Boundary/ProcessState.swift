@@ -46,6 +46,7 @@ enum ProcessState {
     defer { isStarting.store(false, ordering: .releasing) }
     guard stage.load(ordering: .relaxed) == untouched else { return }
     SlotStore.prepareOutOfMemory()
+    Memory.canAllocate = { linux_can_allocate($0) == 1 }
     guard handlesFork else { throw SlotStore.outOfMemory }
     slots = try SlotStore()
     Log.readEnvironment()

@@ -12,6 +12,8 @@ public final class Responder {
   /// Whether `documentChanged` is delivered, and not yet taken.
   fileprivate var hasChanged = false
   fileprivate var managed: ManagedActivity?
+  /// Its number in the list of that.
+  fileprivate var place: UInt64 = 0
   fileprivate var next: Responder?
   fileprivate var isRemoved = false
   /// The last plan in whose chain it was.
@@ -41,7 +43,9 @@ public final class Responder {
 private final class ManagedActivity {
   let id: Identifier
   /// In the order in which it was given to them.
-  var responders: [Responder] = []
+  var responders = OrderedEntries<Responder>()
+  /// Its number in the list of all.
+  var place: UInt64 = 0
   /// How many of them contribute to a save.
   var contributing = 0
   /// Whether `leftAlone` is delivered, and not yet decided (R4.4).
@@ -52,8 +56,8 @@ private final class ManagedActivity {
   /// No responder has it any longer.
   /// - Returns: those that had it.
   @discardableResult func leave() -> [Responder] {
-    let former = responders
-    responders = []
+    let former = responders.all
+    responders.removeAll()
     for responder in former { responder.managed = nil }
     return former
   }
@@ -74,7 +78,9 @@ public struct SavePlan {
 /// Plain state, without effects on other features: `CurrentActivity.follow` acts on it.
 final class Responders: AppFeature {
   private let app: AppContext
-  private var managed: [ManagedActivity] = []
+  private var managed = OrderedEntries<ManagedActivity>()
+  /// The same by their identifiers.
+  private var managedByID: [Identifier: ManagedActivity] = .init()
   /// The responder where the chain starts.
   private var main: Responder?
   private var plans: UInt64 = 0
@@ -83,7 +89,7 @@ final class Responders: AppFeature {
 
   /// An app that dies does not close. Its responders and their activities hold each other.
   deinit {
-    for gone in managed { gone.leave() }
+    for gone in managed.all { gone.leave() }
   }
 
   // MARK: For the app
@@ -108,8 +114,11 @@ final class Responders: AppFeature {
     detach(responder)
     guard let activity else { return }
     let found = find(activity) ?? ManagedActivity(activity)
-    if found.responders.isEmpty, !found.isUndecided { managed.append(found) }
-    found.responders.append(responder)
+    if found.responders.isEmpty, !found.isUndecided {
+      found.place = managed.append(found)
+      managedByID[activity] = found
+    }
+    responder.place = found.responders.append(responder)
     if responder.contributes { found.contributing += 1 }
     responder.managed = found
     noteChange(of: responder)
@@ -117,13 +126,13 @@ final class Responders: AppFeature {
 
   /// All responders of one activity get another (R5.2).
   func move(_ activity: Identifier, to other: Identifier) {
-    for responder in find(activity)?.responders ?? [] { set(other, of: responder) }
+    for responder in find(activity)?.responders.all ?? [] { set(other, of: responder) }
   }
 
   private func detach(_ responder: Responder) {
     guard let left = responder.managed.take() else { return }
     noteChange(of: responder)
-    left.responders.removeAll { $0 === responder }
+    left.responders.remove(responder.place)
     if responder.contributes { left.contributing -= 1 }
     guard left.responders.isEmpty, !left.isUndecided else { return }
     left.isUndecided = true
@@ -170,8 +179,9 @@ final class Responders: AppFeature {
 
   /// The activity was invalidated: no responder has it any longer.
   func remove(activity: Identifier) {
-    guard let index = managed.firstIndex(where: { $0.id == activity }) else { return }
-    release(managed.remove(at: index))
+    guard let gone = managedByID.removeValue(forKey: activity) else { return }
+    managed.remove(gone.place)
+    release(gone)
   }
 
   private func release(_ gone: ManagedActivity) {
@@ -180,7 +190,7 @@ final class Responders: AppFeature {
 
   // MARK: For other features
 
-  private func find(_ activity: Identifier) -> ManagedActivity? { managed.first { $0.id == activity } }
+  private func find(_ activity: Identifier) -> ManagedActivity? { managedByID[activity] }
 
   func manages(_ activity: Identifier) -> Bool { find(activity) != nil }
 
@@ -221,7 +231,7 @@ final class Responders: AppFeature {
     var documentURL: String?
     all.reserveCapacity(found.contributing)
     for isDocument in [true, false] {
-      for responder in found.responders
+      for responder in found.responders.all
       where responder.lastPlan != plans && (responder.documentURL != nil) == isDocument {
         if responder.updates { all.append(responder) }
         documentURL = responder.documentURL ?? documentURL
@@ -237,12 +247,13 @@ final class Responders: AppFeature {
   // MARK: Life cycle
 
   func close(_ error: SegueError, _ now: Instant) {
-    for gone in managed { release(gone) }
-    managed = []
+    for gone in managed.all { release(gone) }
+    managed.removeAll()
+    managedByID = .init()
     main = nil
   }
 
   var leak: StaticString? {
-    managed.contains { app.owner.activity($0.id) == nil } ? "app: a responder has an activity that is gone" : nil
+    managed.all.contains { app.owner.activity($0.id) == nil } ? "app: a responder has an activity that is gone" : nil
   }
 }

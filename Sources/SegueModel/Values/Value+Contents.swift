@@ -54,6 +54,9 @@ extension Value {
     return result
   }
 
+  /// The bytes of the entry of a dictionary with this key; 0 if there is none.
+  public func size(ofEntry key: Value) -> Int { rangeOfEntry(key)?.count ?? 0 }
+
   /// The entry of a dictionary with this key; nil also if the value is not a dictionary.
   public subscript(_ key: Value) -> Value? { rangeOfEntry(key).map { part($0) } }
 

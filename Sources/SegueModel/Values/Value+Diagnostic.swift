@@ -2,6 +2,9 @@ extension Value {
   /// The value in CBOR diagnostic notation (RFC 8949 §8), for people.
   public var diagnostic: String {
     let text = DiagnosticText.Pieces()
+    // A large text that grows by doubling would need three times its memory.
+    let size = diagnosticSize
+    if size >= Memory.largeSize { text.reserve(size) }
     var reader = ValueReader(self)
     // For each open container: its closing text, whether it is a dictionary, and the number of items so far.
     var open: [(close: StaticString, isDictionary: Bool, count: Int)] = []
@@ -28,6 +31,53 @@ extension Value {
       }
     }
     return DiagnosticText(stringInterpolation: text).string
+  }
+
+  /// No fewer bytes than the text has.
+  public var diagnosticSize: Int {
+    var reader = ValueReader(self)
+    var size = 0
+    while let item = reader.next() {
+      // What closes a container was counted when it began; each item has a separator.
+      guard let kind = item.kind else { continue }
+      size += 2
+      switch kind {
+      case .null, .bool: size += 5
+      case .integer: size += item.isNegative ? Self.digits(item.int64.magnitude) + 1 : Self.digits(item.uint64)
+      case .double, .date: size += longestNumber
+      case .string, .url: size += 6 + Self.quotedSize(reader)
+      case .data: size += 3 + 2 * item.count
+      case .uuid: size += 7 + 2 * Identifier.size
+      case .array, .set, .dictionary: size += 7
+      }
+    }
+    return size
+  }
+
+  /// The bytes of a double, with a tag around it.
+  private var longestNumber: Int { 32 }
+
+  private static func digits(_ number: UInt64) -> Int {
+    var (left, count) = (number, 1)
+    while left >= 10 {
+      left /= 10
+      count += 1
+    }
+    return count
+  }
+
+  /// What may be escaped counts as if it were.
+  private static func quotedSize(_ reader: borrowing ValueReader) -> Int {
+    var size = 0
+    reader.withContent { content in
+      for byte in content {
+        switch byte {
+        case ..<0x20, 0x22, 0x5C, 0x7F, 0xC2, 0xE2: size += 6
+        default: size += 1
+        }
+      }
+    }
+    return size
   }
 
   private static func describe(

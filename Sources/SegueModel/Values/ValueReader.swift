@@ -147,6 +147,12 @@ public struct ValueReader: ~Copyable, Sendable {
   /// The current UUID; nil at any other item.
   public var uuid: Identifier? { kind == .uuid ? withContent { Identifier(bytes: $0) } ?? nil : nil }
 
+  /// At least the bytes of the encoding of the item at which it stands. Exact if memory for them may be short.
+  public var itemSizeAtMost: Int {
+    guard bytes.count >= Memory.largeSize, kind != nil else { return bytes.count }
+    return bytes.withEncoding { Head.skip($0, from: start) } - start
+  }
+
   /// The current item as a value of its own; if it is a container, the reader moves to its end. Nil before the first
   /// item, and at an end.
   public mutating func take() -> Value? {

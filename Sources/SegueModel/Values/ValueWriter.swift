@@ -96,11 +96,11 @@ public struct ValueWriter: Sendable {
     write(Head.Major.text, validUTF8)
   }
 
-  /// Reserves capacity for a value of about `count` bytes.
+  /// Reserves capacity for a value of about `count` bytes, if there is memory for it.
   mutating func reserve(_ count: Int) {
-    makeRoom(count)
+    if Memory.isThere(count) { try? makeRoom(count) }
     outer.reserveCapacity(8)
-    makeMarkRoom()
+    try? makeMarkRoom()
   }
 
   public mutating func put(data: UnsafeRawBufferPointer) throws(SegueError) {
@@ -205,7 +205,7 @@ public struct ValueWriter: Sendable {
     }
     let headSize = Head.size(of: UInt64(count))
     guard used &+ headSize &- 1 <= bounds.size else { throw fail(Self.tooLarge) }
-    makeRoom(headSize)
+    try makeRoom(headSize)
     let contentSize = used &- container.content
     let major = container.kind == .dictionary ? Head.Major.map : Head.Major.array
     // A closure would be a function of its own.
@@ -304,23 +304,24 @@ public struct ValueWriter: Sendable {
     try checkUsable()
     if let kind = innermost?.kind {
       innermost?.count &+= 1
-      if kind != .array { mark() }
+      if kind != .array { try mark() }
     } else if used > 0 {
       throw SegueError(.invalidState, "the value is complete")
     }
-    makeRoom(size)
+    try makeRoom(size)
   }
 
   @inline(__always)
-  private mutating func mark() {
-    if usedMarks == marks.count { makeMarkRoom() }
+  private mutating func mark() throws(SegueError) {
+    if usedMarks == marks.count { try makeMarkRoom() }
     marks[usedMarks] = UInt32(truncatingIfNeeded: used)
     usedMarks &+= 1
   }
 
   @inline(never)
-  private mutating func makeMarkRoom() {
+  private mutating func makeMarkRoom() throws(SegueError) {
     let former = marks
+    do throws(SegueError) { try Memory.check(8 * former.count) } catch { throw fail(error) }
     marks = [UInt32](unsafeUninitializedCapacity: max(2 * former.count, Self.markRoom)) { buffer, count in
       count = buffer.count
       buffer.initialize(repeating: 0)
@@ -329,12 +330,14 @@ public struct ValueWriter: Sendable {
   }
 
   @inline(__always)
-  private mutating func makeRoom(_ size: Int) {
-    if bytes.count &- used < size { grow(size) }
+  private mutating func makeRoom(_ size: Int) throws(SegueError) {
+    if bytes.count &- used < size { try grow(size) }
   }
 
-  private mutating func grow(_ size: Int) {
+  /// What was begun when there was no memory is not ended: the error stays.
+  private mutating func grow(_ size: Int) throws(SegueError) {
     let room = bytes.count + max(bytes.count, size, 256)
+    do throws(SegueError) { try Memory.check(room) } catch { throw fail(error) }
     bytes = withWritten { [UInt8]($0, room: room) }
   }
 
@@ -376,6 +379,9 @@ public struct ValueWriter: Sendable {
     guard count > 1 else { return }
     let width = container.kind == .dictionary ? 2 : 1
     let end = used
+    // The order, and the items in it.
+    try Memory.check(end &- container.content, copies: 2)
+    try Memory.check(count, copies: 32)
     let twice = bytes.withUnsafeMutableBytes { buffer -> Range<Int>? in
       guard let base = buffer.baseAddress else { return nil }
       return marks.withUnsafeBufferPointer { marks in
@@ -386,7 +392,9 @@ public struct ValueWriter: Sendable {
     guard let twice else { return }
     let mark = marks[container.firstMark..<usedMarks].firstIndex(of: UInt32(truncatingIfNeeded: twice.lowerBound))
     duplicate = mark.map { ($0 - container.firstMark) / width }
-    let name = Value(trusted: Array(bytes[twice])).diagnostic
+    let name =
+      twice.count <= Limits.title
+      ? Value(trusted: Array(bytes[twice])).diagnostic : String(joining: "of \(twice.count) bytes")
     let what = container.kind == .dictionary ? "the key" : "the element"
     throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
   }

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The folder of a container in the file system (R5.3, R5.4).
 public enum ContainerFolder {
@@ -40,13 +41,17 @@ public enum ContainerFolder {
     let root = openAt(AT_FDCWD, folder, linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard root >= 0 else { throw refusal(-root, "the folder of the container") }
     defer { close(root) }
+    // To open a FIFO or a device may already do something: what is there is looked at without opening it.
+    let found = try openRepeatedly(path, root, linux_o_path() | O_CLOEXEC)
+    defer { close(found) }
+    try check(found)
     let flags = (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
-    let file = try openRepeatedly(path, root, flags)
-    do throws(SegueError) {
-      try check(file)
-    } catch {
+    let file = linux_openat(AT_FDCWD, Text.terminated(Descriptors.path(of: found)), flags, 0)
+    guard file >= 0 else { throw refusal(linux_errno(), "the file") }
+    guard linux_set_blocking(file) == 0 else {
+      let number = linux_errno()
       close(file)
-      throw error
+      throw .system("url", number)
     }
     return file
   }
@@ -54,15 +59,14 @@ public enum ContainerFolder {
   /// Closes a descriptor of `open`.
   public static func close(_ fd: Int32) { _ = CLinux.close(fd) }
 
-  /// A FIFO, a device or a socket could block, or do something when it is opened for real: only files and folders are
-  /// given to the host, and these wait for the disk, as usual.
+  /// A FIFO, a device or a socket could block, or do something when it is opened: only files and folders are given to
+  /// the host, and these wait for the disk, as usual.
   private static func check(_ file: Int32) throws(SegueError) {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system("url") }
     guard linux_is_file(&status) == 1 || linux_is_folder(&status) == 1 else {
       throw SegueError(.notAllowed, "url: is neither a file nor a folder")
     }
-    guard linux_set_blocking(file) == 0 else { throw .system("url") }
   }
 
   /// The system answers EAGAIN if the folder is changed while it looks for the file.

@@ -12,6 +12,7 @@ struct RandomValueTests {
       let value = try source.value()
       let place = "seed \(seed), step \(step): \(value.diagnostic)"
       #expect(value.encoding.withUnsafeBytes { CanonicalScan.accepts($0) }, "\(place)")
+      #expect(value.diagnostic.utf8.count <= value.diagnosticSize, "\(place)")
       #expect(try Value(cbor: value.encoding) == value, "\(place)")
       #expect(try normalised(value.encoding).get() == value, "\(place)")
       let loose = source.loose(value)
