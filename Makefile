@@ -21,12 +21,14 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 # lld, because GNU ld leaves internal symbols in the dynamic table of a library with a version script.
 # --wrap: Sources/SegueABI/Boundary/Allocation.swift.
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
-       -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all
+       -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all \
+       -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign \
        -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
+# Landing pads (CET) in our code; -z cet-report=error is not possible: the start files of Debian 12 have none.
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
-       -Xswiftc -warnings-as-errors
+       -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
 
 # The library's one dependency first; libsqlite3-dev, libexpat1-dev and libssl-dev are for the agent, the rest for
 # tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
@@ -68,8 +70,7 @@ probe:
 	for product in StoreProbe ManifestProbe; do $(EMBEDDED) --product $$product $(LINK) || exit; done
 
 agent: ## lib/segue-agent, as it ships, and its debug information beside it
-	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now \
-	  -Xlinker --as-needed
+	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker --as-needed
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \

@@ -18,8 +18,10 @@
 
 #define OPENSSL_COMMON_FUNCTIONS(F)                                                                                    \
   F(OPENSSL_init_ssl)                                                                                                  \
+  F(CRYPTO_clear_free)                                                                                                 \
   F(CRYPTO_free)                                                                                                       \
   F(CRYPTO_memcmp)                                                                                                     \
+  F(CRYPTO_secure_malloc_init)                                                                                         \
   F(ERR_clear_error)                                                                                                   \
   F(ERR_error_string_n)                                                                                                \
   F(ERR_get_error)                                                                                                     \
@@ -44,8 +46,6 @@
   F(OSSL_PARAM_construct_end)                                                                                          \
   F(OSSL_PARAM_construct_octet_string)                                                                                 \
   F(OSSL_PARAM_construct_utf8_string)                                                                                  \
-  F(RAND_priv_bytes)                                                                                                   \
-  F(RAND_bytes)                                                                                                        \
   F(X509_CRL_free)                                                                                                     \
   F(X509_free)                                                                                                         \
   F(X509_get_X509_PUBKEY)                                                                                              \

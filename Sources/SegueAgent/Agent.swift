@@ -29,6 +29,8 @@ public enum Agent {
       return Status.usage.rawValue
     case .run(let options):
       Log.readEnvironment(default: .info)
+      Log.bound()
+      Memory.canAllocate = { linux_can_allocate($0) == 1 }
       // Documents are up to 16 MiB, and few at a time: otherwise their memory would stay with an idle agent.
       linux_give_back_blocks(1 << 20)
       return AgentProcess(options).run().rawValue

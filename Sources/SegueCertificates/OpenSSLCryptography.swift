@@ -1,6 +1,7 @@
 import COpenSSL
 import SegueCrypto
 import SegueModel
+import SegueSystem
 import SegueTrust
 
 /// The primitives of accounts from OpenSSL 3, which is loaded when the first object is made.
@@ -16,17 +17,15 @@ public final class OpenSSLCryptography: Cryptography {
   private init(_ functions: UnsafePointer<openssl>) { f = functions }
 
   public func random(_ count: Int) throws(SegueError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    guard let size = Int32(exactly: count), f.pointee.RAND_priv_bytes(&bytes, size) == 1 else {
-      throw failed("random bytes")
-    }
-    return bytes
+    // The kernel's, which OpenSSL's configuration of this system cannot replace.
+    try RandomBytes.draw(count)
   }
 
   // MARK: - Keys
 
   public func makeKey() throws(SegueError) -> [UInt8] {
-    let seed = try random(32)
+    var seed = try random(32)
+    defer { Secret.erase(&seed) }
     guard let key = f.pointee.EVP_PKEY_new_raw_private_key(NID_ED25519, nil, seed, seed.count) else {
       throw failed("a key")
     }
@@ -184,7 +183,8 @@ public final class OpenSSLCryptography: Cryptography {
     var start: UnsafeMutablePointer<UInt8>?
     let count = i2d(&start)
     guard count > 0, let start else { throw failed(what) }
-    defer { f.pointee.CRYPTO_free(start, "", 0) }
+    // It may be a key.
+    defer { f.pointee.CRYPTO_clear_free(start, Int(count), "", 0) }
     return Array(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 

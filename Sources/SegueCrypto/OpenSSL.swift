@@ -17,6 +17,16 @@ public enum OpenSSL {
     return UnsafePointer(loaded.table)
   }
 
+  /// Bytes for the private keys that OpenSSL has in use at a time, each of less than a hundred.
+  private static let keyRoom = 64 * 1024
+  private static let smallestKey: Int = 32
+
+  /// Has OpenSSL keep private keys in memory that is not swapped out, and erase them after use. Before the first key.
+  /// - Returns: false if the system does not lock memory (RLIMIT_MEMLOCK): keys then may be swapped out.
+  public static func lockKeys(_ functions: UnsafePointer<openssl>) -> Bool {
+    functions.pointee.CRYPTO_secure_malloc_init(keyRoom, smallestKey) == 1
+  }
+
   /// Returns what the calling thread's last failed call says of itself, and forgets all earlier errors.
   public static func takeError(_ functions: UnsafePointer<openssl>) -> String {
     let number = functions.pointee.ERR_peek_last_error()

@@ -5,7 +5,7 @@ public enum Memory {
   /// Bytes beside the content: heads of blocks, and what is made on the way.
   private static let margin = 64 * 1024
 
-  /// Tells whether so many bytes in one piece can be had. The library sets it before its first call; without it all can.
+  /// Tells whether so many bytes in one piece can be had. The library sets it before its first call; without it, all.
   nonisolated(unsafe) public static var canAllocate: (@convention(c) (_ count: Int) -> Bool)?
 
   /// Throws SYSTEM if there is no memory for several copies of something.

@@ -21,6 +21,8 @@ public enum Log {
   nonisolated(unsafe) private static var target: LogTarget?
   nonisolated(unsafe) private static var targetMost: Int32 = 0
   nonisolated(unsafe) private static var environmentMost: Int32 = 0
+  /// Of standard error, what errors and other lines may fill; nil: any number. Debug lines are bounded by nothing.
+  nonisolated(unsafe) private static var shares: (errors: LogShare, others: LogShare)?
 
   /// Whether a line of this level is written: check this before building a costly message.
   public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
@@ -33,12 +35,12 @@ public enum Log {
   public static func write(_ level: Level, _ message: DiagnosticText) {
     guard isOn(level) else { return }
     let message = message.string
-    let (target, toStandardError) = lock.withLock {
-      (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost)
+    let (target, leftOut) = lock.withLock {
+      (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost ? takeShare(level) : nil)
     }
-    if toStandardError {
-      var line = Text.oneLine(String(joining: "segue: \(name(level)): \(message)")) + [0x0A]
-      line.withUnsafeMutableBytes { bytes in _ = CLinux.write(2, bytes.baseAddress, bytes.count) }
+    if let leftOut {
+      if leftOut > 0 { writeLine(level, "\(leftOut) lines were left out here") }
+      writeLine(level, message)
     }
     if let target {
       var line = Text.oneLine(message)
@@ -51,6 +53,26 @@ public enum Log {
     // If it was replaced meanwhile, it is released here, without a lock.
     withExtendedLifetime(target) {}
   }
+
+  private static func writeLine(_ level: Level, _ message: String) {
+    var line = Text.oneLine(String(joining: "segue: \(name(level)): \(message)")) + [0x0A]
+    line.withUnsafeMutableBytes { bytes in _ = CLinux.write(2, bytes.baseAddress, bytes.count) }
+  }
+
+  /// Called with the lock.
+  /// - Returns: how many lines were left out before this one; nil if it is left out, too.
+  private static func takeShare(_ level: Level) -> Int? {
+    switch level {
+    case _ where shares == nil: 0
+    case .error: shares?.errors.take(Clock.now)
+    case .info: shares?.others.take(Clock.now)
+    case .debug: 0
+    }
+  }
+
+  /// From now on errors and other lines to standard error are 64 each at once, and then one a second: peers cause them,
+  /// and cannot fill a disk.
+  public static func bound() { lock.withLock { shares = (LogShare(), LogShare()) } }
 
   /// Replaces the target; the former one is released when no thread is in it.
   public static func set(_ target: LogTarget?, atMost level: Level) {
@@ -70,7 +92,8 @@ public enum Log {
   /// - Parameter usual: the level without the variable.
   public static func readEnvironment(default usual: Level? = nil) {
     let levels: [Level] = [.error, .info, .debug]
-    let word = getenv(Text.terminated("SEGUE_LOG")).map { Text.decoded(cString: $0) }
+    // A program with more rights than its user does not write what its user wants.
+    let word = Environment.path("SEGUE_LOG")
     let named = levels.first { Text.isSame(word, name($0)) }
     guard let level = named ?? usual else { return }
     lock.withLock {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The device's clocks.
 public enum Clock {
@@ -44,17 +45,10 @@ public enum Randomness {
   }
 
   private static func fill(_ bytes: UnsafeMutableRawBufferPointer) -> SegueError? {
-    var filled = 0
-    while filled < bytes.count {
-      // Blocks only once, shortly after the system has started.
-      let count = getrandom(bytes.baseAddress! + filled, bytes.count - filled, 0)
-      if count > 0 {
-        filled += count
-      } else if linux_errno() != EINTR {
-        return .system("random numbers")
-      }
-    }
-    return nil
+    do throws(SegueError) {
+      try RandomBytes.fill(bytes)
+      return nil
+    } catch { return error }
   }
 }
 

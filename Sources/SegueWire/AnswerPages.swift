@@ -44,8 +44,8 @@ public struct AnswerPages {
   public var missing: Int { limit - items.count }
 
   /// Adds a page.
-  /// - Returns: whether there is a further one to ask for. Throws MALFORMED if the page leads nowhere, LIMIT_EXCEEDED if
-  /// the list is larger than a value may be.
+  /// - Returns: whether there is a further one to ask for.
+  /// Throws MALFORMED if the page leads nowhere, LIMIT_EXCEEDED if the list is larger than a value may be.
   public mutating func add(_ answer: Value) throws(SegueError) -> Bool {
     guard let page = answer[String(joining: "\(name)")]?.elements, let hasMore = answer["more"]?.bool else {
       throw malformed("it has no '\(name)' and 'more'")

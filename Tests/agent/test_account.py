@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ import commands
 import pytest
 import segue
 from commands import Said
+from conftest import CARRIES
 from programs import programs
 from terminal import terminals
 
@@ -323,3 +325,18 @@ def invite(*arguments):
 segue.App.invite = invite
 sys.exit(main())
 """
+
+
+def test_keys_that_may_be_swapped_out_are_one_line_and_no_reason_to_refuse(command, ask, control):
+    """As where RLIMIT_MEMLOCK is small. Root ignores that limit by a capability."""
+    *before, program = command()
+    without = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] if os.geteuid() == 0 else []
+    with programs() as run:
+        agent = run("agent", [*before, "prlimit", "--memlock=0:0", *without, program])
+        agent.wait_for(CARRIES)
+        assert ask("create-account", name="Home", device_name="desk") == {}
+        agent.wait_for(r"info: account: the system locks no memory \(RLIMIT_MEMLOCK\)")
+        assert ask("account")["status"] == "member"
+        agent.signal(signal.SIGTERM)
+        assert agent.wait() == 0
+    assert sum("locks no memory" in line for line in agent.said) == 1

@@ -154,6 +154,10 @@ def test_the_log_does_not_grow_with_what_is_refused(agent, control):
     """64 lines at once, then one a second; and it says how many were left out."""
     program = agent()
     kept = [wire.Connection.to(control) for _ in range(4)]
+    for peer in kept:  # each waits for a change that does not come
+        ask(peer, 1, "account")
+        change = cbor2.loads(peer.next_message()[1][3])["change"]
+        ask(peer, 2, "account", after=change, timeout=600_000)
     began = time.monotonic()
     for _ in range(400):
         wire.Connection.to(control).receive_kind("goodbye")

@@ -39,18 +39,19 @@ class FalseAgent:
         self.asked: list[dict[str, Any]] = []
         self.came = threading.Event()
         self._reply = reply
+        self._is_closed = False
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(control))
         self._listening.listen(64)
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        while True:
+        while not self._is_closed:
             try:
                 peer = wire.Connection(self._listening.accept()[0])
                 number, question = peer.expect("ask")
             except (OSError, EOFError):
-                return
+                continue  # also without descriptors, in the test about these
             self.asked.append(cbor2.loads(question))
             self.came.set()
             answer = self._reply(self.asked[-1])
@@ -59,6 +60,7 @@ class FalseAgent:
             self.kept = peer
 
     def close(self) -> None:
+        self._is_closed = True
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 

@@ -59,6 +59,38 @@ def test_the_lock_of_an_agent_that_was_killed_is_free(agent):
     agent()
 
 
+def test_replace_ends_nobody_whom_a_file_names(agent, begin, folder, state):
+    """A sandbox that has the runtime folder can write any number there; the kernel says which process has the lock."""
+    first = agent()
+    bystander = subprocess.Popen(["sleep", "60"])
+    try:
+        for file in (folder / "agent.lock", state / "segue" / "lock"):
+            file.write_text(f"{bystander.pid}\n")
+        begin().wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {folder}/agent.lock")
+        agent("--replace")
+        first.wait_for("ends: SIGTERM")
+        assert first.wait() == IN_ORDER
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("which", ["state", "second socket"])
+def test_nothing_is_made_in_a_folder_of_another_user(begin, tmp_path, which):
+    """As with sudo -E: the user's own agent could not start again."""
+    (home := tmp_path / "home").mkdir(mode=0o700)
+    (runtime := home / "segue").mkdir(mode=0o700)
+    os.chown(home, 65534, 65534)
+    variables = {"XDG_STATE_HOME": str(home / "state")} if which == "state" else {"SEGUE_RUNTIME_DIR": str(runtime)}
+    program = begin(**variables)
+    what = "state folder" if which == "state" else "the agent's folder"
+    program.wait_for(rf"error: {what} {home}/.*: is not made, because {home} belongs to another user \(65534\)")
+    assert program.wait() == FAILURE
+    assert [path.name for path in home.iterdir()] == ["segue"]
+
+
 def test_a_stale_number_in_the_lock_names_nobody(begin, agent, folder):
     """The file outlives its agent; only the lock counts."""
     (folder / "agent.lock").write_text(f"{os.getpid()}\n")

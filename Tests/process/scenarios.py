@@ -253,13 +253,14 @@ def memory_of_a_known_size_is_an_error(folder: str) -> None:
         segue.segue_free(out)
         return found
 
+    refused = 0
     for left in range(4, 64, 2):
         resource.setrlimit(resource.RLIMIT_AS, (used + left * 1024 * 1024, resource.RLIM_INFINITY))
         found = attempts()
         assert set(found) <= {OK, SYSTEM}, found
-        assert left > 4 or set(found) == {SYSTEM}, found
+        refused += found.count(SYSTEM)
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert set(attempts()) == {OK}
+    assert refused > 10 and set(attempts()) == {OK}
 
 
 def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -69,6 +71,31 @@ def test_a_hub_of_theirs_is_nobody(start, folder):
     heard.close()
     listening.close()
     app.end()
+
+
+def test_a_setuid_program_writes_no_log_for_its_user(folder, built):
+    """Another user's environment decides nothing in a program with root's rights, not even what it prints."""
+    folder.chmod(0o711)
+    program = folder / "privileged"
+    shutil.copy(built / "privileged", program)
+    (folder / "run").mkdir(mode=0o700)
+
+    def run(*before: str) -> tuple[str, str]:
+        done = subprocess.run(
+            [*before, program, folder / "run"],
+            env={**os.environ, "SEGUE_LOG": "debug"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    said, log = run()
+    assert said == "usual\n" and "segue: " in log
+    program.chmod(0o4755)
+    said, log = run("setpriv", f"--reuid={NOBODY}", "--clear-groups")
+    assert (said, log) == ("secure\n", "")
 
 
 def test_who_was_first_in_the_temporary_folder_keeps_the_app_from_opening(start, folder):

@@ -1,5 +1,6 @@
 import CLinux
 import SegueCertificates
+import SegueCrypto
 import SegueModel
 import SegueRuntime
 import SegueStore
@@ -51,6 +52,9 @@ final class AccountStore: AgentStore {
     }
     // From here on this process holds keys.
     _ = linux_forbid_dumps()
+    if !OpenSSL.lockKeys(try OpenSSL.functions()) {
+      Log.info("account: the system locks no memory (RLIMIT_MEMLOCK), so that keys in use may be swapped out")
+    }
     let made = AccountService(storage: file, cryptography: try OpenSSLCryptography())
     service = made
     return made

@@ -114,6 +114,8 @@ final class DeviceService {
     account.changed = nil
     pushes.close()
     joins.close()
+    // What the account's thread still answers finds none of these.
+    (joins.changed, joins.refused, joins.hasJoined) = (nil, nil, nil)
     closeLinks()
     timer.close()
   }

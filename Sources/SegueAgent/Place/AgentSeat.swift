@@ -7,7 +7,7 @@ import SegueTransport
 final class AgentSeat {
   /// Milliseconds for the former agent to end.
   private static let endingTime: Int64 = 10_000
-  /// Milliseconds until a lock is tried again whose holder has not written its number yet.
+  /// Milliseconds until a lock is tried again whose holder the kernel does not name yet.
   private static let unnamedTime: Int32 = 5
 
   private let lock: AgentLock
@@ -78,9 +78,8 @@ final class AgentSeat {
       throw .failed(.system("process \(process)"))
     }
     defer { _ = close(descriptor) }
-    // The number may have become another process's before the descriptor was open; then the lock is free, or names
-    // another.
-    guard AgentLock.isHeld(path), AgentLock.holder(path) == process else { return }
+    // The number may have become another process's before the descriptor was open; then the lock is free, or another's.
+    guard AgentLock.holder(path) == process else { return }
     guard linux_pidfd_signal(descriptor, SIGTERM) == 0 || linux_errno() == ESRCH else {
       throw .failed(.system("asking process \(process) to end"))
     }

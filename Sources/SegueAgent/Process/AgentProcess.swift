@@ -3,6 +3,7 @@ import SegueModel
 import SegueRouting
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on

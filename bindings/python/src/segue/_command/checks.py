@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import enum
+import fcntl
 import os
 import re
 import stat
+import struct
 from dataclasses import dataclass
 
 from .output import bytes_in_words
 
 LEAST_SPACE = 16 << 20
 """Bytes below which a disk counts as full."""
+FLOCK = "hhqqi"
+"""struct flock: type, whence, start, length, process."""
 
 _LOCK = "agent.lock"
 """What an agent holds in the runtime folder that it serves (docs/agent.md)."""
@@ -142,7 +146,9 @@ def stopped_agent(runtime_folder: str, name: str) -> int | None:
     """The process of an agent that has the place of the agent and is stopped, as by Ctrl-Z; None: there is none."""
     try:
         with open(os.path.join(runtime_folder, _LOCK)) as file:
-            process = int(file.read(32))
+            # The kernel says which process has the lock: any may write into the file.
+            lock = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+        process = struct.unpack(FLOCK, lock)[4]
         with open(f"/proc/{process}/stat") as file:
             command, _, rest = file.read().partition("(")[2].rpartition(")")
     except (OSError, ValueError):

@@ -1,7 +1,5 @@
-import SegueModel
-
-/// How much of the log apps may fill by what they do: some lines at once, then one a second.
-struct LogShare {
+/// How much of a log may be filled by what others do: some lines at once, then one a second.
+public struct LogShare: Sendable {
   private static let burst: Int64 = 64
   /// Milliseconds that a line is charged.
   private static let pause: Int64 = 1_000
@@ -10,8 +8,10 @@ struct LogShare {
   private var paidAt: Int64 = 0
   private var leftOut = 0
 
+  public init() {}
+
   /// - Returns: whether one more line may be written; and how many were left out before it.
-  mutating func take(_ now: Instant) -> Int? {
+  public mutating func take(_ now: Instant) -> Int? {
     guard paidAt - now.uptime <= (Self.burst - 1) * Self.pause else {
       leftOut += 1
       return nil
