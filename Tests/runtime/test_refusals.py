@@ -103,6 +103,26 @@ def test_what_cannot_be_connected_to_is_no_reason_to_be_the_hub(start, built, fo
     app.end()
 
 
+def test_a_sandbox_with_the_folder_read_only_is_an_app_and_never_the_hub(start, folder):
+    """It connects, and makes nothing in the folder, whoever else is there."""
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    read_only = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    app = start("app", under=[*unshare, "sh", "-c", read_only, folder])
+    app.hears("open")
+    assert app.ask("connection", "is searching: .*")
+    assert not list(folder.iterdir())
+    hub = start("hub").ready()
+    app.ready()
+    hub.ask("offer one", "offered")
+    app.hears("appeared one")
+    hub.kill()
+    app.hears("connection searching")
+    assert not busy_ones([app.pid])
+    start("next").ready()
+    app.ready()
+    app.end()
+
+
 @pytest.mark.parametrize("call", ["getdents64", "lseek"])
 def test_who_cannot_list_the_folder_is_not_the_hub(start, built, folder, call):
     """A hub that it cannot see may be there: it would take the place of that one, again and again."""
