@@ -19,6 +19,18 @@ static inline int tls_refuse_resumption(const struct openssl *_Nonnull f, SSL_CT
   f->SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   return f->SSL_CTX_set_num_tickets(context, 0) == 1;
 }
+/** Bytes of padding for a record of `size` bytes, its type included: it then has 1 KiB, or a multiple of 4 KiB. So its
+ * length tells no title, type or name in it. Records of the handshake carry none. */
+static inline size_t tls_padding(SSL *_Nullable session, int type, size_t size, void *_Nullable unused) {
+  (void)session;
+  (void)unused;
+  if (type == SSL3_RT_HANDSHAKE)
+    return 0;
+  return size <= 1024 ? 1024 - size : (4096 - size % 4096) % 4096;
+}
+static inline void tls_pad_records(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
+  f->SSL_CTX_set_record_padding_callback(context, tls_padding);
+}
 /** Has both ends show a certificate, and checks it strictly; 1 or 0. */
 static inline int tls_require_certificates(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
   f->SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);

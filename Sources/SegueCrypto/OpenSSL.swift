@@ -36,7 +36,7 @@ public enum OpenSSL {
   }
 }
 
-/// The table and what it lacks.
+/// The table, and the name of what it lacks.
 private struct Loaded: @unchecked Sendable {
   let table: UnsafeMutablePointer<openssl>
   let missing: UnsafePointer<CChar>?

@@ -128,6 +128,7 @@ public final class TLSContext {
       tls_refuse_resumption(functions, context) == 1,
       tls_set_protocol(functions, context, protocolName) == 1
     else { throw SegueError(.system, "TLS 1.3: OpenSSL says \(OpenSSL.takeError(functions))") }
+    tls_pad_records(functions, context)
   }
 
   private static func setCredentials(

@@ -28,6 +28,27 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  @Test func `settings that are a symbolic link are written through, and no link to anything else is read`() throws {
+    let state = try folder.open()
+    let (target, link) = (folder.path + "/settings", folder.state + "/devices")
+    try Data([1, 2, 3]).write(to: URL(fileURLWithPath: target))
+    #expect(state.linkedDeviceSettings == nil)
+    #expect(symlink(target, link) == 0)
+    #expect(try state.deviceSettings() == [1, 2, 3] && state.linkedDeviceSettings == link)
+    for bytes: [UInt8] in [[4, 5, 6, 7], [8]] {
+      try state.storeDeviceSettings(bytes)
+      #expect(try state.deviceSettings() == bytes)
+      #expect(try Array(Data(contentsOf: URL(fileURLWithPath: target))) == bytes)
+    }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+    // Without a link it is replaced, whole or not at all.
+    #expect(unlink(link) == 0)
+    try state.storeDeviceSettings([9])
+    #expect(try Array(folder.data("devices")) == [9] && state.linkedDeviceSettings == nil)
+    #expect(unlink(link) == 0 && symlink("/dev/null", link) == 0)
+    #expect(thrown { try state.deviceSettings() }?.status == .unsafeFolder)
+  }
+
   @Test func `a folder that is open to others, or no folder, is refused`() throws {
     #expect(mkdir(folder.state, 0o755) == 0)
     #expect(thrown { try folder.open() }?.message.contains("mode must be 0700") == true)

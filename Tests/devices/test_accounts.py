@@ -7,6 +7,7 @@ import hashlib
 import socket
 import time
 
+import cbor2
 import pytest
 from agents import Refused
 from middleman import Middleman
@@ -302,6 +303,56 @@ def test_settings_are_kept(pair):
     two.ask("set-devices", addresses=["10.99.0.1:4711"], private=False)
     assert "message" not in two.linked("one")
     assert (two.state_folder / "devices.damaged-1").read_bytes() == b"damaged"
+
+
+def test_r2_8_offers_stay_while_discovery_and_port_are_switched(account, app):
+    one, two = account
+    mine, yours = app(one, "notes"), app(two, "notes")
+    carry(mine, yours, "letter")
+    for setting in ({"discovery": False}, {"discovery": True}, {"port": 4712}, {"port": 0}):
+        two.ask("set-devices", **setting)
+        one.ask("set-devices", **setting)
+        assert one.account()["port"] == one.linked("two")["port"]
+    assert one.account()["port"] == 4712, "it stays where it was"
+    mine.tell("title answer")
+    yours.hears("changed answer")
+    assert not [line for line in yours.program.said if "gone" in line]
+
+
+def test_settings_that_cannot_be_used_are_kept_and_take_nothing_else_with_them(cable, agents):
+    one = agents("one", cable.machines[0])
+    one.state_folder.mkdir(mode=0o700)
+    kept, link = one.folder.parent / "settings", one.state_folder / "devices"
+    addresses = ["[fe80::9%x0]:4711", "10.4.0.7:4711"]
+    settings = {"addresses": addresses, "push": "never", "discovery": False, "private_types": ["com.example.diary"]}
+    kept.write_bytes(cbor2.dumps({**settings, "later": [1]}, canonical=True))
+    link.symlink_to(kept)
+    one.begin()
+    for _ in range(2):
+        one.create() if one.account()["status"] == "none" else None
+        state = one.awaits(lambda state: state.get("port"))
+        assert settings.items() <= state["settings"].items()
+        assert "[fe80::9%x0]:4711: waits for its network interface" in state["message"]
+        assert "there is no 'later'" in state["message"]
+        one.ask("set-devices", push="ask")
+        one.ask("set-devices", push="never", addresses=addresses)
+        one.kill()
+        one.begin()
+    assert link.is_symlink() and cbor2.loads(kept.read_bytes())["later"] == [1]
+    # The interface comes.
+    one.machine.run("sh", "-c", "ip link add x0 type veth peer name x1; ip link set x0 up; ip link set x1 up")
+    one.awaits(lambda state: "waits for its" not in state.get("message", ""))
+
+
+def test_an_invite_where_there_are_only_link_local_addresses(cable, agents):
+    """The joiner, whose interfaces have other names, tries each of them."""
+    one, two = agents("one", cable.machines[0]), agents("two", cable.machines[1])
+    two.machine.run("sh", "-c", "ip link add x0 type veth peer name x1; ip link set x0 up; ip link set x1 up")
+    one.begin().create()
+    link = one.ask("invite")["link"]
+    assert "h=fe80::" in link and "%" not in link.partition("&n=")[0]
+    one.admit(two.begin())
+    one.linked("two")
 
 
 def test_what_is_private_is_kept_off_other_devices(account, app):

@@ -10,6 +10,7 @@ import os
 import socket
 import ssl
 import struct
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from agents import AgentDevice, making
 from intruder import GROUPS, PORT, Keys, device_of, exactly, is_refused, secured
 from network import Network, Sockets, can_make_networks, two_networks
 from programs import programs
+from project import ROOT, run
 from proxy import Proxy
 
 FORGERIES = int(os.environ.get("SEGUE_FORGERIES", "20000"))
@@ -84,6 +86,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 def own_home(tmp_path: Path) -> Iterator[Home]:
     with a_home(tmp_path) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def flood() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="segue-flood-") as folder:
+        program = Path(folder) / "flood"
+        run("cc", "-O1", "-D_GNU_SOURCE", ROOT / "Tests" / "devices" / "flood.c", "-o", program)
+        yield program
 
 
 @pytest.fixture(scope="module")
@@ -317,6 +327,43 @@ def test_a3_a4_a8_forged_beacons_change_nothing(home):
     assert memory_of(home.agent) - before < 1024
     assert not is_dialled(home, lambda _: os.urandom(38))
     assert is_dialled(home, home.member.beacon)
+
+
+@pytest.mark.parametrize("sources", [1, 40], ids=["one address", "40 addresses"])
+def test_a19_on_ipv6_one_stranger_does_not_keep_a_device_out(home, flood, sources):
+    """A device of the account, 20 ms away, has its knock answered within a second, and its link."""
+    address, _ = local_address(home.machine)
+    own, scope = local_address(home.intruders)
+    many = [f"fe80::77:{number + 1:x}" for number in range(sources - 1)]
+    for each in many:
+        home.intruders.run("ip", "addr", "add", f"{each}/64", "dev", "cable", "nodad")
+
+    def knocks() -> float:
+        """Dials as a device does until its knock is answered; the delay is at this end."""
+        began = time.monotonic()
+        while True:
+            with home.sockets.make(socket.AF_INET6) as connection, contextlib.suppress(EOFError, OSError):
+                connection.settimeout(1)
+                connection.bind(("fe80::99", 0, 0, scope))
+                connection.connect((address, home.port, 0, scope))
+                time.sleep(0.02)
+                home.member.knock(connection)
+                return time.monotonic() - began
+            assert time.monotonic() - began < 30, "it is kept out"
+
+    home.intruders.run("ip", "addr", "add", "fe80::99/64", "dev", "cable", "nodad")
+    usual = knocks()
+    with programs() as start:
+        words = [flood, address, str(home.port), "cable", "24000", own, *many]
+        stranger = start("flood", [*home.intruders.under, *words])
+        stranger.wait_for("floods")
+        taken = sorted(knocks() for _ in range(9))
+        assert stranger.wait() == 0
+    # Both machines and the flood share this one's cores.
+    assert taken[4] < 1 + 10 * usual, (usual, taken)
+    for each in [*many, "fe80::99"]:
+        home.intruders.run("ip", "addr", "del", f"{each}/64", "dev", "cable")
+    home.agent.linked()
 
 
 def test_a6_a7_a_beacon_counts_once_and_in_its_time(home):

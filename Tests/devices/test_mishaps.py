@@ -77,6 +77,25 @@ def test_clocks_that_differ_are_named_at_both_devices(household, preloaded):
     two.linked("one")
 
 
+def test_devices_whose_clocks_differ_by_hours_are_told(pair, preloaded):
+    """By their beacons, which cause no connection."""
+    one, two = pair
+    one.begin().create().admit(two.begin())
+    one.linked("two")
+    two.linked("one")
+    one.end()
+    two.end()
+    two.variables = {"LD_PRELOAD": str(preloaded("devices/clock.c")), "CLOCK_OFFSET": "7200"}
+    for device in pair:
+        device.begin()
+    said = "a device of this account, or a recording of it, says that it is "
+    for device in pair:
+        state = device.awaits(lambda state: state.get("message", "").startswith(said), 40)
+        assert [notice["message"] for notice in state["notices"]] == [state["message"]]
+    assert one.linked()["port"] and two.linked()["port"]
+    assert not [line for device in pair for line in device.agent.said if "no link with" in line]
+
+
 def test_a_device_whose_clock_is_off_by_a_year_does_not_join(household, preloaded):
     one, _, guest = household
     set_clock(guest, preloaded, 365)

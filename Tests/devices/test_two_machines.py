@@ -92,6 +92,40 @@ def test_a_machine_that_has_another_address(cable, device, app):
     assert time.monotonic() - began < 6
 
 
+@pytest.mark.parametrize("what", ["an interface", "an address"])
+def test_r2_8_offers_stay_while_a_network_comes_and_goes(cable, device, app, what):
+    """Each time the link moves to another connection, before the former one ends."""
+    cable.address()
+    one, other = device("1", cable.machines[0]), device("2", cable.machines[1])
+    know(one, other)
+    link(one, other)
+    here, there = app(one, "notes"), app(other, "notes")
+    carry(here, there, "letter")
+    there.events()
+    machine = cable.machines[1]
+    coming = {
+        "an interface": [
+            ["ip", "link", "add", "extra", "type", "veth", "peer", "name", "other"],
+            ["ip", "addr", "add", "10.98.0.1/24", "dev", "extra"],
+            ["sh", "-c", "ip link set extra up; ip link set other up"],
+        ],
+        "an address": [["ip", "addr", "add", "10.99.0.66/24", "dev", "cable"]],
+    }[what]
+    going = {
+        "an interface": ["ip", "link", "del", "extra"],
+        "an address": ["ip", "addr", "del", "10.99.0.66/24", "dev", "cable"],
+    }[what]
+    for number, commands in enumerate([coming, [going], coming]):
+        for command in commands:
+            machine.run(*command)
+        other.program.wait_for("linked with the device at", 10)
+        here.tell(f"title letter {number}")
+        there.hears(f"changed letter {number}")
+    heard = [line for line in there.program.said if "gone" in line or "appeared" in line]
+    assert [line.partition(" ")[2] for line in heard] == ["appeared letter"]
+    assert other.devices == [one.name] and one.devices == [other.name]
+
+
 def test_a_device_whose_process_dies_is_linked_again(cable, device, app):
     cable.address()
     one, other = device("1", cable.machines[0]), device("2", cable.machines[1])

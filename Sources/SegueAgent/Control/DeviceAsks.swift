@@ -139,6 +139,12 @@ final class DeviceAsks {
 
   // MARK: Joining
 
+  /// An address without the name of an interface: `fe80::7` for `fe80::7%eth0`.
+  private static func host(_ address: String) -> String {
+    guard let zone = address.utf8.firstIndex(of: UInt8(ascii: "%")) else { return address }
+    return String(decoding: Array(address.utf8[..<zone]), as: UTF8.self)
+  }
+
   private func invite(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     for entry in ask.entries ?? [] {
       guard let key = entry.key.string, ["ask", "addresses", "automatic"].contains(where: { Text.isSame($0, key) })
@@ -155,7 +161,8 @@ final class DeviceAsks {
         guard let address = element.string, (try? NetworkAddress.read(host: address, port: 1)) != nil else {
           throw SegueError(.invalidArgument, "addresses: must be IPv4 or IPv6 addresses alone; names are not looked up")
         }
-        addresses.append(address)
+        // Its interface here says nothing there.
+        addresses.append(Self.host(address))
       }
     }
     let port = devices.port

@@ -83,6 +83,8 @@ final class AccountStore: AgentStore {
   struct KeptSettings {
     var settings = DeviceSettings()
     var problem: SegueError?
+    /// Whether nothing of the file is known.
+    var isUnreadable = false
   }
 
   /// Returns what is stored. A file that cannot be read stays until the user sets something, so that it is reported,
@@ -93,6 +95,7 @@ final class AccountStore: AgentStore {
     do throws(SegueError) {
       if let file = try folder.deviceSettings() { found.settings = try DeviceSettings(file: file) }
     } catch {
+      found.isUnreadable = true
       found.settings = .unreadable
       found.problem = SegueError(
         error.status,
@@ -120,7 +123,7 @@ final class AccountStore: AgentStore {
   func keepPort(_ port: UInt16) throws(SegueError) -> DeviceSettings {
     var known = settings()
     guard known.settings.port == 0, known.settings.lastPort != port else { return known.settings }
-    guard known.problem != nil else { return try change { $0.lastPort = port } }
+    guard known.isUnreadable else { return try change { $0.lastPort = port } }
     known.settings.lastPort = port
     kept = known
     return known.settings

@@ -49,6 +49,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var loggedAt: Int64 = -logPause
   /// Called when a device is linked (true), or no longer.
   public var changed: ((_ device: Identifier, _ isLinked: Bool) -> Void)?
+  /// Called when this device has another network or address, or has woken up.
+  var networkChanged: (() -> Void)?
   /// Called when another connection with a linked device takes the place of the former one.
   var moved: ((_ device: Identifier) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
@@ -114,7 +116,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func open(port: UInt16) throws(SegueError) -> UInt16 {
     let port = try listen(port: port)
     try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
-    try network.start(on: loop) { [unowned(unsafe) self] in self.networkChanged() }
+    try network.start(on: loop) { [unowned(unsafe) self] in self.networkHasChanged() }
     if isAnnounced { startAnnouncing() }
     act()
     return port
@@ -218,7 +220,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
     try announcing.renew(epochs)
     self.context = context
     self.epochs = epochs
-    for connection in devices.compactMap({ link(with: $0) }) where connection.isRevoked(by: context) {
+    // Also those whose place another one has taken.
+    for connection in connections where connection.isAttached && connection.isRevoked(by: context) {
       Log.info("the device at \(connection.address.text) was revoked")
       connection.terminate()
     }
@@ -250,7 +253,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let slept = Clock.slept
     if slept > self.slept + 1_000 {
       self.slept = slept
-      networkChanged()
+      networkHasChanged()
     }
     while let (address, age) = table.takeDue(uptime) { dial(address, age, uptime) }
     announcing.announce(linked: table.surelyLinked, uptime)
@@ -261,8 +264,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
     timer.set(next)
   }
 
-  private func networkChanged() {
+  private func networkHasChanged() {
     Log.debug("the network has changed")
+    networkChanged?()
     for connection in connections { connection.isSuspected = true }
     table.networkChanged(Clock.uptime)
     announcing.networkChanged(network.interfaces, Clock.uptime)
@@ -289,9 +293,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// A connection that is refused costs no more than its descriptor.
   private func admit(_ fd: Int32, _ address: NetworkAddress, _ uptime: Int64) {
-    guard let machine = Identifier(bytes: address.bytes), let prefix = Identifier(bytes: address.prefix) else {
-      return Descriptors.close(fd)
-    }
+    guard let machine = Identifier(bytes: address.bytes), let prefix = Identifier(bytes: address.prefix),
+      let nonce = try? Randomness.identifier().bytes
+    else { return Descriptors.close(fd) }
     lastNumber += 1
     let number = lastNumber
     guard case .added(let former) = table.accepted(number, from: .init(address: machine, prefix: prefix), uptime) else {
@@ -301,7 +305,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
       failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
     }
     do throws(SegueError) {
-      let nonce = try Randomness.identifier().bytes
       let channel = SecureChannel(answering: epochs, invites: invites, nonce: nonce, context)
       try add(fd, address, as: number, isDialled: false, channel)
     } catch {
@@ -323,7 +326,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     }
   }
 
-  /// Takes over the socket.
+  /// Takes over the socket, also if it throws.
   private func add(
     _ fd: Int32, _ address: NetworkAddress, as number: UInt64, isDialled: Bool, _ channel: SecureChannel
   ) throws(SegueError) {

@@ -26,7 +26,7 @@ final class DeviceService {
   /// What beacons say of the time.
   private var otherClock = OtherClock()
   var problem: SegueError? {
-    copyProblem ?? settingsProblem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
+    copyProblem ?? settingsProblem ?? settings.problem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
   }
   private(set) var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
@@ -183,6 +183,7 @@ final class DeviceService {
       links.changed = { [unowned(unsafe) self] peer, isLinked in self.linkChanged(peer, isLinked) }
       links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
       links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
+      links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
       links.moved = { [unowned(unsafe) self] _ in self.publish() }
       links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
       links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
@@ -283,6 +284,12 @@ final class DeviceService {
     publish()
   }
 
+  /// Addresses may have waited for an interface.
+  private func networkChanged() {
+    links?.setAddresses(settings.dialled)
+    publish()
+  }
+
   /// A device of the account, or who has recorded it, says that it is another time.
   private func heardOtherTime(_ date: Double) {
     let isPresent = otherClock.problem(at: Clock.uptime) != nil
@@ -322,11 +329,14 @@ final class DeviceService {
     if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
   }
 
-  /// Addresses at which others may reach this device.
+  /// Addresses at which others may reach this device: last those of IPv6 that count on one network, without the name
+  /// that its interface has here. Who joins tries each interface of its own.
   var inviteAddresses: [String] {
-    var hosts: [String] = []
-    for interface in links?.interfaces ?? [] where !interface.address.isLinkLocal {
-      hosts.append(interface.address.host)
+    let all = (links?.interfaces ?? []).map { $0.address }
+    var hosts = all.filter { !$0.isLinkLocal }.map { $0.host }
+    for address in all where address.isLinkLocal && !address.isIPv4 {
+      let host = address.withoutInterface.host
+      if !hosts.contains(where: { Text.isSame($0, host) }) { hosts.append(host) }
     }
     return Array(hosts.prefix(Limits.inviteAddresses))
   }

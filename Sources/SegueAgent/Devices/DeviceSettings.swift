@@ -14,7 +14,8 @@ struct DeviceSettings {
   private(set) var port: UInt16 = 0
   /// The one that was free last time; 0: none.
   var lastPort: UInt16 = 0
-  /// Those that are dialled always, with their ports, as the user wrote them.
+  /// Those that are dialled always, with their ports, as the user wrote them. One of an interface that is not there now
+  /// waits for it.
   private(set) var addresses: [String] = []
   /// Whether beacons are sent and heard.
   private(set) var isAnnounced = true
@@ -25,35 +26,84 @@ struct DeviceSettings {
   private(set) var privateTypes: [String] = []
   private(set) var privateApps: [String] = []
 
+  /// Entries of the file that cannot be used, at least not whole, as they are there; and why. They stay until the user
+  /// sets the same anew.
+  private var unused: [(key: Value, value: Value, error: SegueError)] = []
+
   init() {}
 
-  /// For settings that cannot be read: what was private then must not be told to others.
+  /// For a file that cannot be read: what was private then must not be told to others, nor what others push be taken.
   static var unreadable: DeviceSettings {
     var settings = DeviceSettings()
     settings.isPrivate = true
+    settings.push = .never
     return settings
   }
 
-  /// Reads the file. Throws MALFORMED.
+  /// Reads the file. What cannot be used of it takes nothing else with it (`problem`). Throws MALFORMED for what is no
+  /// dictionary.
   init(file: [UInt8]) throws(SegueError) {
+    let entries: [(key: Value, value: Value)]
     do throws(SegueError) {
-      let value = try Value(cbor: file)
-      guard let entries = value.entries else { throw SegueError(.malformed, "is no dictionary") }
-      for entry in entries {
-        if let key = entry.key.string, Text.isSame(key, "last_port") {
-          lastPort = try Self.port(entry.value, "last_port")
-        } else {
-          try set(entry.key.string ?? "", entry.value)
-        }
+      guard let found = try Value(cbor: file).entries else { throw SegueError(.malformed, "is no dictionary") }
+      entries = found.map { (key: $0.key, value: $0.value) }
+    } catch { throw SegueError(.malformed, "settings of devices: \(error.message)") }
+    for (key, value) in entries {
+      do throws(SegueError) { try take(key, value) } catch { unused.append((key, value, error)) }
+    }
+    if unused.contains(where: { Self.isKey("push", $0.key) }) { push = .never }
+  }
+
+  private static func isKey(_ name: String, _ key: Value) -> Bool { key.string.map { Text.isSame($0, name) } ?? false }
+
+  /// Takes an entry of the file, as far as it can be used, and throws what cannot.
+  private mutating func take(_ key: Value, _ value: Value) throws(SegueError) {
+    guard let name = key.string else { throw SegueError(.malformed, "a key is no string") }
+    if Text.isSame(name, "last_port") { return lastPort = try Self.port(value, "last_port") }
+    guard let elements = value.elements, Self.lists.contains(where: { Text.isSame($0, name) }) else {
+      return try set(name, value)
+    }
+    var (good, failure): ([Value], SegueError?) = ([], nil)
+    for element in elements {
+      do throws(SegueError) {
+        try set(name, .array(good + [element]), isOwn: true)
+        good.append(element)
+      } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+  }
+
+  private static let lists = ["addresses", "private_types", "private_apps"]
+
+  /// What of the file is not used, or not now; nil for nothing.
+  var problem: SegueError? {
+    var told: [DiagnosticText] = []
+    for each in unused { told.append(DiagnosticText(of: each.error.message)) }
+    for address in addresses {
+      do throws(SegueError) { _ = try NetworkAddress.read(address) } catch {
+        told.append("\(address): waits for its network interface")
       }
-    } catch {
-      throw SegueError(.malformed, "settings of devices: \(error.message)")
+    }
+    guard let first = told.first else { return nil }
+    var text: DiagnosticText = first
+    for other in told.dropFirst() { text = "\(text); \(other)" }
+    let remedy: DiagnosticText =
+      isKeepingPrivate ? "; this device offers nothing to others until it is set anew what is private" : ""
+    return SegueError(.invalidArgument, "settings of devices: \(text); all else holds\(remedy)")
+  }
+
+  /// Whether it cannot be read what is private: then all is.
+  private var isKeepingPrivate: Bool {
+    unused.contains { each in
+      ["private", "private_types", "private_apps"].contains { Self.isKey($0, each.key) }
     }
   }
 
   /// What is stored.
   func file() throws(SegueError) -> [UInt8] {
-    try Value.dictionary(try entries() + [(key: .string("last_port"), value: .integer(Int64(lastPort)))]).encoding
+    let known = try entries() + [(key: .string("last_port"), value: .integer(Int64(lastPort)))]
+    let used = known.filter { entry in !unused.contains { $0.key == entry.key } }
+    return try Value.dictionary(used + unused.map { (key: $0.key, value: $0.value) }).encoding
   }
 
   /// For people and programs.
@@ -80,6 +130,7 @@ struct DeviceSettings {
       }
       if Text.isSame(key, "ask") { continue }
       try set(key, entry.value)
+      unused.removeAll { Self.isKey(key, $0.key) }
     }
     let size = try value().encoding.count
     guard size <= Self.sizeLimit else {
@@ -88,24 +139,30 @@ struct DeviceSettings {
     }
   }
 
-  /// The addresses to dial. They were checked when they were set.
+  /// The addresses to dial now: not those that wait for an interface.
   var dialled: [NetworkAddress] { addresses.compactMap { try? NetworkAddress.read($0) } }
 
   /// What is kept off other devices (R10.2); nil if nothing is.
   var privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)? {
-    if isPrivate { return { _, _ in true } }
+    if isPrivate || isKeepingPrivate { return { _, _ in true } }
     guard !privateTypes.isEmpty || !privateApps.isEmpty else { return nil }
     return { [privateTypes, privateApps] type, app in
       privateTypes.contains { Text.isSame($0, type) } || privateApps.contains { Text.isSame($0, app) }
     }
   }
 
-  private mutating func set(_ key: String, _ value: Value) throws(SegueError) {
+  /// - Parameter isOwn: whether it was set before: then an address may wait for its interface.
+  private mutating func set(_ key: String, _ value: Value, isOwn: Bool = false) throws(SegueError) {
     switch true {
     case Text.isSame(key, "port"): port = try Self.port(value, "port")
     case Text.isSame(key, "addresses"):
-      addresses = try Self.texts(value, "addresses", atMost: Self.addressLimit, of: Limits.identifier)
-      for address in addresses { _ = try NetworkAddress.read(address) }
+      let texts = try Self.texts(value, "addresses", atMost: Self.addressLimit, of: Limits.identifier)
+      for text in texts where !addresses.contains(where: { Text.isSame($0, text) }) {
+        do throws(SegueError) { _ = try NetworkAddress.read(text) } catch {
+          guard isOwn, NetworkAddress.isOfInterface(text) else { throw error }
+        }
+      }
+      addresses = texts
     case Text.isSame(key, "discovery"): isAnnounced = try Self.bool(value, "discovery")
     case Text.isSame(key, "push"):
       let known: [PushPolicy] = [.ask, .atOnce, .never]

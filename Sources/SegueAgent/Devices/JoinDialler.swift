@@ -25,10 +25,24 @@ final class JoinDialler: DeviceConnectionOwner {
     self.done = done
   }
 
-  func start(on loop: Loop) {
+  /// The most addresses that are dialled: each of an invite, some on each interface.
+  private static let limit = 32
+
+  /// What to dial. Link-local addresses come last.
+  private func targets() -> [NetworkAddress] {
+    let interfaces = NetworkInterface.all()
+    var all: [NetworkAddress] = []
     for host in invite.addresses {
       do throws(SegueError) {
-        let address = try NetworkAddress.read(host: host, port: invite.port)
+        all += try NetworkAddress.read(host: host, port: invite.port).onInterfaces(interfaces)
+      } catch { failure = error }
+    }
+    return Array((all.filter { !$0.isLinkLocal } + all.filter { $0.isLinkLocal }).prefix(Self.limit))
+  }
+
+  func start(on loop: Loop) {
+    for address in targets() {
+      do throws(SegueError) {
         let channel = try SecureChannel(joiningWith: invite, nonce: try Randomness.identifier().bytes)
         lastNumber += 1
         let connection = DeviceConnection(

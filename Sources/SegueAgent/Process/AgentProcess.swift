@@ -38,7 +38,7 @@ final class AgentProcess {
       let control = AgentSocket.folder(beside: folder.path)
       // Made before Landlock, whose rules are for folders that there are.
       _ = close(try PrivateFolder.open(control, "the agent's folder"))
-      try confine([folder.path, seat.state.path, control])
+      try confine([folder.path, seat.state.path, control], seat.state.linkedDeviceSettings)
       try carryHub(in: folder, seat.state, launcher, manager)
     } catch {
       throw .failed(error)
@@ -59,8 +59,8 @@ final class AgentProcess {
     }
   }
 
-  private func confine(_ folders: [String]) throws(SegueError) {
-    switch try Confinement.apply(writing: folders) {
+  private func confine(_ folders: [String], _ file: String?) throws(SegueError) {
+    switch try Confinement.apply(writing: folders, file.map { [$0] } ?? []) {
     case .full: Log.debug("confined: executes nothing, and writes only in its folders")
     case .privilegesOnly: Log.info("the kernel offers no Landlock: the agent could write outside of its folders")
     }

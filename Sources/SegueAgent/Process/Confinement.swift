@@ -13,9 +13,11 @@ public enum Confinement {
     case privilegesOnly
   }
 
-  /// - Parameter folders: where the process may go on writing; they exist.
+  /// - Parameters:
+  ///   - folders: where the process may go on writing; they exist.
+  ///   - files: which it may go on writing besides, and neither remove nor replace; they exist.
   /// Throws SYSTEM if what the kernel has cannot be applied.
-  public static func apply(writing folders: [String]) throws(SegueError) -> Extent {
+  public static func apply(writing folders: [String], _ files: [String] = []) throws(SegueError) -> Extent {
     guard linux_refuse_new_privileges() == 0 else { throw .system("no_new_privs") }
     let version = linux_landlock_version()
     guard version > 0 else { return .privilegesOnly }
@@ -24,6 +26,8 @@ public enum Confinement {
     guard rules >= 0 else { throw .system("Landlock") }
     defer { _ = close(rules) }
     for folder in folders { try allow(rules, write, folder) }
+    let writeFile = UInt64(linux_landlock_write_file) | (version >= 3 ? UInt64(linux_landlock_truncate) : 0)
+    for file in files { try allow(rules, writeFile, file) }
     try allow(rules, UInt64(linux_landlock_write_file), "/dev/null")
     guard linux_landlock_confine(rules) == 0 else { throw .system("Landlock") }
     return .full

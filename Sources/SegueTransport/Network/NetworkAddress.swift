@@ -22,6 +22,27 @@ public struct NetworkAddress: Equatable, Sendable {
     return NetworkAddress(other)
   }
 
+  /// The same address without its interface.
+  public var withoutInterface: NetworkAddress { with(interface: 0) }
+
+  /// The same address on an interface, by the system's number of that.
+  public func with(interface: UInt32) -> NetworkAddress {
+    var other = system
+    other.scope = interface
+    return NetworkAddress(other)
+  }
+
+  /// The same addresses on each interface of this device where an address without one may be: a link-local one of IPv6
+  /// may be on any of them.
+  public func onInterfaces(_ interfaces: [NetworkInterface]) -> [NetworkAddress] {
+    guard isLinkLocal, !isIPv4, system.scope == 0 else { return [self] }
+    var numbers: [UInt32] = []
+    for interface in interfaces where !interface.address.isIPv4 && !numbers.contains(interface.index) {
+      numbers.append(interface.index)
+    }
+    return numbers.map { with(interface: $0) }
+  }
+
   /// Reads `192.0.2.7:4711`, `[2001:db8::7]:4711` or `[fe80::7%eth0]:4711`. Throws INVALID_ARGUMENT for anything else;
   /// names are not looked up.
   public static func read(_ text: String) throws(SegueError) -> NetworkAddress {
@@ -48,6 +69,17 @@ public struct NetworkAddress: Equatable, Sendable {
       throw SegueError(.invalidArgument, "\(text): is no address of one machine")
     }
     return read
+  }
+
+  /// Whether a text is a link-local address and port of a named interface, which need not be there:
+  /// `[fe80::7%eth0]:4711`.
+  public static func isOfInterface(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard let zone = bytes.firstIndex(of: UInt8(ascii: "%")), let end = bytes.lastIndex(of: UInt8(ascii: "]")),
+      end > zone + 1
+    else { return false }
+    let plain = String(decoding: bytes[..<zone] + bytes[end...], as: UTF8.self)
+    return (try? read(plain))?.isLinkLocal ?? false
   }
 
   /// Whether a text is four numbers, none with a zero before it.
@@ -84,7 +116,7 @@ public struct NetworkAddress: Equatable, Sendable {
     return digits.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
   }
 
-  private var isIPv4: Bool {
+  public var isIPv4: Bool {
     var system = system
     return linux_is_v4(&system) == 1
   }
