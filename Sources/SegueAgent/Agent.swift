@@ -22,8 +22,9 @@ public enum Agent {
   public static func run() -> Int32 {
     switch AgentOptions.read(ProcessArguments.all) {
     case .help(let text):
-      StandardStream.output.write(text)
-      return Status.success.rawValue
+      guard let error = StandardStream.output.write(text) else { return Status.success.rawValue }
+      StandardStream.error.write("segue-agent: \(error.message)\n")
+      return Status.failure.rawValue
     case .wrong(let problem):
       StandardStream.error.write("segue-agent: \(problem)\n\(AgentOptions.usage)")
       return Status.usage.rawValue

@@ -136,3 +136,11 @@ def test_arguments():
     assert status == IN_ORDER and text.startswith("segue-agent ")
     status, _, problem = say("--replace", "--nonsense")
     assert status == USAGE and "--nonsense: no such option" in problem
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_output_that_cannot_be_written_is_a_failure(option):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([AGENT, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == FAILURE
+    assert done.stderr == "segue-agent: standard output: No space left on device\n"
