@@ -111,7 +111,8 @@ let package = Package(
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(
           name: "TrustTests",
-          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet"]),
+          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet"],
+          exclude: ["Stored"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
@@ -123,7 +124,10 @@ let package = Package(
           linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         .executableTarget(
           name: "DeviceProbe",
-          dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "SegueTrust", "CertificateMaker", "CLinux"],
+          dependencies: [
+            "SegueAgent", "SegueCertificates", "SegueModel", "SegueTransport", "SegueTrust", "CertificateMaker",
+            "CLinux",
+          ],
           path: "Tests/devices/DeviceProbe"),
         .testTarget(
           name: "DeviceTests",

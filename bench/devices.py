@@ -81,7 +81,7 @@ class Pair:
 
     def certificates(self, device: AgentDevice) -> Path:
         """A folder with what the device has stored of its account, for the peers."""
-        _, key, certificate, root, _, roster, _ = cbor2.loads(
+        _, key, certificate, root, _, roster, *_ = cbor2.loads(
             (device.state_folder / "account").read_bytes()[len(ACCOUNT_MAGIC) + DIGEST_SIZE :]
         )
         folder = self.folder / f"{device.name}-certificates"

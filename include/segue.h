@@ -130,6 +130,8 @@ extern "C" {
 
 /** Bytes in an identifier of an activity, offer or continuation. */
 #define SEGUE_ID_SIZE 16
+/** The bytes of the digest of a list of devices (segue_app_accept_roster). */
+#define SEGUE_DIGEST_SIZE 32
 
 /**
  * The result of a call. segue_status_foundation_code maps these to numbers of Apple's Foundation
@@ -2234,7 +2236,8 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  *               "settings": dictionary, as of segue_app_set_devices,
  *               "joins": array of dictionaries {"join": integer, "asks": bool (the user of this device is to answer,
  *               and has not yet), "digits": string ("1234 5678"), "account_name": string, "device_name": string (of the
- *               other), "platform": string (empty if not known)},
+ *               other), "platform": string (empty if not known), "clock_here": date, "clock_there": date (both absent
+ *               unless the clocks of the two devices differ by more than a day: show them beside the digits)},
  *               "notices": array of at most 16 dictionaries {"date": date, "status": segue_status, "message": string}
  *               (what the user should hear of, such as a failed try to join; the newest last)}
  *               and, unless "status" is "none",
@@ -2243,7 +2246,15 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  *               "devices": array of dictionaries {"device": UUID, "name": string, "platform": string, "fingerprint":
  *               string, absent unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it
  *               has shown its new key), "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen":
- *               date, absent if not since the agent started, "address": string, absent unless linked}}
+ *               date, absent if not since the agent started, "address": string, absent unless linked, "outdated": bool,
+ *               absent unless true (it runs an older Segue, and hears of no revocation)},
+ *               "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string,
+ *               "term": integer, "date": date, "digest": data} (a device that this one does not know as one of the
+ *               account has become the manager with the recovery file; it does not count before
+ *               segue_app_accept_roster),
+ *               "refused": array of at most 16 dictionaries {"device": UUID, "fingerprint": string, "name": string,
+ *               absent if not known, "date": date} (a device that has a certificate of the account, and is not in its
+ *               list; segue_app_revoke_device at the manager keeps it out for good)}
  */
 segue_status segue_app_get_account(const segue_app *app, int64_t after, uint32_t timeout_ms, segue_value **account);
 /**
@@ -2286,10 +2297,11 @@ segue_status segue_app_read_invite(const segue_app *app, const char *link, size_
  *   timeout_ms   until the other device is reached; 0: SEGUE_LIMIT_CONTINUATION_MS; more counts as 20 s
  *   join         out, owned: release with segue_value_release; a dictionary {"join": integer, "digits": string,
  *                "account_name": string, "device_name": string (the manager's), "platform": string (empty if not
- *                known)}
+ *                known), "clock_here": date, "clock_there": date (both absent unless the clocks of the two devices
+ *                differ by more than a day)}
  * Errors: INVALID_URL, CONNECTION_UNAVAILABLE (none of its addresses answers), BUSY (this device is joining already),
- * NOT_ALLOWED (the invite is void; the other side speaks for another account; the clocks of the two devices differ by
- * more than a day), DECLINED (the other device ended it), INVALID_STATE (in an account already).
+ * NOT_ALLOWED (the invite is void; the other side speaks for another account), DECLINED (the other device ended it),
+ * INVALID_STATE (in an account already).
  */
 segue_status segue_app_join(segue_app *app, const char *link, size_t length, const char *device_name,
                             size_t device_name_length, uint32_t timeout_ms, segue_value **join);
@@ -2319,10 +2331,19 @@ segue_status segue_app_rename_device(segue_app *app, const uint8_t *device, cons
 /**
  * Puts a device out of the account, for good: a lost one, or one that was sold. Its links end within a second, and no
  * device of the account that hears of it links with it again. The manager only.
- *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account
+ *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account: one of "devices", "refused" or "takeovers"
  * Errors: NOT_FOUND (the account has no such device), INVALID_ARGUMENT (it is this one: see segue_app_leave_account).
  */
 segue_status segue_app_revoke_device(segue_app *app, const uint8_t *device);
+/**
+ * Answers for the user: the device of a take-over is the manager from now on. Ask first, and show its name and
+ * fingerprint: only the user can tell a thief from a device of the user that was admitted while this one slept. The
+ * usual answer is no, which needs no call.
+ *   device  copied: SEGUE_ID_SIZE bytes, of the "takeovers" of segue_app_get_account
+ *   digest  copied: SEGUE_DIGEST_SIZE bytes, the "digest" there: what was shown is what counts
+ * Errors: NOT_FOUND (no such take-over waits).
+ */
+segue_status segue_app_accept_roster(segue_app *app, const uint8_t *device, const uint8_t *digest);
 /**
  * Takes this device out of its account, and forgets the account here, also one that cannot be used. If the manager is
  * not linked, it lists this device until that is revoked there. If the state folder belongs to another machine, the

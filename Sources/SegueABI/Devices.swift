@@ -8,6 +8,8 @@ private enum Longest {
   static let invite = 2_048
   static let recoveryFile = 8 * 1024
   static let passphrase = 1_024
+  /// Exactly.
+  static let digest = 32
 }
 
 /// A question to the agent about devices: what the caller's arguments say.
@@ -150,6 +152,17 @@ public func segue_app_rename_device(
 @_cdecl("segue_app_revoke_device") @implementation
 public func segue_app_revoke_device(_ app: OpaquePointer?, _ device: UnsafePointer<UInt8>?) -> segue_status {
   ask(app, "revoke-device") { (question) throws(SegueError) in try question.addDevice(device) }
+}
+
+@_cdecl("segue_app_accept_roster") @implementation
+public func segue_app_accept_roster(
+  _ app: OpaquePointer?, _ device: UnsafePointer<UInt8>?, _ digest: UnsafePointer<UInt8>?
+) -> segue_status {
+  ask(app, "accept-roster") { (question) throws(SegueError) in
+    try question.addDevice(device)
+    let bytes = try Arguments.bytes(digest, Longest.digest, "digest", atMost: Longest.digest)
+    question.add("digest", .data(Array(bytes)))
+  }
 }
 
 @_cdecl("segue_app_leave_account") @implementation

@@ -12,6 +12,8 @@ public struct LinkTable<Address: Equatable> {
     var dialled: Address?
     /// The uptime by which it must be a link, or ends because another one has taken its place.
     var deadline: Int64
+    /// Whether its device is authenticated, and not listed.
+    var isProvisional = false
     /// The device at the other end, and the uptime since which it is a link; nil before.
     var link: (peer: Identifier, since: Int64)?
     /// What it was before another connection with the same device took its place.
@@ -66,7 +68,9 @@ public struct LinkTable<Address: Equatable> {
 
   /// The uptime at which `takeDue` or `overdue` has something; nil for none.
   public var nextDeadline: Int64? {
-    let dialled = entries.filter { $0.link == nil && ($0.dialled != nil || $0.former != nil) }.map { $0.deadline }
+    let dialled = entries.filter {
+      $0.link == nil && ($0.dialled != nil || $0.former != nil || $0.isProvisional)
+    }.map { $0.deadline }
     return [dialler.nextDeadline, halfOpen.nextDeadline, dialled.min()].compactMap { $0 }.min()
   }
 
@@ -129,6 +133,22 @@ public struct LinkTable<Address: Equatable> {
   public mutating func knocked(_ number: UInt64) {
     halfOpen.knocked(number)
     if let address = entries.first(where: { $0.number == number })?.dialled { dialler.knocked(address) }
+  }
+
+  /// The other end has shown a certificate of the account, and is not listed: a roster that it brings may change that
+  /// until a deadline.
+  public mutating func hold(_ number: UInt64, until deadline: Int64) {
+    halfOpen.remove(number)
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+    entries[index].isProvisional = true
+    entries[index].deadline = deadline
+  }
+
+  /// Such a connection gets more time.
+  public mutating func extend(_ number: UInt64, by time: Int64) {
+    guard let index = entries.firstIndex(where: { $0.number == number && $0.isProvisional }) else { return }
+    let (deadline, overflow) = entries[index].deadline.addingReportingOverflow(max(0, time))
+    entries[index].deadline = overflow ? .max : deadline
   }
 
   /// Something was heard on a link.

@@ -102,23 +102,15 @@ public final class TLSContext {
     protocolName.deallocate()
   }
 
-  /// Whether a device belongs to the account no more: its certificate is among the revoked ones, or the list of
-  /// devices does not have it.
+  /// Whether a device was removed from the account: by its identifier, or its certificate is among the revoked ones.
   func isRevoked(_ device: Identifier, _ certificate: OpaquePointer) -> Bool {
     guard let revocations, let members = credentials?.members else { return false }
     return functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
-      || !members.has(device, from: start(of: certificate))
+      || members.standing(of: device) == .removed
   }
 
-  /// The date at which a certificate begins, in seconds since 1970; 0 if it cannot be read.
-  private func start(of certificate: OpaquePointer) -> Int64 {
-    let f = functions.pointee
-    guard let epoch = f.ASN1_TIME_set(nil, 0) else { return 0 }
-    defer { f.ASN1_TIME_free(epoch) }
-    var (days, seconds): (Int32, Int32) = (0, 0)
-    guard f.ASN1_TIME_diff(&days, &seconds, epoch, f.X509_get0_notBefore(certificate)) == 1 else { return 0 }
-    return Int64(days) * 86_400 + Int64(seconds)
-  }
+  /// Whether a device is in the list of the account's: no other one gets a session.
+  public func lists(_ device: Identifier) -> Bool { credentials?.members.standing(of: device) == .listed }
 
   private static func setRules(
     _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ protocolName: UnsafePointer<UInt8>

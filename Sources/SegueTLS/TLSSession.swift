@@ -119,7 +119,7 @@ public final class TLSSession {
       throw SegueError(.invalidState, "the connection leads back to this device")
     }
     guard !context.isRevoked(device, certificate) else {
-      throw SegueError(.notAllowed, "the other device was removed from the account, or is not in its list of devices")
+      throw SegueError(.notAllowed, "the other device was removed from the account")
     }
     return identity
   }

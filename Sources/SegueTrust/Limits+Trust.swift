@@ -11,7 +11,7 @@ extension Limits {
   public static let revocations = 384
   /// Epochs that are kept, and so answered.
   public static let epochs = 16
-  /// Seconds for which the secret of a former epoch is answered.
+  /// Seconds for which a former epoch is answered after the next one was stored.
   public static let epochLife: Int64 = 366 * 86_400
   /// Seconds for which a certificate of a device is valid.
   public static let certificateLife: Int64 = 365 * 86_400
@@ -54,8 +54,11 @@ extension Limits {
   public static let recoveryFile = 8 * 1024
   public static let passphrase = 1_024
   public static let shortestPassphrase = 12
+  /// Rosters that wait for the user, and devices that were refused which are shown.
+  public static let takeOvers = 4
+  public static let refusedDevices = 16
   /// Bytes of the file of an account.
-  public static let accountFile = 128 * 1024
+  public static let accountFile = 384 * 1024
   /// The largest number of a roster and of its revocations.
   static let rosterNumber: UInt64 = 1 << 62
 }

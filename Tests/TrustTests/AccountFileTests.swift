@@ -81,7 +81,7 @@ import Testing
     #expect(rmdir(folder.file) == 0 && mkfifo(folder.file, 0o600) == 0)
     #expect(try refusal(state)?.message.contains("no regular file") == true)
     #expect(
-      unlink(folder.file) == 0 && FileManager.default.createFile(atPath: folder.file, contents: Data(count: 200_000)))
+      unlink(folder.file) == 0 && FileManager.default.createFile(atPath: folder.file, contents: Data(count: 400_000)))
     chmod(folder.file, 0o600)
     #expect(try refusal(state)?.message.contains("too large") == true)
   }

@@ -216,18 +216,22 @@ import Testing
     #expect(phone.notices().count == 5)
   }
 
-  @Test func `epochs are answered for 366 days after the next one began, and sixteen are kept`() throws {
-    var epochs = try #require(Epochs([Epoch(number: 1, date: 0, secret: [1])]))
-    for number in 2...20 { try epochs.begin([UInt8(number)], at: Int64(number) * 86_400) }
+  @Test func `epochs are answered for 366 days after the next one was stored here, and sixteen are kept`() throws {
+    var epochs = try #require(Epochs([Epoch(number: 1, secret: [1])]))
+    var dates = EpochDates()
+    for number in 2...20 {
+      try epochs.begin([UInt8(number)], at: Int64(number) * 86_400)
+      dates.keep(epochs, at: Int64(number) * 86_400)
+    }
     #expect(epochs.all.count == Limits.epochs)
     #expect(epochs.current.number == 20 * 86_400)
     let last: Int64 = 20 * 86_400
-    #expect(epochs.answered(at: last).count == 16)
-    #expect(epochs.answered(at: last).first?.number == epochs.current.number)
+    #expect(epochs.answered(at: last, dates).count == 16)
+    #expect(epochs.answered(at: last, dates).first?.number == epochs.current.number)
     // The one before the last was current until day 20.
-    #expect(epochs.answered(at: last + Limits.epochLife).map { $0.number } == [20 * 86_400, 19 * 86_400])
-    #expect(epochs.answered(at: last + Limits.epochLife + 1).map { $0.number } == [20 * 86_400])
-    #expect(epochs.answered(at: last + 100 * Limits.epochLife).count == 1)
+    #expect(epochs.answered(at: last + Limits.epochLife, dates).map { $0.number } == [20 * 86_400, 19 * 86_400])
+    #expect(epochs.answered(at: last + Limits.epochLife + 1, dates).map { $0.number } == [20 * 86_400])
+    #expect(epochs.answered(at: last + 100 * Limits.epochLife, dates).count == 1)
   }
 
   @Test func `each epoch has keys of its own, and each use a key of its own`() throws {

@@ -37,7 +37,7 @@ import Testing
     #expect(try desk.names()[0] == "big laptop")
     let known = try desk.number
     for roster in [old, try desk.member.record.roster] {
-      phone.send(try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(), to: desk)
+      phone.send(try roster.message(), to: desk)
       #expect(try desk.number == known)
     }
     // A link between two that know the same is quiet, and a message of a later version is skipped.
@@ -61,13 +61,15 @@ import Testing
     var forged = own.roster
     forged.number += 1
     let encoding = try forged.encoding()
-    let signature = try devices[2].cryptography.sign(Roster.signed(encoding), with: own.record.key)
+    let signature = try devices[2].cryptography.sign(
+      StaticString("segue roster 3\n").bytes + encoding, with: own.record.key)
     let number = try phone.number
     for (encoding, signature) in [
       (foreign.encoding, foreign.signature), (encoding, signature), (encoding, own.record.roster.signature),
       (own.record.roster.encoding, [UInt8](repeating: 0, count: 64)),
     ] {
-      devices[2].send(try TrustMessage.roster(encoding: encoding, signature: signature).encoding(), to: phone)
+      let message = TrustMessage.roster(encoding: encoding, signature: signature, managerSignature: signature)
+      devices[2].send(try message.encoding(), to: phone)
       #expect(try phone.number == number)
       #expect(phone.notices().last?.contains("not signed with the key of this account") == true)
     }
@@ -90,14 +92,14 @@ import Testing
       (
         desk,
         try TrustMessage.numbers(
-          term: 1, roster: 1, digest: [UInt8](repeating: 0, count: 32), date: world.now.seconds
+          term: 1, roster: 1, digest: [UInt8](repeating: 0, count: 32), date: world.now.seconds, version: 3
         ).encoding()
       ),
       (
         desk,
         try { () throws -> [UInt8] in
           let roster = try phone.member.record.roster
-          return try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding()
+          return try roster.message()
         }()
       ),
     ] {
@@ -108,7 +110,7 @@ import Testing
     #expect(try phone.service.epochKeys(at: world.now)[0].epoch != manager.service.epochKeys(at: world.now)[0].epoch)
     // It may hear of it all the same (from the roster that another one passes on), and says what to do then.
     let roster = try manager.member.record.roster
-    manager.send(try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(), to: phone)
+    manager.send(try roster.message(), to: phone)
     guard case .unusable(let error) = phone.service.status else {
       Issue.record("still a member")
       return
@@ -212,7 +214,8 @@ import Testing
     phone.link(desk)
     for device in [phone, desk] {
       #expect(thrown { try device.service.accepted(certificate, at: world.now) }?.message.contains("removed") == true)
-      #expect(try device.names() == ["laptop", "phone", "desk", "tablet"])
+      // A device that the former manager has admitted meanwhile has to be invited again.
+      #expect(try device.names() == ["laptop", "phone", "desk"])
     }
     #expect(try phone.number == desk.number)
     // The former manager hears of it, gives up the key, and agrees.
@@ -250,7 +253,7 @@ import Testing
         publicKey: key, name: "device \(number)", platform: "linux", at: world.now.seconds, manager.cryptography)
       member = try Membership(record, manager.cryptography)
     }
-    try manager.service.keep(member.record)
+    try manager.service.keep(member.record, at: world.now)
     let error = thrown { try world.device("one more").join(manager) }
     #expect(error?.message.contains("64 devices") == true)
     #expect(try manager.member.record.roster.encoding.count < Limits.rosterBytes)

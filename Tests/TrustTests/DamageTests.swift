@@ -77,7 +77,7 @@ import Testing
   @Test func `a file of a later version is left alone, and asks for an update`() throws {
     let world = World()
     let manager = try world.account("laptop")[0]
-    let body = try ValueWriter.array { writer throws(SegueError) in try writer.put(UInt64(2)) }
+    let body = try ValueWriter.array { writer throws(SegueError) in try writer.put(UInt64(3)) }
     let file = Array("segue account\n".utf8) + SecureHash.sha256(body) + body
     let error = thrown { try AccountRecord(file, manager.cryptography) }
     #expect(error?.status == .unsupportedVersion && error?.message.contains("update Segue") == true)
@@ -120,7 +120,7 @@ import Testing
     _ = try manager.service.rename(nil, "big laptop", at: world.now)
     let roster = try manager.member.record.roster
     let messages = [
-      try TrustMessage.roster(encoding: roster.encoding, signature: roster.signature).encoding(),
+      try roster.message(),
       try TrustMessage.certificate(try devices[2].certificate).encoding(),
       try manager.service.greeting(at: world.now), try TrustMessage.refusal(status: .busy, reason: "no").encoding(),
     ]
@@ -185,7 +185,8 @@ import Testing
     }
     // Numbers, dates and lists at the end of what they can be.
     let numbers = try TrustMessage.numbers(
-      term: Limits.rosterNumber, roster: Limits.rosterNumber, digest: [UInt8](repeating: 0, count: 32), date: .max)
+      term: Limits.rosterNumber, roster: Limits.rosterNumber, digest: [UInt8](repeating: 0, count: 32), date: .max,
+      version: 3)
     #expect(thrown { try TrustMessage.known(try numbers.encoding()) }?.status == .malformed)
   }
 }

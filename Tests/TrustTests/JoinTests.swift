@@ -319,19 +319,39 @@ import Testing
     #expect(connection.guestEnd?.message.contains("it is another one") == true)
   }
 
-  @Test func `clocks that differ by a year end it with a message that says so (R10.7)`() throws {
-    for days in [-366.0, 366] {
+  @Test func `clocks that differ by more than a day are shown beside the digits at both ends (R10.7, A25)`() throws {
+    for days in [-366.0, -2, 2, 366] {
       let world = World()
       let manager = try world.account("laptop")[0]
-      let made = try invite(manager)
       let late = World(seed: 2)
       late.now.date += days * 86_400
-      let connection = try JoinConnection(manager, Device("phone", manager.cryptography, late), made)
+      let connection = try JoinConnection(manager, Device("phone", manager.cryptography, late), try invite(manager))
       connection.run()
-      for end in [connection.inviterEnd, connection.guestEnd] {
-        #expect(end?.message.contains("clocks differ by 366 days") == true)
-        #expect(end?.message.contains("2026-11-23") == true)
-      }
+      let (asked, shown) = (try #require(connection.asked?.clocks), try #require(connection.shown?.clocks))
+      #expect(asked.here == world.now.seconds && asked.there == late.now.seconds)
+      #expect(shown.here == late.now.seconds && shown.there == world.now.seconds)
+      // The user admits it. It takes the certificate if that is good by its clock.
+      #expect((connection.guestEnd == nil) == (days == 2))
+    }
+    // Clocks that agree are not shown.
+    let world = World()
+    let manager = try world.account("laptop")[0]
+    let control = try JoinConnection(manager, try world.device("phone"), try invite(manager))
+    control.run()
+    #expect(control.asked?.clocks == nil && control.shown?.clocks == nil && control.hasGuestEnded)
+  }
+
+  @Test func `an automatic invite admits nothing whose clock differs by more than a day (A25)`() throws {
+    for (days, isAdmitted) in [(2.0, false), (0.5, true)] {
+      let world = World()
+      let manager = try world.account("laptop")[0]
+      let made = try manager.service.invite(addresses: ["192.0.2.1"], port: 1, isAutomatic: true, at: world.now)
+      let late = World(seed: 2)
+      late.now.date += days * 86_400
+      let connection = try JoinConnection(manager, Device("server", manager.cryptography, late), made)
+      connection.run()
+      #expect(try manager.names() == (isAdmitted ? ["laptop", "server"] : ["laptop"]))
+      #expect((connection.inviterEnd?.message.contains("the clocks differ by 2 days") == true) != isAdmitted)
     }
   }
 

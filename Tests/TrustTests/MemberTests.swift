@@ -27,7 +27,7 @@ import Testing
     let devices = try world.account("laptop", "phone", "desk")
     let (manager, phone) = (devices[0], devices[1])
     let old = TrustMessage.numbers(
-      term: 0, roster: 0, digest: [UInt8](repeating: 0, count: 32), date: world.now.seconds)
+      term: 0, roster: 0, digest: [UInt8](repeating: 0, count: 32), date: world.now.seconds, version: 3)
     world.wait(seconds: 100)
     let rosters = try (0..<1_000).flatMap { _ in try received(manager, old, from: phone) }
     #expect(rosters.count == Limits.answers)

@@ -55,9 +55,9 @@ class Keys(NamedTuple):
         assert file.startswith(magic)
         digest, body = file[len(magic) : len(magic) + 32], file[len(magic) + 32 :]
         assert hashlib.sha256(body).digest() == digest
-        _, key, certificate, root, root_key, roster, _ = cbor2.loads(body)
-        _, account, _, _, _, _, _, epochs, _ = cbor2.loads(roster)
-        secrets = tuple(epoch[2] for epoch in reversed(epochs))
+        _, key, certificate, root, root_key, roster, *_ = cbor2.loads(body)
+        _, account, _, _, _, _, _, _, epochs, _ = cbor2.loads(roster)
+        secrets = tuple(secret for _, secret in reversed(epochs))
         return cls(key, certificate, root, root_key, account.bytes, secrets)
 
     def beacon(self, port: int, *, slot: int = 0, epoch: int = 0, nonce: bytes | None = None) -> bytes:

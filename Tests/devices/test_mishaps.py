@@ -100,9 +100,18 @@ def test_a_device_whose_clock_is_off_by_a_year_does_not_join(household, preloade
     one, _, guest = household
     set_clock(guest, preloaded, 365)
     link = one.ask("invite")["link"]
+    there = guest.ask("join", link=link)
+    here = one.awaits(lambda state: state["joins"])["joins"][0]
+    for join, sign in ((here, 1), (there, -1)):
+        assert sign * (join["clock_there"] - join["clock_here"]).total_seconds() > 364 * DAY
+    end = guest.asking("await-join", join=there["join"])
+    one.ask("answer-join", join=here["join"], admits=True)
+    with pytest.raises(Refused, match="if the clock is wrong, set it"):  # By its clock the certificate has ended.
+        end.answer()
+    one.awaits(lambda state: len(state["devices"]) == 2)
+    link = one.ask("invite", automatic=True)["link"]
     with pytest.raises(Refused, match=r"the clocks differ by 365 days: .* set the clock that is wrong"):
-        guest.ask("join", link=link)
-    one.awaits(lambda state: any("the clocks differ by 365 days" in n["message"] for n in state["notices"]))
+        guest.asking("await-join", join=guest.ask("join", link=link)["join"]).answer()
     set_clock(guest, preloaded, 0)
     with pytest.raises(Refused, match="invite"):  # It was used, in vain.
         guest.ask("join", link=link)

@@ -37,6 +37,7 @@ final class DeviceAsks {
     case Text.isSame(what, "revoke-device"):
       let device = try Self.device(ask)
       perform(answer) { account, now throws(SegueError) in try account.revoke(device, at: now) }
+    case Text.isSame(what, "accept-roster"): try accept(ask, answer)
     case Text.isSame(what, "leave-account"): try leave(ask, answer)
     case Text.isSame(what, "recovery-file"): try makeRecoveryFile(ask, answer)
     case Text.isSame(what, "recover-account"): try recover(ask, answer)
@@ -91,6 +92,14 @@ final class DeviceAsks {
     perform(isFirst: true, answer) { account, now throws(SegueError) in
       try account.create(name: name, deviceName: deviceName, platform: AccountJoins.platform, at: now)
     }
+  }
+
+  private func accept(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let device = try Self.device(ask)
+    guard let digest = ask["digest"]?.data, digest.count == 32 else {
+      throw SegueError(.invalidArgument, "digest: must be 32 bytes of data")
+    }
+    perform(answer) { account, now throws(SegueError) in try account.accept(digest, of: device, at: now) }
   }
 
   private func leave(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {

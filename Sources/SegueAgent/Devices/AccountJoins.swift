@@ -237,7 +237,8 @@ final class AccountJoins: DeviceConnectionOwner {
     guard let former = beginner, former.number == number else { return }
     beginner = nil
     let join = joins[index]
-    former.answer(ControlAsks.map(.success(())) { () throws(SegueError) in try .dictionary(Self.entries(of: join)) })
+    former.answer(
+      ControlAsks.map(.success(())) { () throws(SegueError) in try .dictionary(try Self.entries(of: join)) })
   }
 
   private func ended(_ number: UInt64, _ error: SegueError?) {
@@ -267,9 +268,9 @@ final class AccountJoins: DeviceConnectionOwner {
   }
 
   /// What users are told of a join.
-  static func entries(of join: Join) -> [(key: Value, value: Value)] {
+  static func entries(of join: Join) throws(SegueError) -> [(key: Value, value: Value)] {
     guard let question = join.question else { return [] }
-    return [
+    var entries: [(key: Value, value: Value)] = [
       (key: .string("join"), value: .integer(Int64(clamping: join.number))),
       (key: .string("asks"), value: .bool(join.isAsking)),
       (key: .string("digits"), value: .string(question.digits)),
@@ -277,6 +278,11 @@ final class AccountJoins: DeviceConnectionOwner {
       (key: .string("device_name"), value: .string(question.deviceName)),
       (key: .string("platform"), value: .string(question.platform)),
     ]
+    if let (here, there) = question.clocks {
+      entries.append((key: .string("clock_here"), value: try .date(Double(here))))
+      entries.append((key: .string("clock_there"), value: try .date(Double(there))))
+    }
+    return entries
   }
 
   // MARK: What users say

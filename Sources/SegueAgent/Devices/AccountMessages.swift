@@ -12,7 +12,7 @@ final class AccountMessages {
   private let account: AccountClient
   private let device: Device
   private let loop: Loop
-  /// Linked devices whose hub has readyDevices this one over the link that there is: what is sent before is lost.
+  /// Linked devices that hear this one over the link that there is: what is sent before is lost.
   private var readyDevices: [Identifier] = []
   /// What waits for that, in its order.
   private var unsent: [(device: Identifier, message: [UInt8])] = []
@@ -78,6 +78,8 @@ final class AccountMessages {
       if unsent.contains(where: { $0.device == peer }) { loop.post { [self] in sendWaiting(to: peer) } }
       return greeting()
     }
+    // Before its session it waits for a roster that lists this device.
+    if !readyDevices.contains(peer) { readyDevices.append(peer) }
     receive(message, from: peer)
     return nil
   }

@@ -18,6 +18,8 @@ final class AccountStore: AgentStore {
   private let folder: StateFolder
   private let file: AccountFile
   private var service: AccountService?
+  /// The events that reading the account has caused.
+  private var early: [AccountEvent] = []
   /// Nil until they are needed.
   private var kept: KeptSettings?
 
@@ -39,9 +41,9 @@ final class AccountStore: AgentStore {
     let now = Clock.now
     do throws(SegueError) {
       let (events, value) = try body(try account(isFirst: isFirst), now)
-      return AccountReport(result: .success(value), events: events, account: snapshot(now))
+      return AccountReport(result: .success(value), events: takeEarly() + events, account: snapshot(now))
     } catch {
-      return AccountReport(result: .failure(error), events: [], account: snapshot(now))
+      return AccountReport(result: .failure(error), events: takeEarly(), account: snapshot(now))
     }
   }
 
@@ -57,7 +59,13 @@ final class AccountStore: AgentStore {
     }
     let made = AccountService(storage: file, cryptography: try OpenSSLCryptography())
     service = made
+    early = made.upgrade(at: Clock.now)
     return made
+  }
+
+  private func takeEarly() -> [AccountEvent] {
+    defer { early = [] }
+    return early
   }
 
   /// Whether there is a file, which perhaps cannot be used.

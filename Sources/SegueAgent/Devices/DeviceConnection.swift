@@ -184,6 +184,9 @@ final class DeviceConnection: ByteConnection {
   /// Whether it is the hub's.
   var isAttached: Bool { hub != nil }
 
+  /// Has bytes read again, before what follows.
+  func giveBack(_ bytes: [UInt8]) { received = bytes + received }
+
   /// Passes on what has arrived before it was a link.
   func passOn() { if !received.isEmpty { hub?.ready(true) } }
 

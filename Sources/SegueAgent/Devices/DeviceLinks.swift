@@ -31,14 +31,14 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var others: [Identifier] = []
   /// This device, by its certificate.
   public let identity: DeviceIdentity
-  private var context: TLSContext
+  private(set) var context: TLSContext
   private var epochs: [EpochKeys]
 
   private var listener: (fd: Int32, watch: Watch)?
   private var acceptsAt: Int64?
   private var lastNumber: UInt64 = 0
   /// What each connection is, by its number.
-  private var table: LinkTable<NetworkAddress>
+  var table: LinkTable<NetworkAddress>
   private var connections: [DeviceConnection] = []
   /// Own challenges that the other end has answered under a key of the account, oldest first: a connection that leads
   /// back to this process has one of them.
@@ -61,6 +61,14 @@ public final class DeviceLinks: DeviceConnectionOwner {
   var invites: [Invite] = []
   /// Called with a connection on which a device joins, TLS being up; the callee owns it from then on.
   var joined: ((DeviceConnection) -> Void)?
+  /// Connections with devices that are not listed, oldest first.
+  var provisional: [ProvisionalLink] = []
+  /// The first message to such a device: it says which roster this one has; nil without an account.
+  var greeting: () -> [UInt8]? = { nil }
+  /// Called with what such a device says about the account, and its certificate; the callee answers when it is judged.
+  var heardUnlisted: ((_ message: [UInt8], _ from: ShownCertificate, _ judged: @escaping () -> Void) -> Void)?
+  /// Called when the connection with such a device has ended.
+  var turnedAway: ((ShownCertificate) -> Void)?
   /// Called when a device has refused the certificate of this one as revoked; nil: one that has not shown its own.
   var refused: ((_ device: Identifier?) -> Void)?
 
@@ -220,11 +228,17 @@ public final class DeviceLinks: DeviceConnectionOwner {
     try announcing.renew(epochs)
     self.context = context
     self.epochs = epochs
+    let held = provisional
     // Also those whose place another one has taken.
-    for connection in connections where connection.isAttached && connection.isRevoked(by: context) {
-      Log.info("the device at \(connection.address.text) was revoked")
+    for connection in connections where connection.isAttached {
+      guard let device = connection.peer?.device, !held.contains(where: { $0.connection === connection }) else {
+        continue
+      }
+      if !connection.isRevoked(by: context), context.lists(device) { continue }
+      Log.info("the device at \(connection.address.text) is no longer in the account")
       connection.terminate()
     }
+    for each in held { judge(each) }
     act()
   }
 
@@ -241,13 +255,17 @@ public final class DeviceLinks: DeviceConnectionOwner {
         connection.terminate()
         continue
       }
+      if let held = provisional.first(where: { $0.connection === connection }) {
+        overdue(held, uptime)
+        continue
+      }
       failed(connection, SegueError(.remoteApplicationTimedOut, "no link within \(HalfOpenTable.time) ms"))
     }
     act()
   }
 
   /// Dials and announces what is due, and sets the timer.
-  private func act() {
+  func act() {
     guard !isClosed else { return }
     let uptime = Clock.uptime
     let slept = Clock.slept
@@ -375,7 +393,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     end(connection, what)
   }
 
-  private func end(_ connection: DeviceConnection, _ end: LinkTable<NetworkAddress>.End) {
+  func end(_ connection: DeviceConnection, _ end: LinkTable<NetworkAddress>.End) {
     table.remove(connection.number, end, epochs: epochs.count, Clock.uptime, random: random())
     connection.terminate()
     act()
@@ -388,7 +406,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
     if table.isSuperfluous(connection.number, to: peer.device) { return end(connection, .linked(peer.device)) }
-    attach(connection, peer)
+    if context.lists(peer.device) { attach(connection, peer) }
   }
 
   private static var revoked: SegueError {
@@ -414,6 +432,12 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard let peer = connection.peer else { return passOn(connection) }
     // It may have begun under former revocations.
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
+    guard context.lists(peer.device) else { return hold(connection) }
+    link(connection, with: peer, isAttached: connection.isAttached)
+  }
+
+  /// - Parameter isAttached: whether the hub has the connection already.
+  func link(_ connection: DeviceConnection, with peer: DeviceIdentity, isAttached: Bool) {
     let uptime = Clock.uptime
     switch table.choice(for: connection.number, of: peer.device, uptime) {
     case .refused: return end(connection, .linked(peer.device))
@@ -425,7 +449,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       if let former, table.isNew(former, uptime) { self.connection(former)?.terminate() }
     }
     let isReplacing = table.number(of: peer.device) != nil
-    if !connection.isAttached { attach(connection, peer) }
+    if !isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }
     table.linked(connection.number, with: peer.device, epochs: epochs.count, uptime, random: random())
     Log.info("linked with the device at \(connection.address.text)")
@@ -448,6 +472,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// It is closed.
   func ended(_ connection: DeviceConnection) {
     connections.removeAll { $0 === connection }
+    for held in provisional where held.connection === connection { held.close() }
+    provisional.removeAll { $0.connection === connection }
     let peer = table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: random())
     guard let peer else { return }
     Log.info("the link with the device at \(connection.address.text) has ended")

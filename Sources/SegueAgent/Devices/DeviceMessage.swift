@@ -11,6 +11,8 @@ enum DeviceMessage {
   case withdrawn(UInt64)
   /// The reader was removed from the account.
   case removed
+  /// The sender has met another machine that has its keys.
+  case copied
 
   func encoding() throws(SegueError) -> [UInt8] {
     switch self {
@@ -31,15 +33,17 @@ enum DeviceMessage {
       ])
     case .withdrawn(let number): try Self.array([.unsigned(10), .unsigned(number)])
     case .removed: try Self.array([.unsigned(11)])
+    case .copied: try Self.array([.unsigned(13)])
     }
   }
 
   /// Reads a message; nil for one that is about something else, or of a later version. Throws MALFORMED.
   static func known(_ encoding: [UInt8]) throws(SegueError) -> DeviceMessage? {
     // The first byte of an array, and the number of a message, in deterministic CBOR.
-    guard encoding.count > 1, 8...11 ~= encoding[1] else { return nil }
+    guard encoding.count > 1, 8...11 ~= encoding[1] || encoding[1] == 13 else { return nil }
     guard let elements = try Value(cbor: encoding).elements else { throw malformed("elements") }
     if encoding[1] == 11 { return .removed }
+    if encoding[1] == 13 { return .copied }
     guard elements.count > 1 else { throw malformed("elements") }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {

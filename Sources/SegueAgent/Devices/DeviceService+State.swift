@@ -8,7 +8,7 @@ extension DeviceService {
 
   func state() throws(SegueError) -> Entries {
     var joins: [Value] = []
-    for join in self.joins.open { joins.append(try .dictionary(AccountJoins.entries(of: join))) }
+    for join in self.joins.open { joins.append(try .dictionary(try AccountJoins.entries(of: join))) }
     var (status, message): (StaticString, SegueError?) = ("none", problem)
     switch snapshot.status {
     case .none: break
@@ -29,6 +29,17 @@ extension DeviceService {
   private func accountEntries(_ identity: DeviceIdentity, _ name: String) throws(SegueError) -> Entries {
     var devices: [Value] = []
     for device in snapshot.devices { devices.append(try value(of: device)) }
+    var takeOvers: [Value] = []
+    for each in snapshot.takeOvers {
+      var entries = try Self.entries(of: each.device, each.name, at: each.date)
+      entries.append((key: .string("term"), value: .integer(Int64(clamping: each.term))))
+      entries.append((key: .string("digest"), value: .data(each.digest)))
+      takeOvers.append(try .dictionary(entries))
+    }
+    var refused: [Value] = []
+    for each in snapshot.refused {
+      refused.append(try .dictionary(try Self.entries(of: each.device, each.name, at: each.date)))
+    }
     return [
       (key: .string("account"), value: .uuid(identity.account)),
       (key: .string("account_name"), value: .string(name)),
@@ -37,7 +48,18 @@ extension DeviceService {
       (key: .string("port"), value: .integer(Int64(port))),
       (key: .string("devices"), value: try .array(devices)),
       (key: .string("invites"), value: .integer(Int64(snapshot.invites.count))),
+      (key: .string("takeovers"), value: try .array(takeOvers)),
+      (key: .string("refused"), value: try .array(refused)),
     ]
+  }
+
+  private static func entries(of device: Identifier, _ name: String?, at date: Int64) throws(SegueError) -> Entries {
+    var entries: Entries = [
+      (key: .string("device"), value: .uuid(device)), (key: .string("fingerprint"), value: .string(device.fingerprint)),
+      (key: .string("date"), value: try .date(Double(date))),
+    ]
+    if let name { entries.append((key: .string("name"), value: .string(name))) }
+    return entries
   }
 
   private func value(of device: DeviceDescription) throws(SegueError) -> Value {
@@ -56,6 +78,7 @@ extension DeviceService {
     if let fingerprint = device.fingerprint {
       entries.append((key: .string("fingerprint"), value: .string(fingerprint)))
     }
+    if device.isOutdated { entries.append((key: .string("outdated"), value: .bool(true))) }
     if let address { entries.append((key: .string("address"), value: .string(address.text))) }
     if let seen = lastSeen.first(where: { $0.device == device.id }) {
       entries.append((key: .string("last_seen"), value: try .date(seen.date)))

@@ -22,11 +22,15 @@ final class DeviceService {
   /// Why what the user has set could not be read, or cannot be done.
   private var (settingsProblem, portProblem): (SegueError?, SegueError?)
   /// Another machine has the keys of this device.
-  private var copyProblem: SegueError?
+  private var copy: (problem: SegueError, until: Int64)?
+  private var toldOfCopyAt: Int64?
+  /// Milliseconds for which that is said after the other machine was met last, and between two messages about it.
+  private static let copyTime: Int64 = 600_000
+  private static let copyPause: Int64 = 3_600_000
   /// What beacons say of the time.
   private var otherClock = OtherClock()
   var problem: SegueError? {
-    copyProblem ?? settingsProblem ?? settings.problem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
+    copy?.problem ?? settingsProblem ?? settings.problem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
   }
   private(set) var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
@@ -141,7 +145,7 @@ final class DeviceService {
   private func handle(_ event: AccountEvent) {
     switch event {
     case .membershipChanged:
-      copyProblem = nil
+      (copy, toldOfCopyAt) = (nil, nil)
       device.endLinks(of: nil, SegueError(.connectionUnavailable, "the other device has left the account"))
       closeLinks()
       align()
@@ -186,6 +190,18 @@ final class DeviceService {
       links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
       links.moved = { [unowned(unsafe) self] _ in self.publish() }
       links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
+      links.greeting = { [unowned(unsafe) self] in self.snapshot.greeting(at: Clock.now) }
+      links.heardUnlisted = { [unowned(unsafe) self] message, shown, judged in
+        self.account.perform(
+          size: message.count,
+          { account, now in
+            account.take(shown)
+            return account.receive(message, from: shown.encoding, at: now)
+          }, judged)
+      }
+      links.turnedAway = { [unowned(unsafe) self] shown in
+        self.account.perform({ account, now in account.refuse(shown.encoding, at: now) })
+      }
       links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
       self.links = links
       portProblem = nil
@@ -259,9 +275,12 @@ final class DeviceService {
     }
   }
 
-  /// A device says that this one was removed from the account. The user hears of it until a device links again.
+  /// A device says that this one was removed from the account. The user hears of it until a device links again. Any
+  /// member may say that: it does not count at the manager, which alone removes devices, nor while another device of
+  /// the account is linked.
   /// - Parameter peer: nil: one that has not shown who it is, and knows a key of the account.
   private func noteRemoval(by peer: Identifier?) {
+    guard !snapshot.isManager, (links?.devices ?? []).allSatisfy({ $0 == peer }) else { return }
     let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device of the account, it seems"
     let error = SegueError(
       .notAllowed,
@@ -300,32 +319,47 @@ final class DeviceService {
 
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
   private func isCopied(_ device: Identifier, _ address: NetworkAddress) {
-    if device == snapshot.identity?.device {
-      let error = SegueError(
-        .invalidState,
-        """
-        the machine at \(address.host) is this device, too: its state folder was copied; leave the account on both \
-        machines, and let each join with an invite of its own
-        """)
-      copyProblem = error
-      notices.add(error)
-    } else {
-      let name = snapshot.devices.first { $0.id == device }?.name ?? "another device"
-      notices.add(
-        SegueError(
-          .invalidState,
-          """
-          \(name): links from two machines by turns, lately from \(address.host): its state folder was copied; revoke \
-          it, and let each machine join with an invite of its own
-          """))
+    guard device == snapshot.identity?.device else {
+      return notices.add(
+        CopyAdvice.error(
+          "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
+          isManager: isManager(device)))
+    }
+    let error = CopyAdvice.error("the machine at \(address.host) is this device, too", isManager: snapshot.isManager)
+    copy = (error, until: Clock.uptime + Self.copyTime)
+    notices.add(error)
+    // The other machine is met again and again: each device hears of it once an hour.
+    if toldOfCopyAt.map({ Clock.uptime - $0 >= Self.copyPause }) ?? true,
+      let told = try? DeviceMessage.copied.encoding()
+    {
+      toldOfCopyAt = Clock.uptime
+      for peer in links?.devices ?? [] { messages?.send(told, to: peer) }
     }
     publish()
+  }
+
+  /// A device says that another machine has its keys.
+  private func noteCopy(of peer: Identifier) {
+    notices.add(
+      CopyAdvice.error("\(name(of: peer)): has met another machine with its keys", isManager: isManager(peer)))
+    publish()
+  }
+
+  private func name(of device: Identifier) -> String {
+    snapshot.devices.first { $0.id == device }?.name ?? "another device"
+  }
+  private func isManager(_ device: Identifier) -> Bool {
+    snapshot.devices.contains { $0.id == device && $0.isManager }
   }
 
   /// A device has said something that is not about the members of the account.
   private func heard(_ message: DeviceMessage, from peer: Identifier) {
     guard !isClosed else { return }
-    if case .removed = message { return noteRemoval(by: peer) }
+    switch message {
+    case .removed: return noteRemoval(by: peer)
+    case .copied: return noteCopy(of: peer)
+    case .push, .pushed, .withdrawn: break
+    }
     if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
   }
 
@@ -371,6 +405,10 @@ final class DeviceService {
     joins.tick(uptime)
     watchers.tick(uptime)
     pushes.tick(uptime)
+    if let until = copy?.until, until <= uptime {
+      copy = nil
+      publish()
+    }
     if let deadline = accountDeadline, deadline <= uptime, !isTicking {
       isTicking = true
       account.perform({ account, now in account.tick(at: now) }) { [self] in
@@ -390,7 +428,7 @@ final class DeviceService {
   private func setTimer() {
     guard !isClosed else { return }
     var next = isTicking ? nil : accountDeadline
-    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline] {
+    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy?.until] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }
     timer.set(next)

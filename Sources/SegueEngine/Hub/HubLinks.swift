@@ -139,8 +139,9 @@ final class HubLinks: HubFeature {
   }
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
-    for peer in peers.hubs where peer.device == device && peer.hub != nil && !peer.isClosing {
-      if peer.isLinked || isBeingReplaced(peer) { send(.account(message), to: peer) }
+    for peer in peers.hubs where peer.device == device && !peer.isClosing {
+      let isAwaited = peer.handshake.map { $0.isAwaited && !$0.isResuming } ?? false
+      if peer.isLinked || isAwaited || peer.hub != nil && isBeingReplaced(peer) { send(.account(message), to: peer) }
     }
   }
 

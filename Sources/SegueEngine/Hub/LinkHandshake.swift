@@ -14,6 +14,9 @@ final class Handshake {
   /// We sent `proceed` for a suspended session. Send nothing more until the session resumes: the next byte may continue
   /// a half-sent frame.
   fileprivate(set) var isResuming = false
+  /// The other device has said something about the account: it waits for a roster that lists this one, and introduces
+  /// its hub then.
+  fileprivate(set) var isAwaited = false
 
   init(_ sessionID: Identifier) { self.sessionID = sessionID }
 }
@@ -25,6 +28,13 @@ extension HubLinks {
   func receive(_ message: Message, _ handshake: Handshake, from peer: Peer) throws(SegueError) {
     switch message {
     case .goodbye(let error): receivedGoodbye(error, from: peer)
+    case .account(let message):
+      if !handshake.isAwaited {
+        handshake.isAwaited = true
+        peer.extendHello(to: now.uptime + Self.helloTime)
+        checkHubs(by: peer.helloBy)
+      }
+      try receivedAccount(message, from: peer)
     case .link(let hub, let version, let minimum):
       guard handshake.identity == nil else { throw SegueError(.malformed, "link came twice") }
       receiveHello(hub, handshake, from: peer, version: version, minimum: minimum)

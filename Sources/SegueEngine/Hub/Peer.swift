@@ -7,7 +7,7 @@ final class Peer {
   private(set) var number: HubEngine.PeerNumber
   let link = FramedConnection(side: .accepting)
   /// The uptime by which it must have identified itself.
-  let helloBy: Int64
+  private(set) var helloBy: Int64
   /// The device whose certificate was shown on the connection; nil: an app has made the connection, or has it.
   let device: Identifier?
   private(set) var role: Role
@@ -50,6 +50,8 @@ final class Peer {
 
   /// Identifies the peer.
   func identify(as role: Role) { self.role = role }
+
+  func extendHello(to uptime: Int64) { helloBy = uptime }
 
   func beginClosing() { isClosing = true }
   func moved(to index: Int) { self.index = index }

@@ -1,29 +1,29 @@
 import SegueModel
 
 /// Which devices belong to an account, as one roster has it: a device that shows a certificate has to be among them.
-/// The certificate alone does not say that: a manager that was restored from a backup, or that has slept, revokes a
-/// device without knowing all of its certificates.
+/// The certificate alone does not say that: each holder of the key of the account makes certificates.
 public struct AccountMembers: Sendable {
+  /// The relation of a device to the account.
+  public enum Standing: Sendable {
+    case listed
+    /// Not in the list: it gets no session. A roster that it brings may list it, if it counts.
+    case unlisted
+    /// It was revoked.
+    case removed
+  }
+
   private let listed, removed: [Identifier]
-  /// When the roster was signed, by the manager's clock; later if that clock was ahead once.
-  private let number: UInt64
 
   /// - Parameters:
   ///   - listed: the devices of the account.
   ///   - removed: those that were revoked.
-  ///   - number: of the roster.
-  public init(listed: [Identifier], removed: [Identifier], number: UInt64) {
+  public init(listed: [Identifier], removed: [Identifier] = []) {
     self.listed = listed
     self.removed = removed
-    self.number = number
   }
 
-  /// Whether a device belongs to the account. One that is not listed does if it was admitted after the roster was
-  /// signed: then it brings a newer one.
-  /// - Parameter from: the date at which its certificate begins.
-  public func has(_ device: Identifier, from: Int64) -> Bool {
-    if listed.contains(device) { return true }
-    guard !removed.contains(device), let issued = UInt64(exactly: from) else { return false }
-    return issued + UInt64(Limits.clockTolerance) > number
+  public func standing(of device: Identifier) -> Standing {
+    if removed.contains(device) { return .removed }
+    return listed.contains(device) ? .listed : .unlisted
   }
 }

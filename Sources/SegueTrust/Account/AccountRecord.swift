@@ -2,7 +2,9 @@ import SegueModel
 
 /// All that a device keeps of its account: one file, so that each step of joining, renewing and revoking is one write.
 struct AccountRecord: Sendable {
-  static let version: UInt64 = 1
+  static let version: UInt64 = 2
+  /// Without take-overs and dates of epochs; its roster was signed once.
+  static let formerVersion: UInt64 = 1
   private static let magic: StaticString = "segue account\n"
   private static let digestSize = 32
 
@@ -13,6 +15,10 @@ struct AccountRecord: Sendable {
   let root: [UInt8]
   var rootKey: [UInt8]?
   var roster: SignedRoster
+  /// When this device first had each epoch. Empty in a file of the former version.
+  var epochDates = EpochDates()
+  /// The take-overs that the user has yet to accept, oldest first, at most `Limits.takeOvers`.
+  var takeOvers: [TakeOver] = []
 
   /// The file: a name, a digest of what follows, and that.
   func encoding() throws(SegueError) -> [UInt8] {
@@ -24,6 +30,18 @@ struct AccountRecord: Sendable {
       try writer.put(data: rootKey ?? [])
       try writer.put(data: roster.encoding)
       try writer.put(data: roster.signature)
+      try writer.put(data: roster.managerSignature)
+      try epochDates.write(&writer)
+      try writer.putArray { writer throws(SegueError) in
+        for waiting in takeOvers {
+          try writer.putArray { writer throws(SegueError) in
+            try writer.put(data: waiting.roster.encoding)
+            try writer.put(data: waiting.roster.signature)
+            try writer.put(data: waiting.roster.managerSignature)
+            try writer.put(date: waiting.date)
+          }
+        }
+      }
     }
     return Self.magic.bytes + SecureHash.sha256(body) + body
   }
@@ -39,7 +57,7 @@ struct AccountRecord: Sendable {
     }
     var fields = try Fields(body, "account file", atMost: Limits.accountFile)
     let version = try fields.unsigned("version")
-    guard version == Self.version else {
+    guard version == Self.version || version == Self.formerVersion else {
       throw SegueError(
         .unsupportedVersion, "account file: has version \(version), known is \(Self.version); update Segue")
     }
@@ -50,7 +68,20 @@ struct AccountRecord: Sendable {
     let encoding = try fields.data("roster", atMost: Limits.rosterBytes)
     let signature = try fields.data("signature", atMost: 64)
     let rootPublicKey = try cryptography.readRoot(root).publicKey
-    roster = try SignedRoster.check(encoding, signature, root: root, rootPublicKey: rootPublicKey, cryptography)
+    var managerSignature: [UInt8] = []
+    if version == Self.version {
+      managerSignature = try fields.data("manager's signature", atMost: 64)
+      epochDates = try EpochDates(try fields.list("dates of epochs", atMost: Limits.epochs))
+      for value in try fields.list("take-overs", atMost: Limits.takeOvers) {
+        var fields = try Fields(value, "take-over")
+        let signed = try SignedRoster.check(
+          try fields.data("roster", atMost: Limits.rosterBytes), try fields.data("signature", atMost: 64),
+          try fields.data("manager's signature", atMost: 64), root: root, rootPublicKey: rootPublicKey, cryptography)
+        takeOvers.append(TakeOver(roster: signed, date: try fields.date("date")))
+      }
+    }
+    roster = try SignedRoster.stored(
+      encoding, signature, managerSignature, root: root, rootPublicKey: rootPublicKey, cryptography)
     let own = try cryptography.readCertificate(certificate)
     guard try cryptography.publicKey(of: key).elementsEqual(own.publicKey),
       try DeviceIdentity(of: own).account == roster.roster.account

@@ -4,8 +4,6 @@ import SegueModel
 struct Epoch: Sendable {
   /// Rises with each revocation.
   let number: UInt64
-  /// When it was made, by the manager's clock.
-  let date: Int64
   /// 32 bytes.
   let secret: [UInt8]
 
@@ -30,11 +28,10 @@ struct Epochs: Sendable {
 
   var current: Epoch { all[all.count - 1] }
 
-  /// Adds the next one, and forgets the oldest beyond `Limits.epochs`. It does not begin before the former one,
-  /// whatever a clock says: that one is answered for `Limits.epochLife` from then on.
+  /// Adds the next one, and forgets the oldest beyond `Limits.epochs`.
   mutating func begin(_ secret: [UInt8], at date: Int64) throws(SegueError) {
     let number = max(try current.number.next(), UInt64(max(0, date)))
-    all.append(Epoch(number: number, date: max(date, current.date), secret: secret))
+    all.append(Epoch(number: number, secret: secret))
     all.removeFirst(max(0, all.count - Limits.epochs))
   }
 
@@ -46,14 +43,61 @@ struct Epochs: Sendable {
   }
 
   /// Those whose knocks and beacons are answered, newest first: the current one, and each former one for
-  /// `Limits.epochLife` after the next one began, so that a device that slept meanwhile finds the others.
-  func answered(at date: Int64) -> [Epoch] {
+  /// `Limits.epochLife` after this device has first stored the next one, so that a device that slept meanwhile finds
+  /// the others.
+  func answered(at date: Int64, _ dates: EpochDates) -> [Epoch] {
     var answered: [Epoch] = [current]
-    for index in all.indices.dropLast().reversed() where date - all[index + 1].date <= Limits.epochLife {
+    for index in all.indices.dropLast().reversed() {
+      guard let stored = dates[all[index + 1].number], date - stored <= Limits.epochLife else { continue }
       answered.append(all[index])
     }
     return answered
   }
+}
+
+/// When this device first stored each epoch, by its own clock: what another clock says of an epoch does not count.
+struct EpochDates: Sendable {
+  /// In the order of the numbers of their epochs. Invariant: the dates do not go down.
+  private(set) var all: [(number: UInt64, date: Int64)] = []
+
+  init() {}
+
+  /// Throws MALFORMED.
+  init(_ values: [Value]) throws(SegueError) {
+    for value in values {
+      var fields = try Fields(value, "date of an epoch")
+      all.append((try fields.unsigned("number", atMost: Limits.rosterNumber), try fields.date("date")))
+    }
+  }
+
+  func write(_ writer: inout ValueWriter) throws(SegueError) {
+    try writer.putArray { writer throws(SegueError) in
+      for (number, date) in all {
+        try writer.putArray { writer throws(SegueError) in
+          try writer.put(number)
+          try writer.put(date: date)
+        }
+      }
+    }
+  }
+
+  subscript(_ number: UInt64) -> Int64? { all.first { $0.number == number }?.date }
+
+  /// Keeps the dates of these epochs. One that is new was first stored now; by a clock that was set back, not before
+  /// the one before it.
+  mutating func keep(_ epochs: Epochs, at date: Int64) {
+    var last: Int64 = 0
+    all = epochs.all.map { epoch in
+      last = max(self[epoch.number] ?? date, last)
+      return (epoch.number, last)
+    }
+  }
+
+  /// Whether one of them is later than it can be.
+  func isAhead(of date: Int64) -> Bool { all.contains { $0.date > date + Limits.clockTolerance } }
+
+  /// The clock was ahead when some of them were stored.
+  mutating func setRight(_ date: Int64) { for index in all.indices { all[index].date = min(all[index].date, date) } }
 }
 
 extension UInt64 {

@@ -1,101 +1,143 @@
 import SegueModel
 
-/// What a device does with the roster of another.
+/// Judges the roster of another device (docs/trust.md, "Which roster counts").
 ///
 /// There is one manager at a time, so rosters form a line. But a device may become the manager by the recovery file
 /// before it knows the last roster of the former one, and a manager may be restored from a backup. Then there are two
-/// lines, of which the later one counts (`SignedRoster.isLater`). No device gives up a revocation or a device that it
-/// knows: it keeps its roster, and sends it. A manager that gets an earlier roster of another line signs one that has
-/// what both have.
+/// lines. No device gives up a removal that it knows: it keeps its roster, and sends it. A manager takes removals from
+/// the rosters of managers that it knows; devices only from what it has signed itself.
 extension Membership {
   enum Adoption: Sendable {
-    /// Nothing new.
+    /// Nothing new, or nothing that counts here.
     case known
     /// To be stored. `hasMerged`: the manager has made it of two.
     case newer(AccountRecord, hasMerged: Bool)
     /// Something is missing there: the own roster is to be sent.
     case objection
+    /// To be stored: the user says whether it counts.
+    case aside(AccountRecord)
   }
 
   /// Throws NOT_ALLOWED, MALFORMED: nothing of it counts then.
   func adopting(
-    _ encoding: [UInt8], _ signature: [UInt8], at date: Int64, _ cryptography: any Cryptography
+    _ encoding: [UInt8], _ signature: [UInt8], _ managerSignature: [UInt8], at date: Int64,
+    _ cryptography: any Cryptography
   ) throws(SegueError) -> Adoption {
-    let theirs = try SignedRoster.check(
-      encoding, signature, root: record.root, rootPublicKey: rootPublicKey, cryptography)
-    guard !theirs.encoding.elementsEqual(record.roster.encoding) else { return .known }
-    let isLater = theirs.isLater(than: record.roster)
-    if isManager, !isLater || theirs.roster.manager == identity.device {
-      // A later one is what this manager had signed before its folder was restored from a backup.
-      guard let merged = try merging(theirs, isLater: isLater, at: date, cryptography) else { return .known }
-      return .newer(merged, hasMerged: true)
+    let signed = try SignedRoster.check(
+      encoding, signature, managerSignature, root: record.root, rootPublicKey: rootPublicKey, cryptography)
+    let theirs = signed.roster
+    guard !signed.digest.elementsEqual(record.roster.digest) else { return .known }
+    let isOwn = theirs.term == roster.term && theirs.manager == roster.manager
+    if isManager, theirs.term <= roster.term {
+      if isOwn || roster.hasListed(theirs.manager),
+        let merged = try merging(theirs, withDevices: isOwn, at: date, cryptography)
+      {
+        return .newer(merged, hasMerged: true)
+      }
+      return theirs.term == roster.term && !isOwn ? aside(signed, at: date) : .known
     }
-    guard isLater else { return .known }
-    guard hasAll(theirs.roster, at: date) else { return .objection }
-    var changed = record
-    changed.roster = theirs
-    // Another device is the manager now.
-    if theirs.roster.manager != identity.device { changed.rootKey = nil }
-    return .newer(changed, hasMerged: false)
+    let counts = isOwn ? theirs.number > roster.number : theirs.term > roster.term && roster[theirs.manager] != nil
+    guard counts else {
+      // A former manager has its say no more, and an earlier roster of the same one is no news.
+      return isOwn || theirs.term < roster.term ? .known : aside(signed, at: date)
+    }
+    guard hasAll(theirs, isOwn: isOwn) else {
+      // The manager there takes what it lacks, unless it does not know the own one.
+      return theirs.hasListed(roster.manager) ? .objection : aside(signed, at: date)
+    }
+    return .newer(taking(signed), hasMerged: false)
   }
 
-  /// Whether another roster has no device that the own one has removed, has the own epoch or a later one, and has each
-  /// device, or has removed it.
-  private func hasAll(_ theirs: Roster, at date: Int64) -> Bool {
-    theirs.devices.allSatisfy { !roster.removed.has($0.id) }
-      && theirs.epochs.current.number >= roster.epochs.current.number
-      && roster.devices.allSatisfy { device in
-        theirs[device.id] != nil || theirs.removed.has(device.id) || device.hasExpired(at: date)
-      }
+  /// Whether another roster has each removal of the own one, and the own epoch or a later one. One of the own manager
+  /// also has each device, or has removed it: otherwise that manager was restored from a backup.
+  private func hasAll(_ theirs: Roster, isOwn: Bool) -> Bool {
+    guard
+      roster.removed.all.allSatisfy({ theirs.removed.has($0.id) || theirs.removed.isFull && theirs[$0.id] == nil }),
+      theirs.epochs.current.number >= roster.epochs.current.number
+    else { return false }
+    guard isOwn else { return true }
+    return theirs.forgotten >= roster.number || roster.devices.allSatisfy { theirs.hasListed($0.id) }
   }
+
+  /// The record with another roster as the own one.
+  private func taking(_ signed: SignedRoster) -> AccountRecord {
+    var changed = record
+    changed.roster = signed
+    // Another device is the manager now.
+    if signed.roster.manager != identity.device { changed.rootKey = nil }
+    changed.takeOvers.removeAll { waiting in
+      waiting.roster.roster.term < signed.roster.term || waiting.roster.roster.manager == signed.roster.manager
+    }
+    return changed
+  }
+
+  // MARK: Take-overs
+
+  /// Keeps a roster until the user says whether it counts: the newest of each manager, at most `Limits.takeOvers`, of
+  /// which the oldest goes.
+  private func aside(_ signed: SignedRoster, at date: Int64) -> Adoption {
+    let roster = signed.roster
+    var changed = record
+    if let index = changed.takeOvers.firstIndex(where: { $0.roster.roster.manager == roster.manager }) {
+      let known = changed.takeOvers[index].roster.roster
+      guard (known.term, known.number) < (roster.term, roster.number) else { return .known }
+      changed.takeOvers.remove(at: index)
+    }
+    changed.takeOvers.append(TakeOver(roster: signed, date: date))
+    changed.takeOvers.removeFirst(max(0, changed.takeOvers.count - Limits.takeOvers))
+    return .aside(changed)
+  }
+
+  /// The user takes a roster that waits. Throws NOT_FOUND.
+  func accepting(_ digest: [UInt8], of device: Identifier) throws(SegueError) -> AccountRecord {
+    let accepted = record.takeOvers.first { waiting in
+      waiting.roster.digest.elementsEqual(digest) && waiting.roster.roster.manager == device
+    }
+    guard let accepted else {
+      throw SegueError(.notFound, "account: no such list waits to be accepted")
+    }
+    return taking(accepted.roster)
+  }
+
+  // MARK: The manager
 
   /// Nil if the other roster has nothing that this one lacks.
+  /// - Parameter withDevices: this device has signed it, before it was restored from a backup.
   private func merging(
-    _ signed: SignedRoster, isLater: Bool, at date: Int64, _ cryptography: any Cryptography
+    _ theirs: Roster, withDevices: Bool, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord? {
-    let theirs = signed.roster
-    var (merged, isChanged) = (roster, isLater)
-    for device in theirs.removed.all where device.id != identity.device && device.until >= date {
-      guard !merged.removed.has(device.id) else { continue }
-      merged.removed.add(device)
-      isChanged = true
-    }
+    var merged = roster
+    // A number of this device's that is higher was signed before the backup: it is not used again.
+    var isChanged = withDevices && theirs.number > roster.number
     // Who is removed in one of them may know the current epoch of the other.
-    var isEpochOver = isChanged && merged.removed.all.count > roster.removed.all.count
-    for device in merged.devices where merged.removed.has(device.id) {
-      merged.removed.add(RemovedDevice(device, at: date))
-      isEpochOver = true
+    var isEpochOver = false
+    for device in theirs.removed.all where device.id != identity.device {
+      guard merged.remove(device) else { continue }
+      (isChanged, isEpochOver) = (true, true)
     }
-    merged.devices.removeAll { merged.removed.has($0.id) }
     for device in theirs.devices {
       if merged.removed.has(device.id) {
-        let known = merged.removed.serials.count
-        merged.removed.add(RemovedDevice(device, at: date))
-        if merged.removed.serials.count > known { (isChanged, isEpochOver) = (true, true) }
+        if merged.remove(RemovedDevice(device)) { (isChanged, isEpochOver) = (true, true) }
       } else if let index = merged.devices.firstIndex(where: { $0.id == device.id }) {
-        if merged.devices[index].take(device.certificates.filter { $0.until >= date }) { isChanged = true }
-      } else if device.hasExpired(at: date) {
-        continue
-      } else if merged.devices.count < Limits.devices {
-        merged.devices.append(device)
+        if merged.devices[index].take(device.certificates) { isChanged = true }
+      } else if withDevices, theirs.number > merged.forgotten {
         isChanged = true
-      } else {
-        // There is no room: a device is in the account, or removed.
-        merged.removed.add(RemovedDevice(device, at: date))
-        (isChanged, isEpochOver) = (true, true)
+        if merged.devices.count < Limits.devices {
+          merged.devices.append(device)
+        } else {
+          // There is no room: a device is in the account, or removed.
+          _ = merged.remove(RemovedDevice(device))
+          isEpochOver = true
+        }
       }
     }
     let newest = merged.epochs.current.number
     merged.epochs.merge(theirs.epochs)
-    isChanged = isChanged || merged.epochs.current.number != newest
+    // The devices of another line know it, and this one may not list them.
+    if merged.epochs.current.number != newest { (isChanged, isEpochOver) = (true, true) }
     guard isChanged else { return nil }
-    merged.term = max(merged.term, theirs.term)
-    merged.number = max(merged.number, theirs.number)
-    merged.manager = identity.device
+    if withDevices { merged.number = max(merged.number, theirs.number) }
     if isEpochOver { try merged.epochs.begin(try cryptography.random(32), at: date) }
-    var changed = record
-    changed.roster = try SignedRoster.sign(
-      merged, at: date, root: record.root, rootKey: try rootKey(to: "merge two lists"), cryptography)
-    return changed
+    return try signed(merged, at: date, to: "merge two lists", cryptography)
   }
 }

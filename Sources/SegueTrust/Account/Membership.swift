@@ -65,10 +65,11 @@ struct Membership: Sendable {
     var device = RosterDevice(
       id: identity.device, name: deviceName, platform: platform, joined: date, certificates: [issued])
     device.isConfirmed = true
-    let epoch = Epoch(number: UInt64(max(1, date)), date: date, secret: try cryptography.random(32))
+    let epoch = Epoch(number: UInt64(max(1, date)), secret: try cryptography.random(32))
     guard let epochs = Epochs([epoch]) else { throw SegueError(.system, "account: no epoch") }
     let roster = Roster(account: identity.account, manager: identity.device, devices: [device], epochs: epochs)
-    let signed = try SignedRoster.sign(roster, at: date, root: root, rootKey: rootKey, cryptography)
+    let signer = RosterSigner(root: root, rootKey: rootKey, key: key)
+    let signed = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
     return AccountRecord(key: key, certificate: certificate, root: root, rootKey: rootKey, roster: signed)
   }
 
@@ -94,13 +95,19 @@ struct Membership: Sendable {
   // MARK: - What the manager does
 
   /// Signs a changed roster.
-  private func signed(
+  func signed(
     _ roster: Roster, at date: Int64, to what: StaticString, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     var changed = record
-    changed.roster = try SignedRoster.sign(
-      roster, at: date, root: record.root, rootKey: try rootKey(to: what), cryptography)
+    let signer = RosterSigner(root: record.root, rootKey: try rootKey(to: what), key: record.key)
+    changed.roster = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
     return changed
+  }
+
+  /// Signs a roster of the former version anew, so that others take it; nil if that is not this device's to do.
+  func signingAnew(at date: Int64, _ cryptography: any Cryptography) throws(SegueError) -> AccountRecord? {
+    guard isManager, !isRevoked, !record.roster.isSignedTwice else { return nil }
+    return try signed(roster, at: date, to: "sign the list of devices", cryptography)
   }
 
   /// Admits a device.
@@ -148,17 +155,17 @@ struct Membership: Sendable {
   }
 
   /// Revokes all certificates of a device, and begins an epoch that it does not know.
+  /// - Parameter stranger: one that is not listed, and has shown a certificate of the account, or signed a list.
   func revoking(
-    _ device: Identifier, at date: Int64, _ cryptography: any Cryptography
+    _ device: Identifier, stranger: RemovedDevice? = nil, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     _ = try rootKey(to: "revoke a device")
-    guard let revoked = roster[device] else { throw Self.unknown }
+    guard let revoked = roster[device].map({ RemovedDevice($0) }) ?? stranger else { throw Self.unknown }
     guard device != identity.device else {
       throw SegueError(.invalidArgument, "account: the manager does not revoke itself; leave the account instead")
     }
     var roster = roster
-    roster.devices.removeAll { $0.id == device }
-    roster.removed.add(RemovedDevice(revoked, at: date))
+    _ = roster.remove(revoked)
     try roster.epochs.begin(try cryptography.random(32), at: date)
     return try signed(roster, at: date, to: "revoke a device", cryptography)
   }
@@ -189,7 +196,7 @@ struct Membership: Sendable {
       to: DeviceIdentity(account: identity.account, device: device), publicKey: shown.publicKey, at: date,
       root: record.root, rootKey: try rootKey(to: "renew a certificate"), cryptography)
     var roster = roster
-    roster.devices[index].add(issued, at: date)
+    roster.devices[index].add(issued)
     roster.devices[index].isConfirmed = true
     return (try signed(roster, at: date, to: "renew a certificate", cryptography), certificate)
   }
@@ -236,11 +243,11 @@ struct Membership: Sendable {
       throw SegueError(.notAllowed, "account: this device was removed from it, so it cannot become the manager")
     }
     var roster = roster
-    roster.manager = identity.device
     roster.term = try roster.term.next()
     var changed = record
     changed.rootKey = rootKey
-    changed.roster = try SignedRoster.sign(roster, at: date, root: record.root, rootKey: rootKey, cryptography)
+    let signer = RosterSigner(root: record.root, rootKey: rootKey, key: record.key)
+    changed.roster = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
     return changed
   }
 }

@@ -1,22 +1,26 @@
 import SegueModel
 
 /// What all devices of an account agree on: the devices, the epochs and the revocations. The manager signs each roster
-/// with the key of the account; the highest term counts, and in one term the highest number. Any device may carry it to
-/// any other.
+/// with the key of the account, and with its own: who has only the key of the account speaks for no other device. Any
+/// device may carry it to any other.
 struct Roster: Sendable {
-  static let version: UInt64 = 2
-  /// Before what is signed, so that the signature means nothing else.
-  private static let purpose: StaticString = "segue roster 2\n"
+  static let version: UInt64 = 3
+  /// The version of rosters that were signed once. They are read from the own disk only.
+  static let formerVersion: UInt64 = 2
 
+  let version: UInt64
   let account: Identifier
   /// Rises when a device becomes the manager by the recovery file: what the former manager signs later counts no more.
   var term: UInt64
   /// max(last + 1, Unix time); also that of the list of revocations.
   var number: UInt64
-  /// The device that has the key of the account.
-  var manager: Identifier
+  /// The device that has the key of the account: its public key; empty in one of the former version.
+  private(set) var managerKey: [UInt8]
+  private(set) var manager: Identifier
   var devices: [RosterDevice]
   var removed: RemovedDevices
+  /// The number of the last roster that has dropped a removal, of too many: what is not newer brings no device back.
+  var forgotten: UInt64
   var epochs: Epochs
   /// The list of revoked certificates (CRL), in DER.
   var revocations: [UInt8]
@@ -29,8 +33,23 @@ struct Roster: Sendable {
   }
 
   /// Who belongs to the account.
-  var members: AccountMembers {
-    AccountMembers(listed: devices.map { $0.id }, removed: removed.all.map { $0.id }, number: number)
+  var members: AccountMembers { AccountMembers(listed: devices.map { $0.id }, removed: removed.all.map { $0.id }) }
+
+  /// Whether it lists a device, or has removed it: one that it never had is a stranger.
+  func hasListed(_ device: Identifier) -> Bool { self[device] != nil || removed.has(device) }
+
+  /// Removes a device, with the certificates that are known of it here and there.
+  /// - Returns: whether that is new.
+  mutating func remove(_ device: RemovedDevice) -> Bool {
+    let listed = self[device.id].map { RemovedDevice($0) }
+    devices.removeAll { $0.id == device.id }
+    var isNew = false
+    for each in [listed, device].compactMap({ $0 }) {
+      let (isChanged, dropsOne) = removed.add(each)
+      if isChanged { isNew = true }
+      if dropsOne { forgotten = max(forgotten, number) }
+    }
+    return isNew
   }
 
   func encoding() throws(SegueError) -> [UInt8] {
@@ -39,18 +58,18 @@ struct Roster: Sendable {
       try writer.put(account)
       try writer.put(term)
       try writer.put(number)
-      try writer.put(manager)
+      try writer.put(data: managerKey)
       try writer.putArray { writer throws(SegueError) in
         for device in devices { try device.write(&writer) }
       }
       try writer.putArray { writer throws(SegueError) in
         for device in removed.all { try device.write(&writer) }
       }
+      try writer.put(forgotten)
       try writer.putArray { writer throws(SegueError) in
         for epoch in epochs.all {
           try writer.putArray { writer throws(SegueError) in
             try writer.put(epoch.number)
-            try writer.put(date: epoch.date)
             try writer.put(data: epoch.secret)
           }
         }
@@ -63,17 +82,22 @@ struct Roster: Sendable {
     return encoding
   }
 
-  /// Throws MALFORMED, UNSUPPORTED_VERSION.
+  /// Reads one of any version. Throws MALFORMED, UNSUPPORTED_VERSION.
   init(_ encoding: [UInt8]) throws(SegueError) {
     var fields = try Fields(encoding, "roster", atMost: Limits.rosterBytes)
-    let version = try fields.unsigned("version")
-    guard version == Self.version else {
+    version = try fields.unsigned("version")
+    guard version == Self.version || version == Self.formerVersion else {
       throw SegueError(.unsupportedVersion, "roster: has version \(version), known is \(Self.version); update Segue")
     }
     account = try fields.id("account")
     term = try fields.unsigned("term", atMost: Limits.rosterNumber)
     number = try fields.unsigned("number", atMost: Limits.rosterNumber)
-    manager = try fields.id("manager")
+    if version == Self.formerVersion {
+      (managerKey, manager) = ([], try fields.id("manager"))
+    } else {
+      managerKey = try fields.data("manager's key", atMost: Limits.certificateBytes)
+      manager = try DeviceIdentity.id(ofKey: managerKey)
+    }
     var devices: [RosterDevice] = []
     for value in try fields.list("devices", atMost: Limits.devices) {
       let device = try RosterDevice(value)
@@ -83,14 +107,15 @@ struct Roster: Sendable {
       devices.append(device)
     }
     self.devices = devices
-    removed = try RemovedDevices(try fields.list("removed devices", atMost: Limits.removedDevices))
+    removed = try RemovedDevices(try fields.list("removed devices", atMost: Limits.removedDevices), version)
+    forgotten = version == Self.version ? try fields.unsigned("forgotten", atMost: Limits.rosterNumber) : 0
     var all: [Epoch] = []
     for value in try fields.list("epochs", atMost: Limits.epochs) {
       var fields = try Fields(value, "roster epoch")
-      all.append(
-        Epoch(
-          number: try fields.unsigned("number", atMost: Limits.rosterNumber), date: try fields.date("date"),
-          secret: try fields.data("secret", count: 32)))
+      let number = try fields.unsigned("number", atMost: Limits.rosterNumber)
+      // A date by the manager's clock.
+      if version == Self.formerVersion { _ = try fields.date("date") }
+      all.append(Epoch(number: number, secret: try fields.data("secret", count: 32)))
     }
     guard let epochs = Epochs(all) else { throw SegueError(.malformed, "roster: its epochs are none or out of order") }
     self.epochs = epochs
@@ -98,54 +123,113 @@ struct Roster: Sendable {
   }
 
   init(account: Identifier, manager: Identifier, devices: [RosterDevice], epochs: Epochs) {
+    version = Self.version
     self.account = account
-    term = 1
-    number = 0
-    self.manager = manager
+    (term, number, forgotten) = (1, 0, 0)
+    (self.manager, managerKey) = (manager, [])
     self.devices = devices
     removed = RemovedDevices()
     self.epochs = epochs
     revocations = []
   }
 
-  static func signed(_ encoding: [UInt8]) -> [UInt8] { purpose.bytes + encoding }
+  fileprivate mutating func setManager(_ key: [UInt8]) throws(SegueError) {
+    (manager, managerKey) = (try DeviceIdentity.id(ofKey: key), key)
+  }
 }
 
-/// A roster with its signature, as it is stored and sent.
+/// The keys of a manager.
+struct RosterSigner: Sendable {
+  /// The account's certificate, and its key.
+  let root, rootKey: [UInt8]
+  /// Of the device.
+  let key: [UInt8]
+}
+
+/// A roster with its signatures, as it is stored and sent.
 struct SignedRoster: Sendable {
+  /// Before what is signed, so that a signature means nothing else.
+  private static let purpose: StaticString = "segue roster 3\n"
+  private static let managerPurpose: StaticString = "segue roster 3 by its manager\n"
+  private static let formerPurpose: StaticString = "segue roster 2\n"
+
   let roster: Roster
-  let encoding, signature: [UInt8]
+  let encoding: [UInt8]
+  /// By the key of the account, and by the key of its manager; the second is empty in one of the former version.
+  let signature, managerSignature: [UInt8]
   /// 32 bytes, by which two devices see that they have the same one.
   let digest: [UInt8]
 
+  /// Whether others take it.
+  var isSignedTwice: Bool { roster.version == Roster.version }
+
   /// Signs a roster, with the list of revocations that follows from it.
   static func sign(
-    _ roster: Roster, at date: Int64, root: [UInt8], rootKey: [UInt8], _ cryptography: any Cryptography
+    _ roster: Roster, at date: Int64, by signer: RosterSigner, _ cryptography: any Cryptography
   ) throws(SegueError) -> SignedRoster {
     var roster = roster
     roster.number = max(try roster.number.next(), UInt64(max(0, date)))
-    roster.removed.expire(at: date)
+    try roster.setManager(try cryptography.publicKey(of: signer.key))
     // Where it is earlier than the date of the list, TLS refuses every certificate: a manager whose clock is ahead must
     // not shut all devices out. The number says which list is the last.
     let fields = RevocationFields(
-      number: roster.number, date: try cryptography.readRoot(root).from, revoked: roster.removed.serials)
-    roster.revocations = try cryptography.makeRevocations(fields, root: root, rootKey: rootKey)
+      number: roster.number, date: try cryptography.readRoot(signer.root).from, revoked: roster.removed.serials)
+    roster.revocations = try cryptography.makeRevocations(fields, root: signer.root, rootKey: signer.rootKey)
     let encoding = try roster.encoding()
-    let signature = try cryptography.sign(Roster.signed(encoding), with: rootKey)
-    return SignedRoster(roster: roster, encoding: encoding, signature: signature)
+    return SignedRoster(
+      roster: try Roster(encoding), encoding: encoding,
+      signature: try cryptography.sign(purpose.bytes + encoding, with: signer.rootKey),
+      managerSignature: try cryptography.sign(managerPurpose.bytes + encoding, with: signer.key))
   }
 
-  /// Takes what came from outside. Throws MALFORMED, NOT_ALLOWED unless the key of the account has signed it all.
+  /// Takes what another device has sent. Throws MALFORMED, NOT_ALLOWED unless the key of the account and that of its
+  /// manager have signed it all.
   /// - Parameter root: the account's certificate, which was checked.
   static func check(
-    _ encoding: [UInt8], _ signature: [UInt8], root: [UInt8], rootPublicKey: [UInt8], _ cryptography: any Cryptography
+    _ encoding: [UInt8], _ signature: [UInt8], _ managerSignature: [UInt8], root: [UInt8], rootPublicKey: [UInt8],
+    _ cryptography: any Cryptography
   ) throws(SegueError) -> SignedRoster {
     guard encoding.count <= Limits.rosterBytes,
-      cryptography.isSignature(signature, of: Roster.signed(encoding), by: rootPublicKey)
+      cryptography.isSignature(signature, of: purpose.bytes + encoding, by: rootPublicKey)
     else {
       throw SegueError(.notAllowed, "roster: is not signed with the key of this account")
     }
     let roster = try Roster(encoding)
+    guard roster.version == Roster.version,
+      cryptography.isSignature(managerSignature, of: managerPurpose.bytes + encoding, by: roster.managerKey)
+    else {
+      throw SegueError(.notAllowed, "roster: is not signed by the manager that it names")
+    }
+    guard roster[roster.manager] != nil, !roster.devices.contains(where: { roster.removed.has($0.id) }) else {
+      throw SegueError(.notAllowed, "roster: its manager is not listed, or a device is listed and removed")
+    }
+    return try checked(
+      SignedRoster(roster: roster, encoding: encoding, signature: signature, managerSignature: managerSignature),
+      root, rootPublicKey, cryptography)
+  }
+
+  /// Takes what is on the own disk, also one of the former version. Throws MALFORMED, NOT_ALLOWED, UNSUPPORTED_VERSION.
+  static func stored(
+    _ encoding: [UInt8], _ signature: [UInt8], _ managerSignature: [UInt8], root: [UInt8], rootPublicKey: [UInt8],
+    _ cryptography: any Cryptography
+  ) throws(SegueError) -> SignedRoster {
+    guard managerSignature.isEmpty else {
+      return try check(
+        encoding, signature, managerSignature, root: root, rootPublicKey: rootPublicKey, cryptography)
+    }
+    let roster = try Roster(encoding)
+    guard roster.version == Roster.formerVersion,
+      cryptography.isSignature(signature, of: formerPurpose.bytes + encoding, by: rootPublicKey)
+    else { throw SegueError(.notAllowed, "roster: is not signed with the key of this account") }
+    return try checked(
+      SignedRoster(roster: roster, encoding: encoding, signature: signature, managerSignature: []), root, rootPublicKey,
+      cryptography)
+  }
+
+  private static func checked(
+    _ signed: SignedRoster, _ root: [UInt8], _ rootPublicKey: [UInt8], _ cryptography: any Cryptography
+  ) throws(SegueError) -> SignedRoster {
+    let roster = signed.roster
     guard roster.account == (try DeviceIdentity.id(ofKey: rootPublicKey)) else {
       throw SegueError(.notAllowed, "roster: belongs to another account")
     }
@@ -153,21 +237,19 @@ struct SignedRoster: Sendable {
     guard list.number == roster.number, list.revoked.count <= Limits.revocations else {
       throw SegueError(.notAllowed, "roster: its revocations have another number, or are too many")
     }
-    return SignedRoster(roster: roster, encoding: encoding, signature: signature)
+    return signed
   }
 
-  private init(roster: Roster, encoding: [UInt8], signature: [UInt8]) {
+  private init(roster: Roster, encoding: [UInt8], signature: [UInt8], managerSignature: [UInt8]) {
     self.roster = roster
     self.encoding = encoding
     self.signature = signature
+    self.managerSignature = managerSignature
     digest = SecureHash.sha256(encoding)
   }
 
-  /// Which of two rosters counts, the same way at every device: the higher term, then the higher number. Two of one
-  /// number were signed by two managers, or by one that was restored from a backup; one of them must count.
-  func isLater(than other: SignedRoster) -> Bool {
-    if roster.term != other.roster.term { return roster.term > other.roster.term }
-    if roster.number != other.roster.number { return roster.number > other.roster.number }
-    return other.encoding.lexicographicallyPrecedes(encoding)
+  /// The message that carries it to others. Throws LIMIT_EXCEEDED.
+  func message() throws(SegueError) -> [UInt8] {
+    try TrustMessage.roster(encoding: encoding, signature: signature, managerSignature: managerSignature).encoding()
   }
 }

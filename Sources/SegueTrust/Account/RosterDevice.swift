@@ -58,9 +58,8 @@ public struct RosterDevice: Sendable {
     }
   }
 
-  /// Adds a new certificate. Expired ones are forgotten, and the oldest beyond the limit.
-  mutating func add(_ certificate: IssuedCertificate, at date: Int64) {
-    certificates.removeAll { $0.until < date }
+  /// Adds a new certificate. The oldest beyond the limit is forgotten; no date decides that, since a clock may be wrong.
+  mutating func add(_ certificate: IssuedCertificate) {
     certificates.append(certificate)
     certificates.removeFirst(max(0, certificates.count - Limits.certificatesPerDevice))
   }
@@ -75,9 +74,6 @@ public struct RosterDevice: Sendable {
     }
     return certificates.count > count
   }
-
-  /// Whether all of its certificates have expired.
-  func hasExpired(at date: Int64) -> Bool { certificates.allSatisfy { $0.until < date } }
 
   /// Letters, digits and a few signs.
   static func clean(_ platform: String) -> String {

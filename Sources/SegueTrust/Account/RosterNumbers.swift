@@ -9,6 +9,8 @@ struct RosterNumbers: Sendable {
 
   /// The first message of a new link.
   func greeting(at now: Instant) throws(SegueError) -> [UInt8] {
-    try TrustMessage.numbers(term: term, roster: number, digest: digest, date: now.seconds).encoding()
+    try TrustMessage.numbers(
+      term: term, roster: number, digest: digest, date: now.seconds, version: Roster.version
+    ).encoding()
   }
 }

@@ -61,7 +61,6 @@ struct JoinGuest: Sendable {
   ) throws(SegueError) -> [JoinOutput] {
     switch (stage, try JoinMessage(message)) {
     case (.nonce, .nonce(let theirs, let account, let name, let date)):
-      if let error = ClockAdvice.difference(here: now.seconds, there: date, name) { throw error }
       guard Text.isSame(account, invite.accountName) else {
         throw SegueError(
           .notAllowed,
@@ -73,15 +72,16 @@ struct JoinGuest: Sendable {
       transcript.add(message)
       let question = JoinQuestion(
         digits: transcript.digits(joining: nonce, inviting: theirs), accountName: account, deviceName: name,
-        platform: "", device: try DeviceIdentity.id(ofKey: try cryptography.publicKey(of: key)))
+        platform: "", device: try DeviceIdentity.id(ofKey: try cryptography.publicKey(of: key)),
+        clocks: ClockAdvice.compared(here: now.seconds, there: date))
       transcript.add(opening)
       stage = .answer
       deadline = now.uptime + Limits.joinApproval + Limits.joinStep
       return [.show(question), .send(JoinFraming.frame(opening))]
-    case (.answer, .answer(let root, let chain, let certificate, let roster, let signature)):
+    case (.answer, .answer(let root, let chain, let certificate, let roster, let signature, let managerSignature)):
       // Nothing may follow: what ends the joining must not come after it is stored.
       guard framing.isEmpty else { throw SegueError(.malformed, "join: bytes came that are not due") }
-      let record = try check(root, chain, certificate, roster, signature, at: now, cryptography)
+      let record = try check(root, chain, certificate, roster, signature, managerSignature, at: now, cryptography)
       transcript.add(message)
       stage = .storing
       return [.store(record)]
@@ -95,7 +95,7 @@ struct JoinGuest: Sendable {
   /// Checks all of the answer before any of it is stored.
   private func check(
     _ root: [UInt8], _ chain: [[UInt8]], _ certificate: [UInt8], _ roster: [UInt8], _ signature: [UInt8],
-    at now: Instant, _ cryptography: any Cryptography
+    _ managerSignature: [UInt8], at now: Instant, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     guard SecureHash.sha256(root).elementsEqual(invite.fingerprint) else {
       throw SegueError(.notAllowed, "join: the account is not that of the invite: its certificate differs")
@@ -115,8 +115,11 @@ struct JoinGuest: Sendable {
     else {
       throw SegueError(.notAllowed, "join: the certificate that came is for another device or account")
     }
+    guard !managerSignature.isEmpty else {
+      throw SegueError(.unsupportedVersion, "join: the inviting device runs an older Segue; update it")
+    }
     let signed = try SignedRoster.check(
-      roster, signature, root: root, rootPublicKey: rootFields.publicKey, cryptography)
+      roster, signature, managerSignature, root: root, rootPublicKey: rootFields.publicKey, cryptography)
     let problem = try cryptography.problem(
       of: certificate, root: root, revocations: signed.roster.revocations, at: now.seconds)
     if let problem { throw ClockAdvice.problem(problem, of: fields, at: now.seconds, isManager: false) }

@@ -20,6 +20,8 @@ struct JoinInviter: Sendable {
     let publicKey: [UInt8]
     let name: String
     let platform: String
+    /// The dates of both clocks if they differ.
+    let clocks: (here: Int64, there: Int64)?
   }
 
   let invite: Invite
@@ -66,7 +68,6 @@ struct JoinInviter: Sendable {
   ) throws(SegueError) -> [JoinOutput] {
     switch (stage, try JoinMessage(message)) {
     case (.hello, .hello(let commitment, let request, let name, let platform, let date)):
-      if let error = ClockAdvice.difference(here: now.seconds, there: date, name) { throw error }
       let publicKey = try cryptography.readRequest(request)
       _ = try DeviceIdentity.id(ofKey: publicKey)
       let answer = try JoinMessage.nonce(nonce: nonce, account: accountName, name: deviceName, date: now.seconds)
@@ -74,7 +75,9 @@ struct JoinInviter: Sendable {
       transcript.add(message)
       transcript.add(answer)
       stage = .opening(
-        Hello(commitment: commitment, publicKey: publicKey, name: name, platform: RosterDevice.clean(platform)))
+        Hello(
+          commitment: commitment, publicKey: publicKey, name: name, platform: RosterDevice.clean(platform),
+          clocks: ClockAdvice.compared(here: now.seconds, there: date)))
       deadline = now.uptime + Limits.joinStep
       return [.send(JoinFraming.frame(answer))]
     case (.opening(let hello), .opening(let opened)):
@@ -83,7 +86,7 @@ struct JoinInviter: Sendable {
       }
       let question = JoinQuestion(
         digits: transcript.digits(joining: opened, inviting: nonce), accountName: accountName, deviceName: hello.name,
-        platform: hello.platform, device: try DeviceIdentity.id(ofKey: hello.publicKey))
+        platform: hello.platform, device: try DeviceIdentity.id(ofKey: hello.publicKey), clocks: hello.clocks)
       transcript.add(message)
       stage = .approval(hello, question)
       deadline = now.uptime + Limits.joinApproval
@@ -112,7 +115,8 @@ struct JoinInviter: Sendable {
   ) throws(SegueError) -> [JoinOutput] {
     guard case .approval(let hello, _) = stage else { throw SegueError(.invalidState, "join: nothing to approve") }
     let answer = try JoinMessage.answer(
-      root: root, chain: [], certificate: certificate, roster: roster.encoding, signature: roster.signature
+      root: root, chain: [], certificate: certificate, roster: roster.encoding, signature: roster.signature,
+      managerSignature: roster.managerSignature
     ).encoding()
     transcript.add(answer)
     stage = .confirmation(hello, device: device)

@@ -9,7 +9,10 @@ enum JoinMessage: Sendable {
   /// The nonce that the commitment was to.
   case opening(nonce: [UInt8])
   /// All that makes the other one a device of the account. `chain` is for certificates between root and device.
-  case answer(root: [UInt8], chain: [[UInt8]], certificate: [UInt8], roster: [UInt8], signature: [UInt8])
+  /// `managerSignature` is empty if an earlier version has sent it.
+  case answer(
+    root: [UInt8], chain: [[UInt8]], certificate: [UInt8], roster: [UInt8], signature: [UInt8],
+    managerSignature: [UInt8])
   /// The joining device has stored it: a signature by its new key.
   case confirmation(signature: [UInt8])
   /// There will be no more, and why: for the user at the other end.
@@ -34,13 +37,14 @@ enum JoinMessage: Sendable {
       case .opening(let nonce):
         try writer.put(UInt64(3))
         try writer.put(data: nonce)
-      case .answer(let root, let chain, let certificate, let roster, let signature):
+      case .answer(let root, let chain, let certificate, let roster, let signature, let managerSignature):
         try writer.put(UInt64(4))
         try writer.put(data: root)
         try writer.putArray { writer throws(SegueError) in for link in chain { try writer.put(data: link) } }
         try writer.put(data: certificate)
         try writer.put(data: roster)
         try writer.put(data: signature)
+        try writer.put(data: managerSignature)
       case .confirmation(let signature):
         try writer.put(UInt64(5))
         try writer.put(data: signature)
@@ -92,7 +96,8 @@ enum JoinMessage: Sendable {
       self = .answer(
         root: root, chain: chain, certificate: try fields.data("certificate", atMost: Limits.certificateBytes),
         roster: try fields.data("roster", atMost: Limits.rosterBytes),
-        signature: try fields.data("signature", count: 64))
+        signature: try fields.data("signature", count: 64),
+        managerSignature: fields.isAtEnd ? [] : try fields.data("manager's signature", count: 64))
     case 5: self = .confirmation(signature: try fields.data("signature", count: 64))
     case 6:
       let number = try fields.unsigned("status", atMost: UInt64(Int32.max))

@@ -64,4 +64,6 @@ public struct JoinQuestion: Sendable {
   public let platform: String
   /// The joining device.
   public let device: Identifier
+  /// The dates of both clocks if they differ by more than a day; nil otherwise.
+  public var clocks: (here: Int64, there: Int64)?
 }

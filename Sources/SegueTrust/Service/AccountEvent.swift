@@ -43,6 +43,8 @@ public struct DeviceDescription: Sendable {
   public let isManager: Bool
   /// False: it was admitted, and has not been seen since.
   public let isConfirmed: Bool
+  /// True: it is linked, or was, and runs an older Segue, which takes no list of devices of this version.
+  public let isOutdated: Bool
   /// Seconds since 1970: when it joined, and when its certificate ends.
   public let joined: Int64
   public let certificateEnds: Int64

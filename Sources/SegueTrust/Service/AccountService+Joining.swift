@@ -178,7 +178,7 @@ extension AccountService {
       let membership = try membership()
       let (record, certificate) = try membership.admitting(
         publicKey: hello.publicKey, name: hello.name, platform: hello.platform, at: now.seconds, cryptography)
-      let events = try commit(record)
+      let events = try commit(record, at: now)
       let outputs = try inviters[index].machine.answer(
         device: try DeviceIdentity.id(ofKey: hello.publicKey), root: record.root, certificate: certificate,
         roster: record.roster, at: now)
@@ -221,13 +221,18 @@ extension AccountService {
           events.append(.joinAsks(number, question))
           continue
         }
+        if let (here, there) = question.clocks {
+          let error = ClockAdvice.difference(here: here, there: there, question.deviceName)
+          events += end(number, error ?? SegueError(.declined, "join: the clocks differ"), at: now)
+          continue
+        }
         events.append(.joinShows(number, question))
         do throws(SegueError) { events += try approve(number, at: now) } catch { events.append(.notice(error)) }
       case .store(let record): events += store(record, number, at: now)
       case .confirmed(let device):
         do throws(SegueError) {
           let record = try membership().confirming(device, nil, at: now.seconds, cryptography)
-          if let record { events += try commit(record) }
+          if let record { events += try commit(record, at: now) }
         } catch { events.append(.notice(error)) }
       case .rejected(let device):
         // Its certificate is on the way to somebody who says that it was not stored.
@@ -241,6 +246,12 @@ extension AccountService {
     return events
   }
 
+  /// Ends the connection of a device that joins: there is no user to be asked about what is wrong.
+  private func end(_ number: UInt64, _ error: SegueError, at now: Instant) -> [AccountEvent] {
+    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
+    return handle(inviters[index].machine.end(error), number, at: now)
+  }
+
   /// Stores what makes this device one of the account, and says so to the inviting one.
   private func store(_ record: AccountRecord, _ number: UInt64, at now: Instant) -> [AccountEvent] {
     guard var machine = guest?.machine else { return [] }
@@ -250,7 +261,7 @@ extension AccountService {
       try requireNoAccount(to: "join another")
     } catch { return handle(machine.end(error), number, at: now) }
     do throws(SegueError) {
-      events = try begin(record)
+      events = try begin(record, at: now)
       return events + handle(try machine.stored(cryptography), number, at: now)
     } catch {
       // The other device is told that this one did not join: what may be on the disk all the same must not say

@@ -7,14 +7,14 @@ extension AccountService {
     try RosterNumbers(try membership().record.roster).greeting(at: now)
   }
 
-  /// Handles a message of a linked device.
+  /// Handles a message of a linked device, or of one that the roster does not list: of such a one only rosters.
   /// - Parameter certificate: which that device has shown in TLS. It is checked again here: it may have been revoked
   ///   since, and nothing of a revoked device counts.
   public func receive(_ message: [UInt8], from certificate: [UInt8], at now: Instant) -> [AccountEvent] {
-    let (peer, shown): (Identifier, CertificateFields)
+    let (peer, shown, isListed): (Identifier, CertificateFields, Bool)
     do throws(SegueError) {
       let verified = try verify(certificate, at: now)
-      (peer, shown) = (verified.identity.device, verified.fields)
+      (peer, shown, isListed) = (verified.identity.device, verified.fields, verified.isListed)
     } catch {
       guard let fields = try? cryptography.readCertificate(certificate), let identity = try? DeviceIdentity(of: fields)
       else { return [.notice(error)] }
@@ -25,11 +25,76 @@ extension AccountService {
       // One of a later version is skipped.
       guard let message = try TrustMessage.known(message) else { return [] }
       if case .certificate = message { isOwn = true }
+      guard isListed else { return try receiveUnlisted(message, from: peer, at: now) }
       return try receive(message, from: peer, shown, at: now)
     } catch {
       // What is wrong with this device's certificate is about this device, as far as it goes.
       return notice(isOwn ? error : named(error, peer), of: peer, at: now)
     }
+  }
+
+  /// A device that the roster does not list may carry one that lists it.
+  private func receiveUnlisted(
+    _ message: TrustMessage, from peer: Identifier, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    guard case .roster(let encoding, let signature, let managerSignature) = message,
+      answers.take(peer.bytes, at: now.uptime)
+    else { return [] }
+    return try adopt(encoding, signature, managerSignature, from: peer, isListed: false, at: now)
+  }
+
+  private func adopt(
+    _ encoding: [UInt8], _ signature: [UInt8], _ managerSignature: [UInt8], from peer: Identifier, isListed: Bool,
+    at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    let membership = try membership()
+    switch try membership.adopting(encoding, signature, managerSignature, at: now.seconds, cryptography) {
+    case .known: return []
+    case .newer(let record, let hasMerged): return try commit(record, from: hasMerged ? nil : peer, at: now)
+    case .objection: return isListed ? try ownRoster(to: peer, at: now) : []
+    case .aside(let record): return try keepAside(record, membership, at: now)
+    }
+  }
+
+  /// Stores a roster that the user has to accept, and says so once for each manager.
+  private func keepAside(
+    _ record: AccountRecord, _ former: Membership, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    try keep(record, at: now)
+    let known = former.record.takeOvers.map { $0.roster.roster.manager }
+    var events: [AccountEvent] = []
+    for waiting in takeOvers where !known.contains(waiting.device) {
+      events.append(
+        .notice(
+          SegueError(
+            .notAllowed,
+            """
+            \(waiting.name) (\(waiting.device.fingerprint)): has taken the account over with the recovery file, and \
+            this device does not know it; if that was you, `segue account accept` takes it over here, too
+            """)))
+    }
+    return events + [.devicesChanged]
+  }
+
+  /// A connection with a device has ended, because the roster does not list it.
+  public func refuse(_ certificate: [UInt8], at now: Instant) -> [AccountEvent] {
+    guard let shown = try? verify(certificate, at: now), !shown.isListed else { return [] }
+    let device = shown.identity.device
+    let isKnown = refused.contains { $0.device == device }
+    refused.removeAll { $0.device == device }
+    let named = (try? membership())?.record.takeOvers.compactMap { $0.roster.roster[device]?.name }.first
+    refused.append(
+      RefusedDevice(device: device, name: named, date: now.seconds, serial: shown.fields.serial))
+    refused.removeFirst(max(0, refused.count - Limits.refusedDevices))
+    guard !isKnown else { return [] }
+    let name: DiagnosticText = named.map { "\($0) (\(device.fingerprint))" } ?? "\(device.fingerprint)"
+    let error = SegueError(
+      .notAllowed,
+      """
+      \(name): has a certificate of the account, and is not in its list of devices, so it is refused; \
+      `segue revoke \(device.start)` at the manager keeps it out for good
+      """)
+    return notice(error, of: device, at: now)
   }
 
   /// Nothing if the device has caused too many lately.
@@ -48,22 +113,23 @@ extension AccountService {
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
     switch message {
-    case .numbers(let term, let number, let digest, let date):
+    case .numbers(let term, _, let digest, let date, let version):
       let own = membership.record.roster
-      let isOwnLater = (own.roster.term, own.roster.number) >= (term, number) && !own.digest.elementsEqual(digest)
-      let events = isOwnLater ? try ownRoster(to: peer, at: now) : []
+      // In one term both send theirs: a manager that was restored from a backup may lack what an earlier one has.
+      let isMissing = own.roster.term >= term && !own.digest.elementsEqual(digest)
+      let events = isMissing ? try ownRoster(to: peer, at: now) : []
+      note(PeerGreeting(device: peer, date: date, uptime: now.uptime, version: version))
       return events + (try greet(peer, shown, date: date, at: now))
-    case .roster(let encoding, let signature):
-      switch try membership.adopting(encoding, signature, at: now.seconds, cryptography) {
-      case .known: return []
-      case .newer(let record, let hasMerged): return try commit(record, from: hasMerged ? nil : peer)
-      case .objection: return try ownRoster(to: peer, at: now)
-      }
+    case .roster(let encoding, let signature, let managerSignature):
+      return try adopt(encoding, signature, managerSignature, from: peer, isListed: true, at: now)
+    case .formerRoster:
+      throw SegueError(
+        .unsupportedVersion, "runs an older Segue, whose list of devices does not count here; update Segue there")
     // Only the manager speaks for itself.
     case .certificate where peer != membership.roster.manager: return []
     case .refusal where peer != membership.roster.manager: return []
     case .certificate(let renewed):
-      try keep(try membership.taking(certificate: renewed, at: now.seconds, cryptography))
+      try keep(try membership.taking(certificate: renewed, at: now.seconds, cryptography), at: now)
       return [.credentialsChanged]
     case .refusal(let status, let reason):
       let text = String(decoding: Text.oneLine(reason), as: UTF8.self)
@@ -79,16 +145,35 @@ extension AccountService {
     let name = membership.roster[peer]?.name ?? "a device"
     let difference = ClockAdvice.difference(here: now.seconds, there: date, name)
     var events = difference.map { notice($0.about(name), of: peer, at: now) } ?? []
+    if difference == nil, membership.record.epochDates.isAhead(of: now.seconds) {
+      // Two clocks agree: the own one was ahead.
+      var record = membership.record
+      record.epochDates.setRight(now.seconds)
+      try keep(record, at: now)
+      events.append(.credentialsChanged)
+    }
     if membership.isManager {
       let record = try signed(for: peer, hasLeft: false) { () throws(SegueError) in
         try membership.confirming(peer, shown, at: now.seconds, cryptography)
       }
-      if let record { events += try commit(record) }
+      if let record { events += try commit(record, at: now) }
     } else if peer == membership.roster.manager, difference == nil, membership.isRenewalDue(at: now.seconds) {
       // By which of two clocks that differ?
       events.append(try renewal(membership, at: now))
     }
     return events
+  }
+
+  private func note(_ greeting: PeerGreeting) {
+    greetings.removeAll { $0.device == greeting.device }
+    greetings.append(greeting)
+    greetings.removeFirst(max(0, greetings.count - Limits.devices))
+    forgetDescriptions()
+  }
+
+  /// Whether a device has said that it takes no roster of this version.
+  func isOutdated(_ device: Identifier) -> Bool {
+    greetings.contains { $0.device == device && $0.version < Roster.version }
   }
 
   /// Asks the manager for another certificate.
@@ -97,12 +182,11 @@ extension AccountService {
     return .send(to: membership.roster.manager, try TrustMessage.renew.encoding())
   }
 
-  /// Nothing if the device has had it too often lately.
+  /// Nothing if the device has had it too often lately, or no device would take it.
   private func ownRoster(to peer: Identifier, at now: Instant) throws(SegueError) -> [AccountEvent] {
-    guard answers.take(peer.bytes, at: now.uptime) else { return [] }
     let roster = try membership().record.roster
-    let message = TrustMessage.roster(encoding: roster.encoding, signature: roster.signature)
-    return [.send(to: peer, try message.encoding())]
+    guard roster.isSignedTwice, answers.take(peer.bytes, at: now.uptime) else { return [] }
+    return [.send(to: peer, try roster.message())]
   }
 
   /// What a device asks of the manager, for itself alone.
@@ -121,7 +205,7 @@ extension AccountService {
         let record = try signed(for: peer, hasLeft: true) { () throws(SegueError) in
           try membership.revoking(peer, at: now.seconds, cryptography)
         }
-        if let record { return try commit(record) }
+        if let record { return try commit(record, at: now) }
       default: break
       }
       return serveRequests(at: now)
@@ -133,7 +217,11 @@ extension AccountService {
   /// Does what devices have asked for and is due.
   func serveRequests(at now: Instant) -> [AccountEvent] {
     var events: [AccountEvent] = []
-    while let (device, kind) = requests.take(at: now.uptime) {
+    // A request for a certificate waits while its clock, or this one, is wrong.
+    let isHeld = { [greetings] (device: Identifier) in
+      greetings.contains { $0.device == device && $0.clocks(at: now) != nil }
+    }
+    while let (device, kind) = requests.take(at: now.uptime, holdsRenewal: isHeld) {
       do throws(SegueError) {
         let membership = try membership()
         // It may have been removed since.
@@ -143,9 +231,10 @@ extension AccountService {
         case .renewal(let shown) where shown.until < now.seconds: continue
         case .renewal(let shown):
           let (record, renewed) = try membership.renewing(shown, at: now.seconds, cryptography)
-          events += try commit(record) + [.send(to: device, try TrustMessage.certificate(renewed).encoding())]
+          events += try commit(record, at: now) + [.send(to: device, try TrustMessage.certificate(renewed).encoding())]
         case .name(let name):
-          events += try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+          events += try commit(
+            try membership.renaming(device, name, at: now.seconds, cryptography), at: now)
         }
       } catch {
         events += refuse(device, error, at: now)

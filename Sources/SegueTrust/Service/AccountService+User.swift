@@ -12,13 +12,44 @@ extension AccountService {
     try ShownName.check(deviceName, "device name")
     return try begin(
       try Membership.create(
-        name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography))
+        name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography), at: now)
   }
 
   /// Removes a device, at once and for good: it has to be invited to come back. Throws NOT_FOUND, NOT_ALLOWED at any
   /// device but the manager.
+  /// - Parameter device: a listed one, or one that was refused, or has taken over without the user's consent.
   public func revoke(_ device: Identifier, at now: Instant) throws(SegueError) -> [AccountEvent] {
-    try commit(try membership().revoking(device, at: now.seconds, cryptography))
+    let membership = try membership()
+    let outdated = membership.roster.devices.filter { $0.id != device && isOutdated($0.id) }.map { $0.name }
+    let record = try membership.revoking(device, stranger: stranger(device), at: now.seconds, cryptography)
+    let events = try commit(record, at: now)
+    guard !outdated.isEmpty else { return events }
+    return events + [
+      .notice(
+        SegueError(
+          .unsupportedVersion,
+          """
+          \(outdated.joined(separator: ", ")): runs an older Segue, and does not hear that a device was revoked; update \
+          Segue there
+          """))
+    ]
+  }
+
+  /// A device that is not listed, and that the user has been shown; nil if there is none.
+  private func stranger(_ device: Identifier) -> RemovedDevice? {
+    if let found = refused.first(where: { $0.device == device }) {
+      return RemovedDevice(device, serials: [found.serial])
+    }
+    return takeOvers.contains { $0.device == device } ? RemovedDevice(device, serials: []) : nil
+  }
+
+  /// Takes a list of devices that waits for the user: another device has become the manager with the recovery file.
+  /// - Parameter device: the one that has taken over; `digest`: of its list, as it was shown.
+  /// Throws NOT_FOUND if it does not wait.
+  public func accept(
+    _ digest: [UInt8], of device: Identifier, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
+    try commit(try membership().accepting(digest, of: device), at: now)
   }
 
   /// Renames a device. Any device may ask that for itself; the manager does it.
@@ -30,7 +61,7 @@ extension AccountService {
     try ShownName.check(name, "device name")
     let device = device ?? membership.identity.device
     guard !membership.isManager, device == membership.identity.device else {
-      let events = try commit(try membership.renaming(device, name, at: now.seconds, cryptography))
+      let events = try commit(try membership.renaming(device, name, at: now.seconds, cryptography), at: now)
       // An older name that waits would take its place.
       requests.removeName(of: device)
       return events
@@ -73,6 +104,7 @@ extension AccountService {
     let ends = endInviting(SegueError(.cancelled, "join: the inviting device has left the account"))
     state = .none
     requests = RequestQueue()
+    (greetings, refused) = ([], [])
     return ends + [.membershipChanged]
   }
 
@@ -98,7 +130,7 @@ extension AccountService {
       throw SegueError(.notAllowed, "recovery file: the passphrase is wrong")
     }
     let key = try cryptography.open(file, passphrase: Array(passphrase.utf8))
-    return try commit(try membership.managing(with: key, at: now.seconds, cryptography))
+    return try commit(try membership.managing(with: key, at: now.seconds, cryptography), at: now)
   }
 
   private func check(_ passphrase: String) throws(SegueError) {
@@ -127,7 +159,7 @@ extension AccountService {
   /// asks for another one at other devices: once a day, since a link may last, and an answer may be lost.
   public func tick(at now: Instant) -> [AccountEvent] {
     invites.expire(at: now)
-    var events = tickJoins(at: now) + serveRequests(at: now)
+    var events = upgrade(at: now) + tickJoins(at: now) + serveRequests(at: now)
     guard case .member(let membership) = state, !membership.isRevoked, membership.isRenewalDue(at: now.seconds) else {
       return events
     }
@@ -138,8 +170,19 @@ extension AccountService {
       }
       var (record, certificate) = try membership.renewing(membership.certificate, at: now.seconds, cryptography)
       record.certificate = certificate
-      events += try commit(record)
+      events += try commit(record, at: now)
     } catch { events.append(.notice(error)) }
     return events
+  }
+
+  /// Brings what an earlier version has stored up to this one: the manager signs its roster anew, and all take now for
+  /// the time at which they have got their epochs. To be called first; `tick` does it again if the disk has failed.
+  public func upgrade(at now: Instant) -> [AccountEvent] {
+    guard case .member(let membership) = state else { return [] }
+    do throws(SegueError) {
+      if let record = try membership.signingAnew(at: now.seconds, cryptography) { return try commit(record, at: now) }
+      if membership.record.epochDates.all.isEmpty { try keep(membership.record, at: now) }
+      return []
+    } catch { return [.notice(error)] }
   }
 }

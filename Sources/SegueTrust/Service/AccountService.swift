@@ -36,6 +36,11 @@ public final class AccountService {
   var unstored: [(device: Identifier, hasLeft: Bool, record: AccountRecord)] = []
   /// What each device causes to be sent and shown.
   var answers = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
+  /// The last greeting of each linked device.
+  var greetings: [PeerGreeting] = []
+  /// Devices that the roster does not list, and that have shown a certificate of the account; the newest last, at most
+  /// `Limits.refusedDevices`.
+  var refused: [RefusedDevice] = []
   /// Its own certificate, and those of linked devices.
   private var verified = VerifiedCertificates()
   /// The uptime at which the manager was asked for another certificate.
@@ -89,6 +94,20 @@ public final class AccountService {
   public var identity: DeviceIdentity? { try? membership().identity }
   public var isManager: Bool { (try? membership().isManager) ?? false }
 
+  /// Forgets the descriptions of devices: their greetings have changed.
+  func forgetDescriptions() { described = nil }
+
+  /// The take-overs that wait for the user.
+  var takeOvers: [TakeOverDescription] {
+    let waiting = (try? membership())?.record.takeOvers ?? []
+    return waiting.map { each in
+      let roster = each.roster.roster
+      return TakeOverDescription(
+        digest: each.roster.digest, device: roster.manager, name: roster[roster.manager]?.name ?? "unnamed",
+        term: roster.term, date: each.date)
+    }
+  }
+
   /// The devices, in the order in which they joined.
   public func devices() throws(SegueError) -> [DeviceDescription] {
     if let described { return described }
@@ -98,7 +117,7 @@ public final class AccountService {
         id: device.id, name: device.name, platform: device.platform,
         fingerprint: membership.roster.hasTwin(device) ? device.id.fingerprint : nil,
         isThisDevice: device.id == membership.identity.device, isManager: device.id == membership.roster.manager,
-        isConfirmed: device.isConfirmed, joined: device.joined,
+        isConfirmed: device.isConfirmed, isOutdated: isOutdated(device.id), joined: device.joined,
         certificateEnds: device.certificates.map { $0.until }.max() ?? 0)
     }
     described = devices
@@ -138,7 +157,8 @@ public final class AccountService {
     guard !membership.isRevoked else { return [] }
     let keys = derived ?? membership.roster.epochs.all.map { $0.keys }
     derived = keys
-    return membership.roster.epochs.answered(at: now.seconds).compactMap { epoch in
+    let answered = membership.roster.epochs.answered(at: now.seconds, membership.record.epochDates)
+    return answered.compactMap { epoch in
       keys.first { $0.epoch == epoch.number }
     }
   }
@@ -151,13 +171,18 @@ public final class AccountService {
   /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, or if the
   /// roster does not have its device, with a message that tells clocks that differ from the rest.
   public func accepted(_ certificate: [UInt8], at now: Instant) throws(SegueError) -> DeviceIdentity {
-    try verify(certificate, at: now).identity
+    let shown = try verify(certificate, at: now)
+    guard shown.isListed else {
+      throw SegueError(
+        .notAllowed, "\(shown.identity.device.fingerprint): is not in the list of devices that counts here")
+    }
+    return shown.identity
   }
 
-  /// The same, and what the certificate says.
+  /// The same, and what the certificate says; also of a device that the roster does not list.
   func verify(
     _ certificate: [UInt8], at now: Instant
-  ) throws(SegueError) -> (identity: DeviceIdentity, fields: CertificateFields) {
+  ) throws(SegueError) -> (identity: DeviceIdentity, fields: CertificateFields, isListed: Bool) {
     let membership = try membership()
     let (fields, problem) = try verified.check(certificate, membership, at: now.seconds, cryptography)
     let identity = try DeviceIdentity(of: fields)
@@ -165,14 +190,11 @@ public final class AccountService {
       throw SegueError(.notAllowed, "a certificate is of another account")
     }
     guard let problem else {
-      guard membership.roster.members.has(identity.device, from: fields.from) else {
-        throw SegueError(
-          .notAllowed,
-          """
-          \(identity.device.fingerprint) was removed from the account, or is not in its list of devices
-          """)
+      let standing = membership.roster.members.standing(of: identity.device)
+      guard standing != .removed else {
+        throw SegueError(.notAllowed, "\(identity.device.fingerprint) was removed from the account")
       }
-      return (identity, fields)
+      return (identity, fields, isListed: standing == .listed)
     }
     let name = membership.roster[identity.device]?.name ?? "a device"
     let here = ClockAdvice.text(now.seconds)
@@ -199,7 +221,9 @@ public final class AccountService {
   // MARK: - Changes
 
   /// Stores a record, and then uses it.
-  func keep(_ record: AccountRecord) throws(SegueError) {
+  func keep(_ record: AccountRecord, at now: Instant) throws(SegueError) {
+    var record = record
+    record.epochDates.keep(record.roster.roster.epochs, at: now.seconds)
     let membership = try Membership(record, cryptography)
     let file = try record.encoding()
     guard file.count <= Limits.accountFile else {
@@ -210,9 +234,9 @@ public final class AccountService {
   }
 
   /// Stores the first record of an account. What came from another machine with the state folder is set aside.
-  func begin(_ record: AccountRecord) throws(SegueError) -> [AccountEvent] {
+  func begin(_ record: AccountRecord, at now: Instant) throws(SegueError) -> [AccountEvent] {
     let aside = try storage.setAside()
-    try keep(record)
+    try keep(record, at: now)
     let events: [AccountEvent] = [.membershipChanged, .credentialsChanged, .devicesChanged]
     guard !aside.isEmpty else { return events }
     let names = aside.joined(separator: ", ")
@@ -223,9 +247,11 @@ public final class AccountService {
 
   /// Stores a record with another roster, and says what follows from it.
   /// - Parameter source: the device that the roster came from, and that need not be told; nil if it is new.
-  func commit(_ record: AccountRecord, from source: Identifier? = nil) throws(SegueError) -> [AccountEvent] {
+  func commit(
+    _ record: AccountRecord, from source: Identifier? = nil, at now: Instant
+  ) throws(SegueError) -> [AccountEvent] {
     let former = try membership()
-    try keep(record)
+    try keep(record, at: now)
     let membership = try membership()
     var events: [AccountEvent] = []
     let isReplaced = former.isManager && !membership.isManager
@@ -245,11 +271,10 @@ public final class AccountService {
             """)))
     }
     for device in former.roster.devices where membership.roster[device.id] == nil { events.append(.cut(device.id)) }
+    refused.removeAll { membership.roster.hasListed($0.device) }
     events.append(.credentialsChanged)
     events.append(.devicesChanged)
-    let roster = membership.record.roster
-    let message = TrustMessage.roster(encoding: roster.encoding, signature: roster.signature)
-    events.append(.sendToAll(except: source, try message.encoding()))
+    events.append(.sendToAll(except: source, try membership.record.roster.message()))
     return events
   }
 

@@ -13,6 +13,9 @@ public struct AccountSnapshot: Sendable {
   public private(set) var identity: DeviceIdentity?
   public private(set) var isManager = false
   public private(set) var devices: [DeviceDescription] = []
+  /// The take-overs that wait for the user, and the devices that were refused lately.
+  public private(set) var takeOvers: [TakeOverDescription] = []
+  public private(set) var refused: [RefusedDevice] = []
   /// What links show; nil if there can be none now, and `advice` says why.
   public private(set) var credentials: DeviceCredentials?
   public private(set) var epochs: [EpochKeys] = []
@@ -32,6 +35,8 @@ public struct AccountSnapshot: Sendable {
     identity = service.identity
     isManager = service.isManager
     devices = (try? service.devices()) ?? []
+    takeOvers = service.takeOvers
+    refused = service.refused
     invites = service.openInvites(at: now)
     deadline = service.deadline(at: now)
     numbers = (try? service.membership()).map { RosterNumbers($0.record.roster) }

@@ -20,6 +20,8 @@ struct RequestQueue {
   }
 
   private var waiting: [(device: Identifier, kind: Kind)] = []
+  /// The devices whose certificates wait for a clock to be set: they are looked at again when the account is.
+  private var held: [Identifier] = []
   private var last: [(device: Identifier, uptime: Int64)] = []
 
   /// Keeps the place of an older one of its kind.
@@ -39,18 +41,30 @@ struct RequestQueue {
   }
 
   /// The next request whose time has come.
-  mutating func take(at uptime: Int64) -> (device: Identifier, kind: Kind)? {
+  /// - Parameter holdsRenewal: whether a device gets no certificate for now.
+  mutating func take(
+    at uptime: Int64, holdsRenewal: (Identifier) -> Bool = { _ in false }
+  ) -> (device: Identifier, kind: Kind)? {
     last.removeAll { uptime - $0.uptime >= Self.interval || $0.uptime > uptime }
-    guard let index = waiting.firstIndex(where: { request in !last.contains { $0.device == request.device } }) else {
-      return nil
+    held = []
+    for (device, kind) in waiting { if case .renewal = kind, holdsRenewal(device) { held.append(device) } }
+    let index = waiting.firstIndex { request in
+      !isHeld(request) && !last.contains { $0.device == request.device }
     }
+    guard let index else { return nil }
     let request = waiting.remove(at: index)
     last.append((request.device, uptime))
     return request
   }
 
+  private func isHeld(_ request: (device: Identifier, kind: Kind)) -> Bool {
+    if case .renewal = request.kind { held.contains(request.device) } else { false }
+  }
+
   /// The uptime at which a request is due.
   var deadline: Int64? {
-    waiting.map { request in last.first { $0.device == request.device }.map { $0.uptime + Self.interval } ?? 0 }.min()
+    waiting.filter { !isHeld($0) }.map { request in
+      last.first { $0.device == request.device }.map { $0.uptime + Self.interval } ?? 0
+    }.min()
   }
 }

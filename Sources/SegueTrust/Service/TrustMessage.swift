@@ -3,10 +3,13 @@ import SegueModel
 /// What devices of one account tell each other about it, over links on which both have shown their certificates
 /// (docs/trust.md). Each is an array that begins with its number, in deterministic CBOR.
 enum TrustMessage: Sendable {
-  /// The first one of both sides: the term, the number and the SHA-256 of the roster, and the date by the own clock.
-  case numbers(term: UInt64, roster: UInt64, digest: [UInt8], date: Int64)
-  /// A roster, which the manager has signed; any device may carry it.
-  case roster(encoding: [UInt8], signature: [UInt8])
+  /// The first one of both sides: the term, the number and the SHA-256 of the roster, the date by the own clock, and
+  /// the version of rosters that this side takes.
+  case numbers(term: UInt64, roster: UInt64, digest: [UInt8], date: Int64, version: UInt64)
+  /// A roster of the former version, which does not count.
+  case formerRoster
+  /// A roster, which the manager has signed twice; any device may carry it.
+  case roster(encoding: [UInt8], signature: [UInt8], managerSignature: [UInt8])
   /// To the manager: asks for another certificate, for the key of the link's.
   case renew
   /// From the manager: the certificate.
@@ -21,16 +24,14 @@ enum TrustMessage: Sendable {
   func encoding() throws(SegueError) -> [UInt8] {
     try ValueWriter.array { writer throws(SegueError) in
       switch self {
-      case .numbers(let term, let roster, let digest, let date):
+      case .numbers(let term, let roster, let digest, let date, let version):
         try writer.put(UInt64(1))
         try writer.put(term)
         try writer.put(roster)
         try writer.put(data: digest)
         try writer.put(date: date)
-      case .roster(let encoding, let signature):
-        try writer.put(UInt64(2))
-        try writer.put(data: encoding)
-        try writer.put(data: signature)
+        try writer.put(version)
+      case .formerRoster: try writer.put(UInt64(2))
       case .renew: try writer.put(UInt64(3))
       case .certificate(let certificate):
         try writer.put(UInt64(4))
@@ -43,6 +44,12 @@ enum TrustMessage: Sendable {
         try writer.put(UInt64(7))
         try writer.put(UInt64(status.rawValue))
         try writer.put(reason)
+      // The numbers in between are those of messages about other things.
+      case .roster(let encoding, let signature, let managerSignature):
+        try writer.put(UInt64(12))
+        try writer.put(data: encoding)
+        try writer.put(data: signature)
+        try writer.put(data: managerSignature)
       }
     }
   }
@@ -55,11 +62,9 @@ enum TrustMessage: Sendable {
       return .numbers(
         term: try fields.unsigned("term", atMost: Limits.rosterNumber),
         roster: try fields.unsigned("roster", atMost: Limits.rosterNumber),
-        digest: try fields.data("digest", count: 32), date: try fields.date("date"))
-    case 2:
-      return .roster(
-        encoding: try fields.data("roster", atMost: Limits.rosterBytes),
-        signature: try fields.data("signature", count: 64))
+        digest: try fields.data("digest", count: 32), date: try fields.date("date"),
+        version: try fields.optionalUnsigned("version") ?? Roster.formerVersion)
+    case 2: return .formerRoster
     case 3: return .renew
     case 4: return .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
     case 5: return .rename(try fields.newName("name"))
@@ -69,6 +74,11 @@ enum TrustMessage: Sendable {
       let reason = try fields.text("reason", atMost: Limits.title)
       let status = Status(rawValue: Int32(number)) ?? .declined
       return .refusal(status: status == .ok ? .declined : status, reason: reason)
+    case 12:
+      return .roster(
+        encoding: try fields.data("roster", atMost: Limits.rosterBytes),
+        signature: try fields.data("signature", count: 64),
+        managerSignature: try fields.data("manager's signature", count: 64))
     default: return nil
     }
   }

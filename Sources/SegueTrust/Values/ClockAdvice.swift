@@ -13,14 +13,19 @@ public enum ClockAdvice {
       """)
   }
 
+  /// Two dates if they differ by more than clocks may; nil otherwise.
+  static func compared(here: Int64, there: Int64) -> (here: Int64, there: Int64)? {
+    (here - there).magnitude > UInt64(Limits.clockTolerance) ? (here, there) : nil
+  }
+
   /// Nil if two clocks agree well enough.
   static func difference(here: Int64, there: Int64, _ name: String) -> SegueError? {
-    guard (here - there).magnitude > UInt64(Limits.clockTolerance) else { return nil }
+    guard compared(here: here, there: there) != nil else { return nil }
     return SegueError(
       .notAllowed,
       """
       the clocks differ by \(span(here - there)): here it is \(text(here)), on \(name) it is \(text(there)) (UTC); set \
-      the clock that is wrong: no device joins meanwhile, and certificates may not be renewed
+      the clock that is wrong: certificates are not renewed meanwhile
       """)
   }
 

@@ -60,4 +60,7 @@ extension Identifier {
     let digits = Array(HexText.text(bytes).utf8.prefix(8))
     return String(decoding: digits[..<4] + [0x20] + digits[4...], as: UTF8.self)
   }
+
+  /// The same digits in one word, as the command takes them.
+  var start: String { String(decoding: Array(HexText.text(bytes).utf8.prefix(8)), as: UTF8.self) }
 }

@@ -27,6 +27,9 @@ struct Fields {
     self.what = what
   }
 
+  /// Whether nothing is left that only later versions have.
+  var isAtEnd: Bool { taken >= elements.count }
+
   private mutating func next(_ name: StaticString) throws(SegueError) -> Value {
     guard taken < elements.count else { throw SegueError(.malformed, "\(what): \(name) is missing") }
     taken += 1
@@ -44,6 +47,11 @@ struct Fields {
       throw wrong(name, "an unsigned number within its bound")
     }
     return number
+  }
+
+  /// A number that later versions have added: nil if it is not there.
+  mutating func optionalUnsigned(_ name: StaticString) throws(SegueError) -> UInt64? {
+    isAtEnd ? nil : try unsigned(name)
   }
 
   /// Seconds since 1970, up to the year 9999.

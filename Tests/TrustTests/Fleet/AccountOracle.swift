@@ -88,7 +88,7 @@ final class AccountOracle {
     known[index] = new
     let has = roster[identity.device] != nil
     if has { remember(identity.device, roster.epochs.all.map { $0.secret }) }
-    if let former { checkNothingIsGivenUp(machine, former.record.roster.roster, roster) }
+    if let former { checkNothingIsGivenUp(machine, former, record) }
     if !has { fleet.meet("a device that knows that it was revoked") }
     if let former, former.record.rootKey != nil, record.rootKey == nil { fleet.meet("a manager that is none any more") }
     if let former, roster.term > former.record.roster.roster.term { fleet.meet("a new term") }
@@ -118,22 +118,46 @@ final class AccountOracle {
     }
   }
 
-  /// No device gives up a removal or a device that it knows (docs/trust.md).
-  private func checkNothingIsGivenUp(_ machine: Machine, _ former: Roster, _ roster: Roster) {
-    // A manager whose clock is ahead forgets early; its roster's number is as far ahead then, and refuses the
-    // certificate.
-    let date = max(machine.now.seconds, Int64(clamping: roster.number))
-    guard former.removed.all.count < Limits.removedDevices else { return }
-    for removed in former.removed.all where removed.until >= date && !roster.removed.has(removed.id) {
-      fleet.report(machine.name, "has given up the removal of \(name(of: removed.id))")
+  /// No device gives up a removal that it knows, unless its user has accepted a take-over; nor a device, while one
+  /// manager signs in one term (docs/trust.md).
+  private func checkNothingIsGivenUp(_ machine: Machine, _ before: Known, _ record: AccountRecord) {
+    let (former, roster) = (before.record.roster.roster, record.roster.roster)
+    guard !before.record.takeOvers.contains(where: { $0.roster.digest == record.roster.digest }) else {
+      return fleet.meet("a take-over that was accepted")
     }
-    for device in former.devices where roster[device.id] == nil && !roster.removed.has(device.id) {
-      guard !device.hasExpired(at: date) else { continue }
-      fleet.report(machine.name, "has given up \(name(of: device.id)), which nobody has removed")
+    guard former.removed.all.count < Limits.removedDevices else { return }
+    for removed in former.removed.all where !roster.removed.has(removed.id) {
+      fleet.report(machine.name, "has given up the removal of \(name(of: removed.id))")
     }
     if (roster.term, roster.number) < (former.term, former.number) {
       fleet.report(machine.name, "has taken an earlier roster")
     }
+    guard roster.term == former.term, roster.manager == former.manager else { return }
+    for device in former.devices where !roster.hasListed(device.id) {
+      fleet.report(machine.name, "has given up \(name(of: device.id)), which nobody has removed")
+    }
+  }
+
+  /// The last roster of the manager that users take for the one: of the highest term; of several in it, always the same
+  /// one.
+  func isAhead(_ one: Roster, of other: Roster) -> Bool {
+    if one.term != other.term { return one.term > other.term }
+    guard one.manager == other.manager else { return other.manager.bytes.lexicographicallyPrecedes(one.manager.bytes) }
+    return one.number > other.number
+  }
+
+  /// Whether a device that was removed has taken over since: no user takes that.
+  func isFalse(_ roster: Roster) -> Bool {
+    removalTerm(of: roster.manager).map { roster.term > $0 } ?? false
+  }
+
+  /// The one of all disks with this account.
+  private func prevailing(_ account: Identifier) -> Roster? {
+    let rosters = fleet.machines.compactMap { record(of: $0)?.roster.roster }
+    return rosters.filter { $0.account == account && !isFalse($0) && removalTerm(of: $0.manager) == nil }
+      .reduce(nil) { best, each in
+        best.map { isAhead(each, of: $0) } ?? true ? each : best
+      }
   }
 
   /// Under what a device knocks and announces itself is known to none of those that it has removed.
@@ -191,6 +215,10 @@ final class AccountOracle {
     let roster = record.roster.roster
     // It had been removed when its user made it the manager: who follows it is in an account of its own.
     if let term = removalTerm(of: roster.manager), roster.term > term { return "its manager had been removed" }
+    // Another one has taken over without knowing it.
+    if let last = prevailing(roster.account), last[identity.device] == nil {
+      return "the last manager does not list it"
+    }
     let date = Int64(fleet.date)
     guard let fields = try? cryptography.readCertificate(record.certificate) else { return "no certificate" }
     // The manager renews its own.

@@ -96,6 +96,7 @@ final class AccountWorkload {
     case 32: recover(machine)
     case 33: backUp(machine)
     case 34: if fleet.random.chance(0.5) { household.leave(machine, isAbandoning: fleet.random.chance(0.2)) }
+    case 35 where fleet.random.chance(0.5): household.acceptTakeOvers(machine)
     case 35: machine.slowness = fleet.random.chance(0.7) ? 5 : 3_000
     case 36: try? fleet.network.setFaults(loss: fleet.random.chance(0.5) ? 0 : 0.2, duplication: 0, reordering: 0.1)
     default: break
@@ -230,6 +231,7 @@ final class AccountWorkload {
     // What is left of the faults, such as a join, is over then.
     repeat {
       pass(35_000)
+      for machine in machines { household.acceptTakeOvers(machine) }
     } while fleet.violation == nil && fleet.clock.uptime < end && fleet.oracle.disagreement() != nil
     if let disagreement = fleet.oracle.disagreement() { fleet.report("fleet", disagreement) }
   }

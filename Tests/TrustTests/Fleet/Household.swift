@@ -26,6 +26,22 @@ final class Household {
     tell(manager, "revokes") { account, now throws(SegueError) in try account.revoke(device, at: now) }
   }
 
+  /// The user knows which take-over was his own.
+  func acceptTakeOvers(_ machine: Machine) {
+    guard machine.isAwake, let waiting = machine.agent?.snapshot.takeOvers, !waiting.isEmpty else { return }
+    guard let record = fleet.oracle.record(of: machine) else { return }
+    let own = record.roster.roster
+    let rosters = record.takeOvers.map { $0.roster }.filter { !fleet.oracle.isFalse($0.roster) }
+    let best = rosters.filter { fleet.oracle.isAhead($0.roster, of: own) || fleet.oracle.isFalse(own) }
+      .reduce(nil as SignedRoster?) { best, each in
+        best.map { fleet.oracle.isAhead(each.roster, of: $0.roster) } ?? true ? each : best
+      }
+    guard let best else { return }
+    tell(machine, "accepts a take-over") { account, now throws(SegueError) in
+      try account.accept(best.digest, of: best.roster.manager, at: now)
+    }
+  }
+
   func rename(_ machine: Machine) {
     let name = "\(machine.name) \(fleet.random.below(100))"
     tell(machine, "renames itself") { account, now throws(SegueError) in try account.rename(nil, name, at: now) }

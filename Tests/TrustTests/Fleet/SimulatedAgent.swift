@@ -157,6 +157,11 @@ final class SimulatedAgent {
     }
   }
 
+  /// A device that is not listed has said something.
+  func heardUnlisted(_ message: [UInt8], _ certificate: [UInt8]) {
+    perform { account, now in account.receive(message, from: certificate, at: now) }
+  }
+
   // MARK: Time
 
   private func setTimer() {

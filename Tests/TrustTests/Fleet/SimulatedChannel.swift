@@ -162,8 +162,8 @@ final class SimulatedChannel {
     let identity = try DeviceIdentity(of: fields)
     guard identity.account == own.account else { throw SegueError(.notAllowed, "another account") }
     guard identity != own else { throw SegueError(.invalidState, "the connection leads back to this device") }
-    guard credentials.members.has(identity.device, from: fields.from) else {
-      throw SegueError(.notAllowed, "the other device was removed from the account, or is not in its list of devices")
+    guard credentials.members.standing(of: identity.device) != .removed else {
+      throw SegueError(.notAllowed, "the other device was removed from the account")
     }
     (peer, peerCertificate) = (identity, certificate)
   }
@@ -173,6 +173,6 @@ final class SimulatedChannel {
     guard let peer, let peerCertificate, let fields = try? cryptography.readCertificate(peerCertificate),
       let list = try? cryptography.readRevocations(newer.revocations, root: newer.root)
     else { return false }
-    return list.revoked.contains(fields.serial) || !newer.members.has(peer.device, from: fields.from)
+    return list.revoked.contains(fields.serial) || newer.members.standing(of: peer.device) == .removed
   }
 }

@@ -23,6 +23,8 @@ final class SimulatedLinks: SimulatedConnectionOwner {
   private var slept: Int64
   private var isClosed = false
   var invites: [Invite] = []
+  /// Connections with devices that are not listed, and whether the other hub has introduced itself.
+  private var held: [(connection: SimulatedConnection, hasGreeted: Bool)] = []
 
   init(of agent: SimulatedAgent, _ credentials: DeviceCredentials, _ identity: DeviceIdentity, _ epochs: [EpochKeys])
     throws(SegueError)
@@ -63,11 +65,20 @@ final class SimulatedLinks: SimulatedConnectionOwner {
   func renew(_ credentials: DeviceCredentials, _ epochs: [EpochKeys]) throws(SegueError) {
     try announcer.renew(epochs)
     (self.credentials, self.epochs) = (credentials, epochs)
-    for connection in devices.compactMap({ link(with: $0) }) where connection.channel.isRevoked(by: credentials) {
-      connection.close()
+    for device in devices {
+      guard let connection = link(with: device) else { continue }
+      if connection.channel.isRevoked(by: credentials) || !lists(device) { connection.close() }
+    }
+    for (connection, hasGreeted) in held {
+      guard let peer = connection.channel.peer?.device, lists(peer) else { continue }
+      held.removeAll { $0.connection === connection }
+      link(connection, peer)
+      if hasGreeted { received(.hello, over: connection) }
     }
     act()
   }
+
+  private func lists(_ device: Identifier) -> Bool { credentials.members.standing(of: device) == .listed }
 
   func close() {
     isClosed = true
@@ -117,7 +128,11 @@ final class SimulatedLinks: SimulatedConnectionOwner {
 
   private func tick() {
     for connection in table.overdue(machine.now.uptime).compactMap({ connection($0) }) {
-      failed(connection, SegueError(.remoteApplicationTimedOut, "no link in time"))
+      let isHeld = held.contains { $0.connection === connection }
+      failed(
+        connection,
+        isHeld
+          ? SegueError(.notAllowed, "it is not listed") : SegueError(.remoteApplicationTimedOut, "no link in time"))
     }
     act()
   }
@@ -192,6 +207,7 @@ final class SimulatedLinks: SimulatedConnectionOwner {
 
   private func remove(_ connection: SimulatedConnection, _ end: LinkTable<Address>.End = .failed) {
     connections.removeAll { $0 === connection }
+    held.removeAll { $0.connection === connection }
     let peer = table.remove(connection.number, end, epochs: epochs.count, machine.now.uptime, random: random())
     if let peer { machine.fleet.trace(machine.name, "is no longer linked with", machine.fleet.oracle.name(of: peer)) }
   }
@@ -201,15 +217,25 @@ final class SimulatedLinks: SimulatedConnectionOwner {
     guard !connection.channel.isRevoked(by: credentials) else {
       return failed(connection, SegueError(.notAllowed, "revoked meanwhile"))
     }
-    switch table.choice(for: connection.number, of: peer.device, machine.now.uptime) {
-    case .refused: return end(connection, .linked(peer.device))
+    guard lists(peer.device) else {
+      held.append((connection, hasGreeted: false))
+      table.hold(connection.number, until: machine.now.uptime + 5_000)
+      if let greeting = agent.snapshot.greeting(at: machine.now) { connection.send(.account(greeting)) }
+      return act()
+    }
+    link(connection, peer.device)
+  }
+
+  private func link(_ connection: SimulatedConnection, _ peer: Identifier) {
+    switch table.choice(for: connection.number, of: peer, machine.now.uptime) {
+    case .refused: return end(connection, .linked(peer))
     case .contested: return failed(connection, SegueError(.busy, "the link changes hands again and again"))
     case .taken(let former): former.flatMap { self.connection($0) }?.close()
     }
     table.linked(
-      connection.number, with: peer.device, epochs: epochs.count, machine.now.uptime, random: random())
-    machine.fleet.trace(machine.name, "is linked with", machine.fleet.oracle.name(of: peer.device))
-    machine.fleet.oracle.linked(machine, peer.device)
+      connection.number, with: peer, epochs: epochs.count, machine.now.uptime, random: random())
+    machine.fleet.trace(machine.name, "is linked with", machine.fleet.oracle.name(of: peer))
+    machine.fleet.oracle.linked(machine, peer)
     // The listener's hub speaks first.
     if !connection.isDialled { connection.send(.hello) }
     look(after: connection)
@@ -233,6 +259,13 @@ final class SimulatedLinks: SimulatedConnectionOwner {
   func received(_ frame: Frame, over connection: SimulatedConnection) {
     table.heard(connection.number)
     guard let peer = connection.channel.peer?.device else { return }
+    if let index = held.firstIndex(where: { $0.connection === connection }) {
+      if case .hello = frame { held[index].hasGreeted = true }
+      if case .account(let message) = frame, let certificate = connection.channel.peerCertificate {
+        agent.heardUnlisted(message, certificate)
+      }
+      return
+    }
     switch frame {
     case .hello:
       if connection.isDialled { connection.send(.hello) }

@@ -11,6 +11,7 @@
 import CLinux
 import CertificateMaker
 import SegueAgent
+import SegueCertificates
 import SegueModel
 import SegueRuntime
 import SegueTransport
@@ -57,10 +58,21 @@ func issue(_ folder: String, _ count: Int) {
   }
 }
 
-func credentials(_ folder: String) -> DeviceCredentials {
-  DeviceCredentials(
+/// All devices of the account are listed.
+func credentials(_ folder: String) throws(SegueError) -> DeviceCredentials {
+  let cryptography = try OpenSSLCryptography()
+  // In N, or in N/revoking-M.
+  let parts = folder.split(separator: "/", omittingEmptySubsequences: false)
+  let isRevoking = parts.last?.hasPrefix("revoking-") ?? false
+  let account = parts.dropLast(isRevoking ? 2 : 1).joined(separator: "/")
+  var listed: [Identifier] = []
+  while access("\(account)/\(listed.count + 1)/certificate", R_OK) == 0 {
+    let certificate = try cryptography.readCertificate(load("\(account)/\(listed.count + 1)/certificate"))
+    listed.append(try DeviceIdentity.id(ofKey: certificate.publicKey))
+  }
+  return DeviceCredentials(
     key: load(folder + "/key"), certificate: load(folder + "/certificate"), root: load(folder + "/root"),
-    revocations: load(folder + "/revocations"), members: AccountMembers(listed: [], removed: [], number: 0))
+    revocations: load(folder + "/revocations"), members: AccountMembers(listed: listed))
 }
 
 /// Newest first.
@@ -90,7 +102,7 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
   let hub = try Device(
     try RuntimeFolder(nil), on: loop, agent: AgentDescription(version: "0", capabilities: 0), tookPlace: { _ in },
     lostFolder: { say("the folder is lost") })
-  let links = try DeviceLinks(on: loop, hub, credentials(folder), epochs(words))
+  let links = try DeviceLinks(on: loop, hub, try credentials(folder), epochs(words))
   links.changed = { device, isLinked in say("\(isLinked ? "linked" : "unlinked") \(digits(device))") }
   loop.perform {
     do throws(SegueError) {
@@ -111,7 +123,7 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
           for word in words.dropFirst() { addresses.append(try NetworkAddress.read(word)) }
           links.setAddresses(addresses)
         case "known": links.setDevices(words.dropFirst().compactMap { device($0) })
-        case "renew": try links.renew(credentials(words[1]), epochs(words.dropFirst(2)))
+        case "renew": try links.renew(try credentials(words[1]), epochs(words.dropFirst(2)))
         case "devices": say(links.devices.map { digits($0) }.reduce("devices") { $0 + " " + $1 })
         default: say("error: no such command")
         }

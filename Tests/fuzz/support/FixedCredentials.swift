@@ -35,7 +35,7 @@ enum FixedCredentials {
       302d300a0603551d140403020101301f0603551d23041830168014ea58f6162f20f5412b8fd302f435321d3e2f95c3300506032b\
       65700341002c733c07aef9061cab35ba152e7e19f0b99b339b4c48cf9533edc5255a1210cd91a91c6474cc9cdc76ca352d03febd\
       a9b2de0f29356aedd214478cb07b072403
-      """), members: AccountMembers(listed: [], removed: [], number: 0)
+      """), members: AccountMembers(listed: [])
   )
 
   static let epoch = EpochKeys(

@@ -27,6 +27,8 @@ from ._account import (
     Notice,
     Pushed,
     Pushes,
+    RefusedDevice,
+    TakeOver,
 )
 from ._activity import Activity, Origin, Problem
 from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push
@@ -151,6 +153,7 @@ __all__ = [
     "Pushes",
     "Reason",
     "Receipt",
+    "RefusedDevice",
     "RemoteApplicationTimedOutError",
     "Responder",
     "ResponderMixin",
@@ -165,6 +168,7 @@ __all__ = [
     "StreamReader",
     "StreamWriter",
     "SystemRefusedError",
+    "TakeOver",
     "Timestamp",
     "UnsafeFolderError",
     "UnsupportedValueError",

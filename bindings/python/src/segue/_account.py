@@ -48,6 +48,8 @@ class KnownDevice:
     """None: not since the agent has started."""
     address: str | None = None
     """None: not linked."""
+    outdated: bool = False
+    """It runs an older Segue, and hears of no revocation."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,37 @@ class Join:
     """Empty if it is not known: the manager does not say."""
     asks: bool = False
     """The user of this device is to answer: `answer_join`."""
+    clock_here: datetime | Timestamp | None = None
+    """What the clock of this device says, and the next one that of the other; None unless they differ by more than a
+    day: show them beside the digits."""
+    clock_there: datetime | Timestamp | None = None
+
+
+@dataclass(frozen=True)
+class TakeOver:
+    """A device that this one does not know as one of the account has become the manager, with the recovery file. It
+    does not count before `App.accept_roster`."""
+
+    device: UUID
+    fingerprint: str
+    date: datetime | Timestamp
+    """When this device has heard of it."""
+    term: int
+    digest: bytes
+    """For `App.accept_roster`: what was shown is what counts."""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class RefusedDevice:
+    """A device that has a certificate of the account, and is not in its list: it gets nothing. `App.revoke_device` at
+    the manager keeps it out for good."""
+
+    device: UUID
+    fingerprint: str
+    date: datetime | Timestamp
+    """When it was refused last."""
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +153,10 @@ class Account:
     devices: tuple[KnownDevice, ...] = ()
     joins: tuple[Join, ...] = ()
     """Devices that join now."""
+    takeovers: tuple[TakeOver, ...] = ()
+    """At most 4, which wait for the user."""
+    refused: tuple[RefusedDevice, ...] = ()
+    """At most 16, the newest last."""
     settings: DeviceSettings = DeviceSettings()
     notices: tuple[Notice, ...] = ()
     """At most 16, the newest last."""
@@ -179,6 +216,8 @@ def account_of(value: Mapping[Any, Any]) -> Account:
     entries = dict(value)
     entries["status"] = Membership(value["status"])
     entries["devices"] = tuple(_made(KnownDevice, each) for each in value.get("devices", ()))
+    entries["takeovers"] = tuple(_made(TakeOver, each) for each in value.get("takeovers", ()))
+    entries["refused"] = tuple(_made(RefusedDevice, each) for each in value.get("refused", ()))
     entries["joins"] = tuple(_made(Join, each) for each in value.get("joins", ()))
     entries["notices"] = tuple(_notice(each) for each in value.get("notices", ()))
     entries["settings"] = _made(DeviceSettings, value.get("settings", {}))

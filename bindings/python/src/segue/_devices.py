@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from . import _arguments
+from . import _arguments, _table
 from ._account import (
     Account,
     Invite,
@@ -27,6 +27,7 @@ from ._values import value_of
 from .errors import InvalidArgumentError
 
 _MOST_MILLISECONDS = 600_000
+_DIGEST = _table.DIGEST_SIZE
 _PUSHES = ("ask", "at-once", "never")
 
 
@@ -117,8 +118,23 @@ class DeviceCalls(Asking):
         self._told(library.segue_app_rename_device, self._handle, which, text, len(text))
 
     def revoke_device(self, device: UUID) -> None:
-        """Puts a device out of the account for good. Its links end within a second. The manager only."""
+        """Puts a device out of the account for good. Its links end within a second. The manager only.
+
+        device: one of `Account.devices`, of `Account.refused` or of `Account.takeovers`
+        """
         self._told(library.segue_app_revoke_device, self._handle, _arguments.instance(device, UUID, "device").bytes)
+
+    def accept_roster(self, device: UUID, digest: bytes) -> None:
+        """Answers for the user: the device of a take-over is the manager from now on. Ask first, with its name and
+        fingerprint; the usual answer is no, which needs no call. Raises: NotFoundError (no such take-over waits).
+
+        device, digest: of one of `Account.takeovers`: what was shown is what counts
+        """
+        data = _arguments.data(digest, "digest")
+        if len(data) != _DIGEST:
+            raise InvalidArgumentError(f"digest: has {len(data)} bytes, not {_DIGEST}")
+        which = _arguments.instance(device, UUID, "device").bytes
+        self._told(library.segue_app_accept_roster, self._handle, which, data)
 
     def leave_account(self, abandons: bool = False) -> str | None:
         """Takes this device out of its account, and forgets the account here.

@@ -26,6 +26,7 @@ VERSION = 0x000100
 NUL_TERMINATED = c_size_t(-1).value
 MESSAGE_SIZE = 512
 ID_SIZE = 16
+DIGEST_SIZE = 32
 
 Bool = c_bool
 Int32 = c_int32
@@ -414,6 +415,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_answer_join", (Handle, Int64, Bool), Status),
     ("segue_app_rename_device", (Handle, Bytes, Bytes, Size), Status),
     ("segue_app_revoke_device", (Handle, Bytes), Status),
+    ("segue_app_accept_roster", (Handle, Bytes, Bytes), Status),
     ("segue_app_leave_account", (Handle, Bool, Address), Status),
     ("segue_app_get_recovery_file", (Handle, Bytes, Size, Address), Status),
     ("segue_app_recover_account", (Handle, Bytes, Size, Bytes, Size), Status),

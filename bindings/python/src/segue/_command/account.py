@@ -14,7 +14,7 @@ from .._account import Account, DeviceSettings, Membership, Notice
 from .._terminal import shown
 from ..errors import NotFoundError
 from .answers import agreed, hidden_line, read_line
-from .devices import NO_ACCOUNT, asker, member, require_manager
+from .devices import NO_ACCOUNT, asker, member, require_manager, stranger
 from .output import CommandError, count, note, show_json
 from .session import asked, chooser
 from .verbs import Verbs
@@ -65,6 +65,15 @@ def add(verbs: Verbs) -> None:
         f"Then `segue revoke` puts the lost one out. {PASSPHRASE}",
     )
     becoming.add_argument("file", metavar="FILE", help="made by `segue account recovery`")
+    accepting = actions.add(
+        "accept",
+        accept,
+        "take a device for the manager that has taken the account over with the recovery file",
+        "A device that this one knows as one of the account is taken by itself. Any other one waits for this: only\n"
+        "you can tell a thief of the recovery file from a device of yours that was admitted while this one was off.",
+    )
+    accepting.add_argument("device", metavar="DEVICE", help="the beginning of its identifier; `segue account` shows it")
+    accepting.add_argument("--yes", action="store_true", help="do not ask")
     setting = actions.add("set", set_devices, "set how this device meets others; what is not named stays as it is")
     setting.add_argument("--port", type=port, help="at which it listens; 0: any that is free")
     setting.add_argument(
@@ -125,6 +134,16 @@ def described(account: Account) -> list[str]:
         f"{asker(each)} asks to join, with the digits {shown(each.digits)}: `segue invite` asks for the answer"
         for each in account.joins
         if each.asks
+    ]
+    lines += [
+        f"{stranger(each)} has taken over with the recovery file: `segue account accept {str(each.device)[:8]}`"
+        " if that was you"
+        for each in account.takeovers
+    ]
+    lines += [
+        f"{stranger(each)} has a certificate of the account, is not in its list, and is refused:"
+        f" `segue revoke {str(each.device)[:8]}` at the manager keeps it out for good"
+        for each in account.refused
     ]
     if account.message:
         lines.append(shown(account.message, None))
@@ -200,6 +219,20 @@ async def leave(options: argparse.Namespace) -> int:
             note(f"{shown(each.name)}, the manager, is not linked: it lists this device until `segue revoke` there")
     note(REMAINS)
     return 0
+
+
+async def accept(options: argparse.Namespace) -> int:
+    async with chooser() as app:
+        waiting = (await member(app)).takeovers
+        begin = options.device.lower().replace(" ", "")
+        found = [each for each in waiting if begin and str(each.device).startswith(begin)]
+        if len(found) != 1:
+            raise CommandError(f"{len(found)} of {len(waiting)} devices that wait have an identifier that begins so")
+        taken = found[0]
+        if not options.yes and not await agreed(f"{stranger(taken)} has taken over with the recovery file: accept?"):
+            raise CommandError("not accepted")
+        await asked(app, app.accept_roster, taken.device, taken.digest)
+    return await done(options, app, f"accepted: {stranger(taken)} is the manager now", accepted=taken.device)
 
 
 async def passphrase(*, new: bool) -> str:

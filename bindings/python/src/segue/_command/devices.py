@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from .._account import Account, Join, KnownDevice, Membership
+from .._account import Account, Join, KnownDevice, Membership, RefusedDevice, TakeOver
 from .._app import App
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
@@ -33,7 +33,9 @@ def add(verbs: Verbs) -> None:
         "Its links end within a second. What it has already continued stays there. Only the manager revokes; if the\n"
         "manager is what is lost: `segue account recover` first.",
     )
-    revoking.add_argument("device", metavar="DEVICE", help="its name, or the beginning of its identifier")
+    revoking.add_argument(
+        "device", metavar="DEVICE", help="its name, or the beginning of its identifier; also of one that was refused"
+    )
     revoking.add_argument("--yes", action="store_true", help="do not ask")
     renaming = verbs.add("rename", rename, "give this device, or at the manager any device, another name")
     renaming.add_argument("name", metavar="NAME", help="the new name")
@@ -66,6 +68,10 @@ def show(account: Account, options: argparse.Namespace) -> None:
         note("the account cannot be used")
     else:
         note(NO_ACCOUNT)
+    for each in account.takeovers:
+        note(f"{stranger(each)} has taken over with the recovery file: `segue account accept` if that was you")
+    for each in account.refused:
+        note(f"{stranger(each)} is not in the list of the account, and is refused")
     if account.message:
         note(shown(account.message, None))
 
@@ -88,6 +94,10 @@ def changes(former: Account, now: Account) -> list[str]:
             lines.append(f"gone      {named(each)}")
     if now.status == Membership.MEMBER:
         lines += [f"removed   {named(each)} has left, or was revoked" for each in before.values()]
+    waiting = {each.digest for each in former.takeovers}
+    lines += [f"takeover  {stranger(each)}" for each in now.takeovers if each.digest not in waiting]
+    refused = {each.device for each in former.refused}
+    lines += [f"refused   {stranger(each)}" for each in now.refused if each.device not in refused]
     known = {each.join for each in former.joins}
     lines += [f"asks      {asker(each)}" for each in now.joins if each.asks and each.join not in known]
     if former.status != now.status:
@@ -175,15 +185,51 @@ def require_manager(account: Account, to: str) -> None:
 async def revoke(options: argparse.Namespace) -> int:
     async with chooser() as app:
         account = await member(app)
-        device = only(account, options.device)
         require_manager(account, "revoke devices")
+        unlisted = strangers(account, options.device)
+        if unlisted is not None:
+            return await revoke_stranger(app, unlisted, options)
+        device = only(account, options.device)
         if device.this_device:
             raise CommandError(f"{named(device)} is this device: `segue account leave` takes it out")
         question = f"put {named(device)} ({str(device.device)[:8]}) out of the account for good?"
         if not options.yes and not await agreed(question):
             raise CommandError("not revoked")
         await asked(app, app.revoke_device, device.device)
+    outdated = [named(each) for each in account.devices if each.outdated and each.device != device.device]
+    if outdated:
+        note(f"{', '.join(outdated)}: an older Segue runs there, which does not hear of it; update it")
     return told(options, {"revoked": device.device}, f"revoked: {named(device)}")
+
+
+def strangers(account: Account, text: str) -> TakeOver | RefusedDevice | None:
+    """Returns the device that is not listed whose identifier begins so; None if no such one is meant.
+
+    Raises: CommandError if a listed one begins so, too, or several do.
+    """
+    begin = text.lower().replace(" ", "")
+    every = {each.device: each for each in (*account.takeovers, *account.refused)}
+    found = [each for device, each in every.items() if begin.strip("-") and str(device).startswith(begin)]
+    if not found or any(text in (each.name, shown(each.name), named(each)) for each in account.devices):
+        return None
+    listed = [named(each) for each in account.devices if str(each.device).startswith(begin)]
+    if len(found) + len(listed) > 1:
+        words = ", ".join([*map(stranger, found), *listed])
+        raise CommandError(f"'{shown(text)}' is how the identifiers of several begin: {words}")
+    return found[0]
+
+
+def stranger(device: TakeOver | RefusedDevice) -> str:
+    """The name, which nothing has proved, and the fingerprint."""
+    fingerprint = shown(device.fingerprint)
+    return f"{shown(device.name)} ({fingerprint})" if device.name else fingerprint
+
+
+async def revoke_stranger(app: App, device: TakeOver | RefusedDevice, options: argparse.Namespace) -> int:
+    if not options.yes and not await agreed(f"keep {stranger(device)} out of the account for good?"):
+        raise CommandError("not revoked")
+    await asked(app, app.revoke_device, device.device)
+    return told(options, {"revoked": device.device}, f"revoked: {stranger(device)}")
 
 
 async def rename(options: argparse.Namespace) -> int:

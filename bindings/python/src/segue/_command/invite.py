@@ -189,6 +189,9 @@ def remaining(made: Invite) -> float:
 def show_digits(join: Join) -> None:
     """On a line of their own, which a terminal does not break."""
     note(f"    {shown(join.digits)}")
+    if isinstance(join.clock_here, datetime) and isinstance(join.clock_there, datetime):
+        here, there = (f"{each:%Y-%m-%d %H:%M}" for each in (join.clock_here, join.clock_there))
+        note(f"the clocks differ: here it is {here}, there it is {there} (UTC); set the one that is wrong first")
 
 
 async def decide(app: App, join: Join, options: argparse.Namespace) -> None:
