@@ -56,7 +56,8 @@ let package = Package(
     module("SegueSystem", imports: ["SegueModel", "CLinux"]),
     module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
-    module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"], links: ["expat"]),
+    // expat is loaded by its users, not linked.
+    module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"]),
     module("SegueTrust", imports: ["SegueModel"]),
     module(
       "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "CLinux", "CSQLite"],
@@ -76,7 +77,7 @@ let package = Package(
     module(
       "SegueABI",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueManifests",
       ],
       exclude: ["discard.ld", "exports.map"]),
     // For tests and benchmarks of the store, in both modes.

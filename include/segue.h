@@ -589,7 +589,8 @@ typedef struct segue_activity_delegate segue_activity_delegate;
 /**
  * Creates an activity; a new one needs saving (R1.4).
  *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
- *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the app
+ *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the
+ *             app, else of its manifest, which an app without an agent, or before it is ready, does not know (R6.1)
  *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15; what
  *             becomes of segue_activity_set_keeps_offering is said there)
  * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
@@ -938,6 +939,17 @@ segue_status segue_app_set_name(segue_app *app, const char *name, size_t length)
 segue_status segue_app_set_team_identifier(segue_app *app, const char *team, size_t length);
 /** Declares a type that the app can continue; at most 256, one per call. Originating needs no declaration (R1.1). */
 segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_t length);
+/**
+ * Takes name, team, types and document types from a manifest (docs/manifests.md): a property list, or a .desktop file
+ * with keys of Segue's, whose name ends with .desktop. An agent does the same by itself for an app whose manifest is
+ * installed, when it welcomes the app: name and team of the manifest hold, its types are added to those of the app, all
+ * from SEGUE_CONNECTION_READY on, and until the app is closed (R6.1). Without an agent only this call and those above
+ * count. Reading XML loads libexpat.so.1.
+ *   path  copied: at most 4095 bytes
+ * Errors: SYSTEM (the file cannot be read, or there is no expat), WRONG_KIND (no regular file), LIMIT_EXCEEDED,
+ * MALFORMED (the message names the line or the key), INVALID_ARGUMENT (it describes another app).
+ */
+segue_status segue_app_load_manifest(segue_app *app, const char *path, size_t length);
 /** A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. */
 segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);

@@ -1,6 +1,7 @@
 // Section 5 of segue.h: apps.
 import CSegue
 import SegueEngine
+import SegueManifests
 import SegueModel
 import SegueRuntime
 import SegueTransport
@@ -58,6 +59,21 @@ public func segue_app_add_activity_type(
 ) -> segue_status {
   set(app, type, length, "type", atMost: Limits.type) { (settings, text) throws(SegueError) in
     try settings.addType(text)
+  }
+}
+
+@_cdecl("segue_app_load_manifest") @implementation
+public func segue_app_load_manifest(
+  _ app: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    let path = try Arguments.text(path, length, "path", atMost: AppSettings.folderLimit)
+    try Text.check(path, "path", atMost: AppSettings.folderLimit)
+    // Before the file is read: an app that is open gets the error whatever the file is.
+    try app.configure { (_) throws(SegueError) in }
+    let (manifest, warnings) = try AppManifest.read(path, of: app.settings.bundleIdentifier)
+    for warning in warnings { Log.write(.info, "manifest \(path): \(warning)") }
+    try app.load(manifest)
   }
 }
 

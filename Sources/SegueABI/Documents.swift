@@ -72,8 +72,7 @@ private func kind(_ pointer: UnsafePointer<CChar>?, _ length: Int, _ role: segue
   guard role == SEGUE_ROLE_EDITOR || role == SEGUE_ROLE_VIEWER else {
     throw SegueError(.invalidArgument, "role: \(Int64(role)) is neither SEGUE_ROLE_EDITOR nor SEGUE_ROLE_VIEWER")
   }
-  let kind: DiagnosticText = "\(Int64(role)) \(contentType)"
-  return kind.string
+  return AppSettings.documentKind(Int64(role), contentType)
 }
 
 @_cdecl("segue_document_create") @implementation

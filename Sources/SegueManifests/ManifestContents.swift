@@ -17,11 +17,32 @@ struct ManifestContents {
   /// Whether the app needs a display.
   var isGraphical = true
 
-  func declaration(path: String, _ launch: AppLaunch) -> AppDeclaration {
-    AppDeclaration(
+  /// Throws LIMIT_EXCEEDED if that is more than a running app can declare.
+  func declaration(path: String, _ launch: AppLaunch) throws(SegueError) -> AppDeclaration {
+    let app = AppDeclaration(
       path: path, bundleIdentifier: bundleIdentifier, team: team, name: name, version: version, types: types,
       documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains, desktopFile: desktopFile,
       launch: launch, warnings: warnings.texts)
+    let size = app.types.reduce(0) { $0 + $1.utf8.count }
+    guard app.types.count <= Limits.typesPerApp, size <= Limits.typesBytes else {
+      throw SegueError(
+        .limitExceeded,
+        """
+        \(app.types.count) types of \(size) bytes, those of documents included; at most \(Limits.typesPerApp) of \
+        \(Limits.typesBytes) bytes are allowed
+        """)
+    }
+    let documents = app.manifest.documents
+    let documentsSize = documents.reduce(0) { $0 + $1.contentType.utf8.count + $1.activityType.utf8.count }
+    guard documents.count <= Limits.typesPerApp, documentsSize <= Limits.documentTypesBytes else {
+      throw SegueError(
+        .limitExceeded,
+        """
+        \(documents.count) content types of documents, with \(documentsSize) bytes; at most \(Limits.typesPerApp) of \
+        \(Limits.documentTypesBytes) bytes are allowed
+        """)
+    }
+    return app
   }
 }
 
@@ -83,7 +104,7 @@ enum ManifestCheck {
         warnings.add("\(key)[\(index)]: has no effect: expected only an ASCII host after the service, found \(entry)")
         continue
       }
-      hosts.append(String(decoding: host, as: UTF8.self))
+      hosts.append(Text.decoded(host))
     }
     return hosts
   }

@@ -24,6 +24,9 @@ public struct Limits: Sendable {
   public static let restorables = 65_536
   /// Types that one app may declare.
   public static let typesPerApp = 256
+  /// Bytes of all types that an app declares, and of its document types, so that they fit into one message.
+  public static let typesBytes = 32 * 1024
+  public static let documentTypesBytes = 24 * 1024
   /// Attachments of an activity (R7.6).
   public static let attachments = 64
   /// Bytes of an attachment from memory; use files for more.

@@ -22,6 +22,8 @@ public final class AppDeclaration: Sendable {
   /// The desktop id of its launcher: `org.example.Notes.desktop`; nil: it names none.
   public let desktopFile: String?
   public let launch: AppLaunch
+  /// What holds while the app runs.
+  public let manifest: AppManifest
   /// What is wrong with the file and has no effect, for people.
   public let warnings: [String]
 
@@ -35,17 +37,15 @@ public final class AppDeclaration: Sendable {
     self.team = team ?? bundleIdentifier
     self.name = name ?? bundleIdentifier
     self.version = version
-    var all: [String] = []
-    for type in types + documentTypes.compactMap({ $0.activityType })
-    where !all.contains(where: { Text.isSame($0, type) }) {
-      all.append(type)
-    }
-    self.types = all
+    self.types = DeclaredTypes.unique(types + documentTypes.compactMap { $0.activityType })
     self.documentTypes = documentTypes
     self.payloadVersions = payloadVersions
     self.domains = domains
     self.desktopFile = desktopFile
     self.launch = launch
+    manifest = AppManifest(
+      name: name, team: team, types: DeclaredTypes.unique(types),
+      documents: documentTypes.flatMap { $0.kinds })
     self.warnings = warnings
   }
 

@@ -38,10 +38,10 @@ extension Message {
       let version = coder.code(version)
       let minimum = coder.code(minimum)
       self = .hello(coder.code(app), version: version, minimum: minimum)
-    case .welcome(let version, let generation, let deviceName, let agent):
+    case .welcome(let version, let generation, let deviceName, let agent, let manifest):
       self = .welcome(
         version: coder.code(version), generation: coder.code(generation), deviceName: coder.code(deviceName),
-        agent: coder.code(agent))
+        agent: coder.code(agent, isLast: manifest == nil), manifest: coder.code(manifest))
     case .goodbye(let error): self = .goodbye(coder.code(error))
     case .link(let hub, let version, let minimum):
       let version = coder.code(version)

@@ -7,8 +7,12 @@ public enum Message: Sendable {
   // Registration.
   /// App → hub, first.
   case hello(AppIdentity, version: UInt64, minimum: UInt64)
-  /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does.
-  case welcome(version: UInt64, generation: UInt64, deviceName: String, agent: AgentDescription? = nil)
+  /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does. It tells the app what
+  /// its manifest says (R6.1); nil: no manifest describes the app.
+  /// Indirect: it is the largest by far, and rare.
+  indirect case welcome(
+    version: UInt64, generation: UInt64, deviceName: String, agent: AgentDescription? = nil,
+    manifest: AppManifest? = nil)
   /// The hub closes the connection, for this reason.
   case goodbye(SegueError)
   /// Hub → hub, both ways, first: the sender's identity.

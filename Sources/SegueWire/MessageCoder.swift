@@ -16,6 +16,8 @@ struct MessageCoder {
   private var taken = 0
   /// The same for the message while an array in it is read.
   private var outer = (count: 0, taken: 0)
+  /// The same while an array in that array is read.
+  private var outermost = (count: 0, taken: 0)
 
   /// Writes messages.
   init() { number = 0 }
@@ -62,6 +64,7 @@ struct MessageCoder {
     // Nothing is left to read.
     count = 0
     outer.count = 0
+    outermost.count = 0
   }
 
   private mutating func write(_ body: (inout ValueWriter) throws(SegueError) -> Void) {
@@ -92,7 +95,7 @@ struct MessageCoder {
   private mutating func enter(_ expected: StaticString) {
     guard isReading else { return write { (writer) throws(SegueError) in try writer.begin(.array) } }
     guard next(), let array = reader?.array() else { return fail(expected) }
-    outer = (count, taken)
+    (outermost, outer) = (outer, (count, taken))
     (count, taken) = (array, 0)
   }
 
@@ -100,6 +103,7 @@ struct MessageCoder {
     guard isReading else { return write { (writer) throws(SegueError) in try writer.end() } }
     reader?.skip(count)
     (count, taken) = outer
+    outer = outermost
   }
 
   /// Codes the elements up to the end of an array. Leaves out those for which `body` returns nil.
@@ -285,8 +289,8 @@ struct MessageCoder {
     return coded
   }
 
-  mutating func code(_ agent: AgentDescription?) -> AgentDescription? {
-    guard hasValue(agent != nil, isLast: true) else { return nil }
+  mutating func code(_ agent: AgentDescription?, isLast: Bool) -> AgentDescription? {
+    guard hasValue(agent != nil, isLast: isLast) else { return nil }
     enter("an agent")
     let coded = AgentDescription(
       version: code(agent?.version ?? ""), capabilities: code(agent?.capabilities ?? 0),
@@ -348,6 +352,29 @@ struct MessageCoder {
     return AppIdentity(
       secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser)
   }
+
+  mutating func code(_ manifest: AppManifest?) -> AppManifest? {
+    guard hasValue(manifest != nil, isLast: true) else { return nil }
+    enter("a manifest")
+    let name = code(optional: manifest?.name)
+    let team = code(optional: manifest?.team)
+    let types = code(types: manifest?.types ?? [])
+    enter("a list of document types")
+    if count > 3 * Limits.typesPerApp { fail("a list of document types") }
+    let blank = AppManifest.Document(role: .editor, contentType: "", activityType: "")
+    let documents = code(manifest?.documents ?? [], blank: blank) { (coder, document) in
+      let role = AppManifest.Document.Role(rawValue: coder.code(document.role.rawValue))
+      let contentType = coder.code(document.contentType, atMost: Limits.type)
+      let activityType = coder.code(document.activityType, atMost: Limits.type)
+      // A role of newer peers is none that documents here can have.
+      return role.map { AppManifest.Document(role: $0, contentType: contentType, activityType: activityType) }
+    }
+    leave()
+    leave()
+    return isReading ? AppManifest(name: name, team: team, types: types, documents: documents) : manifest
+  }
+
+  private mutating func code(optional text: String?) -> String? { hasValue(text != nil) ? code(text ?? "") : nil }
 
   private mutating func code(types: [String]) -> [String] {
     enter("a list of types")

@@ -45,9 +45,88 @@ import Testing
     let world = World()
     _ = world.startAgent()
     let app = try RawPeer(app: "app", in: world)
-    guard case .welcome(_, 1, _, let described?)? = app.heard.first else {
+    guard case .welcome(_, 1, _, let described?, nil)? = app.heard.first else {
       return #expect(Bool(false), "it says nothing of the agent")
     }
     #expect(described.version == "1.2.3" && described.capabilities == 5)
+  }
+}
+
+/// What the manifest of an app says holds while it runs, where an agent carries the hub (R6.1).
+@Suite struct RunningManifestTests {
+  private let manifest = AppManifest(
+    name: "Notes", team: "TEAM", types: ["com.example.note", "com.example.list"],
+    documents: [AppManifest.Document(role: .editor, contentType: "text/plain", activityType: "com.example.text")])
+
+  private func world() -> World {
+    let world = World()
+    _ = world.startAgent()
+    world.hub!.manifests = { [manifest] in $0.hasSuffix(".notes") ? manifest : nil }
+    return world
+  }
+
+  @Test func `an app learns from the welcome of the agent what its manifest says, once, before it is ready`() throws {
+    let world = world()
+    let notes = world.open("notes", types: ["com.example.own"], team: "com.example.notes")
+    #expect(notes.takeEvents() == ["manifest", "ready"])
+    let identity = notes.engine.identity
+    #expect(identity.name == "Notes" && identity.team == "TEAM")
+    #expect(identity.types == ["com.example.own", "com.example.note", "com.example.list", "com.example.text"])
+    #expect(notes.engine.knowsManifest)
+    let other = world.open("other")
+    #expect(other.takeEvents() == ["ready"] && other.engine.knowsManifest && other.engine.identity.name == "other")
+  }
+
+  @Test func `the hub counts what the manifest says, for what the app sees and for what it offers (R2.6)`() throws {
+    let world = world()
+    let editor = world.open("editor", types: [], team: "TEAM")
+    let (text, note) = (Identifier(high: 7, low: 1), Identifier(high: 7, low: 2))
+    editor.add(try Activity(type: "com.example.text"), as: text)
+    world.tell(editor) { $0.becomeCurrent(text, $1) }
+    let notes = world.open("notes", types: [], team: "com.example.notes")
+    #expect(notes.takeEvents() == ["manifest", "appeared com.example.text", "ready"])
+    notes.add(try Activity(type: "com.example.note"), as: note)
+    world.tell(notes) { $0.becomeCurrent(note, $1) }
+    let viewer = world.open("viewer", types: ["com.example.note"], team: "TEAM")
+    #expect(viewer.engine.offers.all.map { $0.appName } == ["Notes"])
+  }
+
+  @Test func `only the first welcome of an agent adds, and the next hub hears of it, too`() throws {
+    let world = World(hasHub: true)
+    let notes = world.open("notes", types: [], team: "com.example.notes")
+    #expect(notes.takeEvents() == ["ready"] && !notes.engine.knowsManifest, "no agent has answered yet")
+    _ = world.startAgent()
+    world.hub!.manifests = { [manifest] _ in manifest }
+    // Registered before the hub knew of manifests: that was the first welcome.
+    world.wait(5_000)
+    #expect(notes.manifests.isEmpty && notes.engine.knowsManifest)
+    let late = world.open("notes", types: [], team: "com.example.notes")
+    #expect(late.manifests.count == 1)
+    world.killAgent()
+    world.startHub()
+    world.wait(5_000)
+    #expect(late.manifests.count == 1 && late.engine.identity.team == "TEAM")
+    #expect(world.peer(of: late)?.app?.types.count == 3, "a hub without manifests hears it from the app")
+    _ = world.startAgent()
+    world.hub!.manifests = { _ in AppManifest(name: nil, team: "OTHER", types: [], documents: []) }
+    world.wait(5_000)
+    #expect(late.manifests.count == 1 && late.engine.identity.team == "TEAM")
+  }
+
+  @Test func `what a manifest adds fits into one message, however long it is`() throws {
+    let long = AppManifest(
+      name: String(repeating: "n", count: 255), team: String(repeating: "t", count: 255),
+      types: (0..<128).map { "\($0)" + String(repeating: "a", count: 250) },
+      documents: (0..<90).map {
+        AppManifest.Document(
+          role: .viewer, contentType: "\($0)" + String(repeating: "c", count: 250), activityType: "com.example.d")
+      })
+    let world = World()
+    _ = world.startAgent()
+    world.hub!.manifests = { _ in long }
+    let app = world.open("app", types: (0..<128).map { "\($0)" + String(repeating: "b", count: 250) })
+    #expect(app.manifests.count == 1 && app.engine.isReady)
+    let size = app.engine.identity.types.reduce(0) { $0 + $1.utf8.count }
+    #expect(size <= Limits.typesBytes && app.engine.identity.types.count <= Limits.typesPerApp)
   }
 }

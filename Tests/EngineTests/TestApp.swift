@@ -59,6 +59,13 @@ final class TestApp: FleetProgram, AppEngineOwner {
 
   var isBacklogged = false
 
+  /// What it was told of its manifest, each time (R6.1).
+  private(set) var manifests: [AppManifest] = []
+  func manifestHolds(_ manifest: AppManifest) {
+    manifests.append(manifest)
+    events.append("manifest")
+  }
+
   /// What it has not been told yet.
   private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]

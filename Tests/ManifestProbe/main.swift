@@ -97,7 +97,7 @@ func shown(_ app: AppDeclaration) -> String {
   parts.append(
     "documents="
       + app.documentTypes.map { type in
-        [type.name ?? "", type.contentTypes.joined(separator: "+"), type.role.rawValue, type.activityType ?? ""]
+        [type.name ?? "", type.contentTypes.joined(separator: "+"), type.role.name, type.activityType ?? ""]
           .joined(separator: ":")
       }.joined(separator: ","))
   parts.append("takes=" + (app.payloadVersions.map { $0.map { String($0) }.joined(separator: ",") } ?? "all"))

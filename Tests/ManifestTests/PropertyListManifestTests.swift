@@ -169,4 +169,58 @@ import Testing
     try folders.write("home/segue/apps/a.plist", text: list("one &amp; two&#46;"))
     #expect(folders.read().problems == [])
   }
+
+  @Test func `a running app loads the same manifest by the same reader (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("home/segue/apps/notes.plist", all)
+    let (manifest, warnings) = try AppManifest.read(
+      "\(folders.path)/home/segue/apps/notes.plist", of: "org.example.notes")
+    #expect(manifest.name == "Notes" && manifest.team == "TEAM" && warnings == [])
+    #expect(manifest.types == ["org.example.note", "org.example.list"])
+    #expect(manifest.documents.map { $0.contentType } == ["text/plain", "public.text"])
+    #expect(manifest.documents.allSatisfy { $0.role == .editor && $0.activityType == "org.example.document" })
+    #expect(folders.read()["org.example.notes"]?.manifest.documents.count == 2)
+    try folders.write("a.desktop", "X-Segue-BundleIdentifier=a", "X-Segue-ActivityTypes=b;", "no equals sign")
+    let (other, blemishes) = try AppManifest.read("\(folders.path)/a.desktop", of: "a")
+    #expect(other.name == "A Name" && other.team == nil && other.types == ["b"] && blemishes.count == 1)
+  }
+
+  @Test func `a manifest of another app, and one that cannot be read, are errors that name the file (R6.1)`() throws {
+    let folders = DataFolders()
+    try folders.write("a.plist", ["CFBundleIdentifier": "b"])
+    func error(_ name: String) -> SegueError? {
+      do throws(SegueError) {
+        _ = try AppManifest.read("\(folders.path)/\(name)", of: "a")
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(error("a.plist")?.status == .invalidArgument)
+    #expect(error("a.plist")?.message == "\(folders.path)/a.plist: describes b, and the app is a")
+    #expect(error("none.plist")?.message == "\(folders.path)/none.plist: cannot be read: No such file or directory")
+  }
+
+  @Test func `a manifest declares no more than a running app can, documents included (section 9)`() throws {
+    let folders = DataFolders()
+    func documents(_ count: Int, _ kinds: Int) -> [[String: Any]] {
+      (0..<count).map { number in
+        [
+          "LSItemContentTypes": (0..<kinds).map { "k\(number).\($0)" }, "CFBundleTypeRole": "Viewer",
+          "NSUbiquitousDocumentUserActivityType": "d\(number)",
+        ]
+      }
+    }
+    func read(_ types: [String], _ documents: [[String: Any]]) throws -> [String] {
+      try folders.write(
+        "home/segue/apps/a.plist",
+        ["CFBundleIdentifier": "a", "NSUserActivityTypes": types, "CFBundleDocumentTypes": documents])
+      return folders.read().problems
+    }
+    #expect(try read((0..<200).map { "t\($0)" }, documents(56, 4)) == [])
+    #expect(try read((0..<200).map { "t\($0)" }, documents(57, 4)).first?.hasPrefix("257 types of") == true)
+    #expect(try read([], documents(2, 129)).first?.hasPrefix("258 content types of documents") == true)
+    let long = (0..<200).map { "\($0)" + String(repeating: "x", count: 240) }
+    #expect(try read(long, []).first?.contains("at most 256 of 32768 bytes") == true)
+  }
 }

@@ -18,6 +18,14 @@ import Testing
       version: 1, minimum: 1),
     .welcome(version: 1, generation: 7, deviceName: "vm"),
     .welcome(version: 1, generation: 7, deviceName: "vm", agent: AgentDescription(version: "1", capabilities: 3)),
+    .welcome(
+      version: 1, generation: 7, deviceName: "vm", agent: AgentDescription(version: "1", capabilities: 3),
+      manifest: AppManifest(
+        name: nil, team: "T", types: ["a", "b"],
+        documents: [
+          AppManifest.Document(role: .editor, contentType: "text/plain", activityType: "c"),
+          AppManifest.Document(role: .viewer, contentType: "image/png", activityType: "d"),
+        ])),
     .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
     .publish(description, timing, activation: 9), .withdraw(id),
     .offer(

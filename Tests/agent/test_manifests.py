@@ -378,6 +378,57 @@ def test_an_app_that_has_a_manifest_is_started(data, start, segue, tmp_path):
     editor.hears(r"was_continued [0-9a-f]{32} restored OK fresh .*")
 
 
+RUNNING = """
+import asyncio, sys, segue
+
+async def main():
+    with segue.App("com.example.notes") as app:
+        try:
+            segue.Activity(app)
+        except segue.InvalidArgumentError as error:
+            print(error.message)
+        app.add_container("org.example.folder", sys.argv[1])
+        document = segue.Document(app, sys.argv[1] + "/a.txt", "text/plain")
+        await app.ready()
+        while document.user_activity is None:
+            await asyncio.sleep(0.01)
+        print(segue.Activity(app).type, document.user_activity.type)
+        known, = [each for each in app.apps() if each.bundle_identifier == "com.example.notes"]
+        print(known.running, known.name, known.team, *known.types)
+        while not (offers := app.offers):
+            await asyncio.sleep(0.01)
+        print(*[offer.title for offer in offers])
+
+asyncio.run(main())
+"""
+
+
+def test_what_a_manifest_says_holds_for_the_running_app(data, start, folder, tmp_path):
+    """R6.1: an app that says only who it is sees what its manifest declares, and its documents have activities."""
+    documents = {
+        "LSItemContentTypes": ["text/plain"],
+        "CFBundleTypeRole": "Editor",
+        "NSUbiquitousDocumentUserActivityType": "com.example.document",
+    }
+    data.plist("notes", NSUserActivityTypes=["com.example.first", TYPE], CFBundleDocumentTypes=[documents])
+    data.start().reads(1, 1)
+    start("editor").ready().ask("offer one", "offered")
+    (tmp_path / "files").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNING, tmp_path / "files"],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == [
+        "type: must be given: the app declares none, and no agent has answered yet",
+        "com.example.first com.example.document",
+        f"True notes T com.example.first {TYPE} com.example.document",
+        "one",
+    ], done.stderr
+
+
 @pytest.mark.parametrize(
     ("exec_value", "expected"),
     [

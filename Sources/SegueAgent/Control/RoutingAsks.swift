@@ -45,18 +45,22 @@ final class RoutingAsks {
   private func values(of app: AppDeclaration) throws(SegueError) -> [(key: Value, value: Value)] {
     var types: [Value] = []
     var size = 0
-    for type in app.types {
+    let running = inbox.running(app.bundleIdentifier)
+    // What an app says of itself while it runs is added to its manifest (R6.1).
+    var all = DeclaredTypes(app.types)
+    for process in running { for type in process.types { all.add(type) } }
+    for type in all.all {
       size += type.utf8.count
       guard size <= Self.typesSize else { break }
       types.append(.string(type))
     }
     var entries: [(key: Value, value: Value)] = [
       (key: .string("bundle_identifier"), value: .string(app.bundleIdentifier)),
-      (key: .string("name"), value: .string(app.name)),
-      (key: .string("team"), value: .string(app.team)),
+      (key: .string("name"), value: .string(app.manifest.name ?? running.first?.name ?? app.name)),
+      (key: .string("team"), value: .string(app.manifest.team ?? running.first?.team ?? app.team)),
       (key: .string("types"), value: try .array(types)),
-      (key: .string("type_count"), value: .integer(Int64(app.types.count))),
-      (key: .string("running"), value: .bool(inbox.isRunning(app.bundleIdentifier))),
+      (key: .string("type_count"), value: .integer(Int64(all.all.count))),
+      (key: .string("running"), value: .bool(!running.isEmpty)),
     ]
     if !app.warnings.isEmpty {
       entries.append((key: .string("warnings"), value: try .array(app.warnings.map { Value.string($0) })))

@@ -158,13 +158,13 @@ final class InboxService {
     return Router(catalogue: catalogue, preferences: preferences, running: RunningApps(running))
   }
 
-  /// Whether an app is open on this device.
-  func isRunning(_ bundleIdentifier: String) -> Bool {
-    var isRunning = false
+  /// The processes of an app that are open on this device.
+  func running(_ bundleIdentifier: String) -> [AppIdentity] {
+    var running: [AppIdentity] = []
     perform { engine, _ in
-      isRunning = engine.runningApps.contains { Text.isSame($0.bundleIdentifier, bundleIdentifier) }
+      running = engine.runningApps.filter { Text.isSame($0.bundleIdentifier, bundleIdentifier) }
     }
-    return isRunning
+    return running
   }
 
   /// What is asked of the router for an offer. Throws NOT_FOUND, BUSY.

@@ -27,6 +27,10 @@ final class ManifestService: @unchecked Sendable {
   private var isClosed = false
   /// What was read last.
   private(set) var catalogue = Catalogue()
+  /// Milliseconds that the first reading has before the agent goes on without it.
+  private static let firstTime: Int64 = 2_000
+  /// Called once the first reading has ended, or takes too long; nil afterwards.
+  private var ready: (() -> Void)?
 
   /// - Parameter changed: called on the loop with what was read, until `close`.
   init(on loop: Loop, _ changed: @escaping (Catalogue) -> Void) {
@@ -35,12 +39,15 @@ final class ManifestService: @unchecked Sendable {
   }
 
   /// Reads for the first time; no effect after `close`.
-  func open() {
+  /// - Parameter ready: called on the loop once all is read, or 2 s later.
+  func open(_ ready: @escaping () -> Void) {
     guard !isClosed else { return }
+    self.ready = ready
     do throws(SegueError) {
       let timer = try LoopTimer()
       // `close` closes the timer before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.read() }
+      try timer.start(on: loop) { [unowned(unsafe) self] in self.due() }
+      timer.set(Clock.uptime + Self.firstTime)
       self.timer = timer
     } catch {
       // They are read once.
@@ -58,7 +65,17 @@ final class ManifestService: @unchecked Sendable {
     changes = nil
   }
 
+  /// What the manifest of an app says of it while it runs.
+  func manifest(of bundleIdentifier: String) -> AppManifest? { catalogue[bundleIdentifier]?.manifest }
+
   // MARK: - Reading
+
+  private func due() {
+    guard let ready = ready.take() else { return read() }
+    // A disk that does not answer delays no hub.
+    Log.error("manifests: not read within 2 s: apps that open meanwhile learn nothing from them")
+    ready()
+  }
 
   private func read() {
     guard !isReading, !isClosed else { return }
@@ -77,6 +94,7 @@ final class ManifestService: @unchecked Sendable {
     } catch {
       Log.error("manifests: \(error.message)")
       isReading = false
+      ready.take()?()
       timer?.set(Clock.uptime + Self.interval)
     }
   }
@@ -99,6 +117,7 @@ final class ManifestService: @unchecked Sendable {
       timer?.set(lastRead + Self.interval)
     }
     changed(catalogue)
+    ready.take()?()
     Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
   }
 

@@ -98,12 +98,16 @@ final class AgentProcess {
     defer { accountThread.end() }
     let saved = SavedService(savedThread, on: loop)
     let inbox = InboxService(thread, saved, launcher, on: loop)
-    let manifests = ManifestService(on: loop) { catalogue in inbox.catalogue = catalogue }
+    // No app is chosen before it is known what the user prefers.
+    var knowsPreferences = false
+    let manifests = ManifestService(on: loop) { catalogue in if knowsPreferences { inbox.catalogue = catalogue } }
     let device = try Device(
       folder, on: loop,
       agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
       tookPlace: { generation in manager.ready(generation) },
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
+    // An app learns what its manifest says when it is welcomed, and no later (R6.1).
+    device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
     let devices = try DeviceService(accountThread, on: loop, device, inbox)
     var doorbell: Doorbell?
     var control: ControlSocket?
@@ -114,10 +118,18 @@ final class AgentProcess {
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
         let asks = ControlAsks(inbox, saved, devices, device)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
-        try device.carryHub()
-        // No app is chosen before it is known what the user prefers.
-        try inbox.open(identity, on: device, in: state.address) { manifests.open() }
-        try devices.open()
+        manifests.open {
+          do throws(SegueError) {
+            try device.carryHub()
+            try inbox.open(identity, on: device, in: state.address) {
+              knowsPreferences = true
+              inbox.catalogue = manifests.catalogue
+            }
+            try devices.open()
+          } catch {
+            signals.end(because: "\(error.message)")
+          }
+        }
       } catch {
         failure = error
       }

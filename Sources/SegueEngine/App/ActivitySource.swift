@@ -33,6 +33,8 @@ public protocol ActivitySource: AnyObject {
 public protocol AppEngineOwner: ActivitySource {
   /// Queues a callback, after the earlier ones.
   func deliver(_ delivery: Delivery)
+  /// What the manifest of the app says holds from now on (R6.1). Called once, before the app is told that it is ready.
+  func manifestHolds(_ manifest: AppManifest)
   /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }
   /// Whether log lines of this severity are wanted.
@@ -46,6 +48,7 @@ extension AppEngineOwner {
   public var containers: Containers { .none }
   public func gaveUpSave(_ number: UInt64, of id: Identifier) {}
   public func leftDocument(of id: Identifier) -> [UInt8]? { nil }
+  public func manifestHolds(_ manifest: AppManifest) {}
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
   public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? { nil }

@@ -1,8 +1,18 @@
 import SegueModel
 
-/// The context that the features of an app share: the limits, and the engine's owner.
+/// The context that the features of an app share: who it is, the limits, and the engine's owner.
 final class AppContext {
-  let identity: AppIdentity
+  /// What the first agent that has welcomed the app said of its manifest. A later one adds nothing (R6.1).
+  private enum Answer {
+    case none
+    /// Not ready yet. Nil: no manifest describes the app.
+    case heard(AppManifest?)
+    case holds
+  }
+
+  /// With what the manifest says, from the welcome of the agent on.
+  private(set) var identity: AppIdentity
+  private var answer = Answer.none
   let limits: Limits
   /// The owner outlives its engine.
   unowned(unsafe) let owner: any AppEngineOwner
@@ -18,6 +28,25 @@ final class AppContext {
   func takeNumber() -> UInt64 {
     defer { nextNumber += 1 }
     return nextNumber
+  }
+
+  // MARK: The manifest
+
+  /// Whether an agent has said what the manifest of the app is, and the app has been ready since.
+  var knowsManifest: Bool { if case .holds = answer { true } else { false } }
+
+  /// An agent has welcomed the app.
+  func heard(_ manifest: AppManifest?) {
+    guard case .none = answer else { return }
+    answer = .heard(manifest)
+    if let manifest { identity = identity.adding(manifest) }
+  }
+
+  /// The app is ready.
+  func holdManifest() {
+    guard case .heard(let manifest) = answer else { return }
+    answer = .holds
+    if let manifest { owner.manifestHolds(manifest) }
   }
 
   func deliver(_ delivery: Delivery) { owner.deliver(delivery) }

@@ -60,7 +60,10 @@ public final class AppEngine {
       hub, seen, outcomes, incoming, kept, grants, outgoing, appLinks, streams, requests, explanations)
   }
 
+  /// Who the app is, with what its manifest says (R6.1).
   public var identity: AppIdentity { app.identity }
+  /// Whether an agent has said what the manifest of the app is, and the app has been ready since.
+  public var knowsManifest: Bool { app.knowsManifest }
   public var limits: Limits { app.limits }
 
   // MARK: Time

@@ -111,11 +111,12 @@ final class HubConnection {
   /// - Returns: whether the hub has welcomed, in a version that is spoken here.
   func receiveWelcome(_ message: Message, _ now: Instant) -> Bool {
     switch message {
-    case .welcome(let version, let generation, let deviceName, let agent):
+    case .welcome(let version, let generation, let deviceName, let agent, let manifest):
       self.deviceName = deviceName
       switch ProtocolVersion.fit(of: version, isAgent: agent != nil) {
       case .spoken:
         welcomed(by: generation, agent, now)
+        if agent != nil { app.heard(manifest) }
         return true
       case .older:
         app.log(.info, "the hub of generation \(generation) speaks protocol \(version): taking over")
@@ -161,6 +162,7 @@ final class HubConnection {
   private func becomeReady() -> Bool {
     readyAt = nil
     (isReady, hasBeenReady) = (true, true)
+    app.holdManifest()
     return true
   }
 

@@ -10,6 +10,8 @@ final class AgentPresence: HubFeature {
   let connections: HubConnections
   /// The agent that carries the hub; nil if an app does.
   let agent: AgentDescription?
+  /// See `HubEngine.manifests`.
+  var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
 
   /// The last of which apps have told, the oldest first.
   private(set) var unheardFailures: [UnheardFailure] = []

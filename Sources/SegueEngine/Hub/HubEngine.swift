@@ -95,6 +95,13 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
+  /// Says what the manifest of an app holds, nil if it has none (R6.1): counts for apps that register later. It calls
+  /// nothing of the engine.
+  public var manifests: ((_ bundleIdentifier: String) -> AppManifest?)? {
+    get { presence.manifests }
+    set { presence.manifests = newValue }
+  }
+
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
   /// it sends, with at most 64 KiB. What it returns is sent to that device. It calls nothing of the engine.
   public var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {

@@ -35,11 +35,13 @@ final class HubRegistration: HubFeature {
       connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
+    let manifest = presence.manifests?(app.bundleIdentifier)
+    let app = manifest.map { app.adding($0) } ?? app
     peers.register(peer, app)
     connections.send(
       .welcome(
         version: min(version, ProtocolVersion.current), generation: connections.generation,
-        deviceName: connections.identity.deviceName, agent: presence.agent),
+        deviceName: connections.identity.deviceName, agent: presence.agent, manifest: manifest),
       to: peer)
     offers.subscribe(peer, app)
     continuations.sendHeld(to: app.id)

@@ -38,7 +38,7 @@ struct DesktopEntry {
     guard let value = raw(key) else { return false }
     if value.elementsEqual("true".utf8) { return true }
     if value.elementsEqual("false".utf8) { return false }
-    throw SegueError(.malformed, "\(key): expected true or false, found \(String(decoding: value, as: UTF8.self))")
+    throw SegueError(.malformed, "\(key): expected true or false, found \(Text.decoded(value))")
   }
 
   /// A value of type *string(s)*: elements end with `;`, which is optional after the last one. Blanks around an element

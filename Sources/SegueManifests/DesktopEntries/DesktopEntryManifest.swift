@@ -62,7 +62,7 @@ enum DesktopEntryManifest {
         Blanks.trimmed(String(decoding: part, as: UTF8.self))
       }
       guard parts.count == 3, !parts[0].utf8.isEmpty, !parts[2].utf8.isEmpty,
-        let role = DocumentType.Role(rawValue: parts[1])
+        let role = DocumentType.Role(named: parts[1])
       else {
         throw SegueError(
           .malformed,

@@ -34,7 +34,7 @@ public enum ExecLine {
     var size = 0
     for (index, word) in words.enumerated() {
       guard !word.isQuoted else {
-        arguments.append(String(decoding: word.text, as: UTF8.self))
+        arguments.append(Text.decoded(word.text))
         continue
       }
       if word.text.elementsEqual("%i".utf8), index > 0 {
@@ -45,7 +45,7 @@ public enum ExecLine {
       // Field codes may stand there many times.
       size += text.count
       guard size <= Limits.manifestBytes else { throw tooLong }
-      arguments.append(String(decoding: text, as: UTF8.self))
+      arguments.append(Text.decoded(text))
     }
     try checkProgram(arguments.first)
     return arguments

@@ -67,7 +67,7 @@ public final class ManifestReader {
         try self.count(bytes.count)
         let contents = try PropertyListManifest.contents(try PropertyList.read(bytes))
         try self.count(contents.warnings)
-        return contents.declaration(path: path, try self.counted(self.launch(contents, path, desktops)))
+        return try contents.declaration(path: path, try self.counted(self.launch(contents, path, desktops)))
       }
     }
   }
@@ -113,7 +113,7 @@ public final class ManifestReader {
         let contents = try DesktopEntryManifest.contents(file.entry, id: file.id)
         try self.count(contents.warnings)
         let launch = self.launcher.launch(file.entry, isGraphical: contents.isGraphical)
-        return contents.declaration(path: path, try self.counted(launch))
+        return try contents.declaration(path: path, try self.counted(launch))
       }
     }
   }

@@ -154,7 +154,7 @@ struct BinaryPropertyListReader {
       guard !text.contains(where: { $0 >= 0x80 }) else {
         throw SegueError(.malformed, "an ASCII string with a byte above 127")
       }
-      return String(decoding: text, as: UTF8.self)
+      return Text.decoded(text)
     }
     return try utf16(place, count)
   }

@@ -60,7 +60,7 @@ enum PropertyListManifest {
       let type = try PropertyListFields(element, at: String(joining: "CFBundleDocumentTypes[\(index)]"))
       var role = DocumentType.Role.none
       if let name = try type.string("CFBundleTypeRole") {
-        guard let known = DocumentType.Role(rawValue: name) else {
+        guard let known = DocumentType.Role(named: name) else {
           throw SegueError(
             .malformed,
             "\(type.name("CFBundleTypeRole")): expected Editor, Viewer, Shell, QLGenerator or None, found \(name)")

@@ -16,6 +16,7 @@ final class XMLPropertyListReader {
     case plist, array, dictionary, key, string, integer, yes, no, other(StaticString)
   }
 
+  private let expat: UnsafePointer<expat>
   private var parser: XML_Parser?
   private var bounds = PropertyListBounds()
   private var open: [Container] = []
@@ -26,18 +27,24 @@ final class XMLPropertyListReader {
   private var result: PropertyList?
   private var failure: SegueError?
 
+  /// Throws SYSTEM if there is no expat.
+  init() throws(SegueError) { expat = try Expat.functions }
+
   func read(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> PropertyList {
-    guard let parser = XML_ParserCreate(nil) else { throw SegueError(.system, "no memory for an XML parser") }
+    guard let parser = expat.pointee.XML_ParserCreate(nil) else {
+      throw SegueError(.system, "no memory for an XML parser")
+    }
     self.parser = parser
-    defer { XML_ParserFree(parser) }
+    defer { expat.pointee.XML_ParserFree(parser) }
     setHandlers(parser)
     guard let count = Int32(exactly: bytes.count) else { throw SegueError(.limitExceeded, "more than 2 GiB") }
     let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-    let status = XML_Parse(parser, start, count, 1)
-    let line = UInt64(XML_GetCurrentLineNumber(parser))
+    let status = expat.pointee.XML_Parse(parser, start, count, 1)
+    let line = UInt64(expat.pointee.XML_GetCurrentLineNumber(parser))
     if let failure { throw SegueError(failure.status, "line \(line): \(failure.message)") }
     guard status == XML_STATUS_OK else {
-      let cause = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not XML"
+      let cause =
+        expat.pointee.XML_ErrorString(expat.pointee.XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not XML"
       throw SegueError(.malformed, "line \(line): \(cause); expected a property list, XML or binary")
     }
     guard let result else { throw SegueError(.malformed, "the property list is empty") }
@@ -46,32 +53,32 @@ final class XMLPropertyListReader {
 
   // The reader outlives the parser, whose user data it is.
   private func setHandlers(_ parser: XML_Parser) {
-    XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
-    XML_SetElementHandler(
+    expat.pointee.XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+    expat.pointee.XML_SetElementHandler(
       parser,
       { data, name, _ in
         guard let name else { return }
         XMLPropertyListReader.of(data).handle { reader throws(SegueError) in try reader.begin(String(cString: name)) }
       },
       { data, _ in XMLPropertyListReader.of(data).handle { reader throws(SegueError) in try reader.end() } })
-    XML_SetCharacterDataHandler(parser) { data, text, count in
+    expat.pointee.XML_SetCharacterDataHandler(parser) { data, text, count in
       XMLPropertyListReader.of(data).handle { reader throws(SegueError) in
         try reader.append(UnsafeRawBufferPointer(start: text, count: Int(count)))
       }
     }
-    XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, hasSubset in
+    expat.pointee.XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, hasSubset in
       guard hasSubset != 0 else { return }
       XMLPropertyListReader.of(data).handle { _ throws(SegueError) in
         throw SegueError(.malformed, "the document type declares something of its own, which is refused")
       }
     }
-    XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
+    expat.pointee.XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
       XMLPropertyListReader.of(data).handle { _ throws(SegueError) in
         throw SegueError(.malformed, "an entity is declared, which is refused")
       }
     }
     // The declaration of Apple's document type is not loaded, so that expat skips what it might declare.
-    XML_SetSkippedEntityHandler(parser) { data, name, _ in
+    expat.pointee.XML_SetSkippedEntityHandler(parser) { data, name, _ in
       XMLPropertyListReader.of(data).handle { _ throws(SegueError) in
         let name = name.map { String(cString: $0) } ?? ""
         throw SegueError(.malformed, "the entity &\(name); is not declared")
@@ -90,7 +97,7 @@ final class XMLPropertyListReader {
       try work(self)
     } catch {
       failure = error
-      XML_StopParser(parser, 0)
+      _ = expat.pointee.XML_StopParser(parser, 0)
     }
   }
 
@@ -139,7 +146,7 @@ final class XMLPropertyListReader {
     if let leaf {
       self.leaf = nil
       if case .key = leaf {
-        open[open.count - 1].key = String(decoding: text, as: UTF8.self)
+        open[open.count - 1].key = Text.decoded(text)
         return
       }
       return try put(try value(of: leaf))
@@ -174,7 +181,7 @@ final class XMLPropertyListReader {
 
   private func value(of element: Element) throws(SegueError) -> PropertyList {
     switch element {
-    case .string: return .string(String(decoding: text, as: UTF8.self))
+    case .string: return .string(Text.decoded(text))
     case .integer:
       guard let number = IntegerText.read(text) else {
         throw SegueError(

@@ -13,6 +13,8 @@ enum HostTask {
   case download(AttachmentDownload)
   /// The rest of a save, one of whose steps was answered later.
   case save(SaveSequence)
+  /// Documents without an activity may get one: the manifest of the app holds.
+  case documents
 }
 
 /// Turns deliveries into callbacks. Each function is called with the app's lock and returns the work to do without it,
@@ -28,6 +30,11 @@ extension App: AppEngineOwner {
       downloadAnswers.append((download, error))
     default: due.append(delivery)
     }
+  }
+
+  public func manifestHolds(_ manifest: AppManifest) {
+    add(manifest)
+    if !documents.isEmpty { due.append(.documents) }
   }
 
   public var isBacklogged: Bool { due.isFull }
@@ -54,6 +61,11 @@ extension App: AppEngineOwner {
     case .other(.opening(let continuation)): return open(continuation)
     case .other(.download(let download)): return turn(of: download)
     case .other(.save(let sequence)): return { sequence.run() }
+    case .other(.documents):
+      return {
+        self.matchNewTypes()
+        return false
+      }
     case .delivery(let delivery): return turn(of: delivery)
     }
   }

@@ -80,6 +80,20 @@ extension App {
     for document in all { try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) } }
   }
 
+  /// The app has more document types than before: documents that had none may have one.
+  func matchNewTypes() {
+    let left = locked { documents.filter { activityNow(of: $0) == nil } }
+    for document in left {
+      document.moveLock.withLock {
+        do throws(SegueError) {
+          try matchActivity(of: document)
+        } catch {
+          Log.error("document \(document.url): \(error.message)")
+        }
+      }
+    }
+  }
+
   private func checkIsOpen(_ document: LiveDocument) throws(SegueError) {
     guard !locked({ document.isClosed }) else { throw SegueError(.invalidated, "document: is closed") }
   }
@@ -135,7 +149,7 @@ extension App {
       return try former.update { (state) throws(SegueError) in try state.setTitle(title) }
     }
     guard let engineResponder = document.responder.engineResponder else { return }
-    guard let type = settings.activityType(ofDocument: document.typeAndRole) else {
+    guard let type = locked({ settings.activityType(ofDocument: document.typeAndRole) }) else {
       return explain(url, "no document type of the app has its content type and role")
     }
     var state = try Activity(type: type)
@@ -184,7 +198,7 @@ extension App {
 
   /// Whether its document is opened, if the host does not handle it.
   public func mayOpenDocument(of activity: LiveActivity) -> Bool {
-    activity.continuedFrom?.documentURL != nil && settings.isOfDocuments(activity.type)
+    activity.continuedFrom?.documentURL != nil && locked { settings.isOfDocuments(activity.type) }
   }
 
   /// An app without documents declines what its handler has not handled. Without a handler that is a failure (R3.5).

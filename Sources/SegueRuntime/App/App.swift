@@ -18,7 +18,7 @@ public final class App: Handled {
 
   let monitor: ConditionLock
   private(set) var state = State.created
-  /// Changes only before the app opens.
+  /// Changes only before the app opens, and once an agent has said what the manifest of the app is (R6.1).
   public private(set) var settings: AppSettings
   private(set) var engine: AppEngine?
   private(set) var delegate: AppDelegate?
@@ -92,10 +92,27 @@ public final class App: Handled {
   public func firstType() throws(SegueError) -> String {
     monitor.lock()
     defer { monitor.unlock() }
-    guard let type = settings.firstType else {
-      throw SegueError(.invalidArgument, "type: must be given, since the app declares none")
+    if let type = settings.firstType { return type }
+    guard engine?.knowsManifest ?? false else {
+      throw SegueError(
+        .invalidArgument, "type: must be given: the app declares none, and no agent has answered yet")
     }
-    return type
+    throw SegueError(.invalidArgument, "type: must be given: neither the app nor its manifest declares one")
+  }
+
+  /// Adds what a manifest says, before the app opens.
+  public func load(_ manifest: AppManifest) throws(SegueError) {
+    monitor.lock()
+    defer { unlockAndLog() }
+    guard case .created = state else { throw SegueError(.invalidState, "app: can be described before it opens only") }
+    add(manifest)
+  }
+
+  /// Adds what a manifest says. Called with the lock.
+  func add(_ manifest: AppManifest) {
+    let left = settings.add(manifest)
+    guard left > 0 else { return }
+    logs.append((.error, "\(left) types of the manifest do not fit: an app declares \(Limits.typesPerApp) at most"))
   }
 
   public func setDelegate(_ delegate: AppDelegate?) {

@@ -5,7 +5,8 @@ public struct AppSettings: Sendable {
   public let bundleIdentifier: String
   public private(set) var name: String
   public private(set) var team: String
-  public private(set) var types: [String] = []
+  private var declared = DeclaredTypes()
+  public var types: [String] { declared.all }
   /// The type of activities that are created without one (R1.1).
   public private(set) var firstType: String?
   /// The document types (R5.1): their kinds, and the activity type of each.
@@ -26,9 +27,6 @@ public struct AppSettings: Sendable {
 
   /// The most bytes of a folder's path, as on the system.
   public static let folderLimit = 4095
-
-  /// Bytes of all declared types together, so that they fit into one message.
-  private static let typesLimit = 32 * 1024
 
   public init(bundleIdentifier: String) throws(SegueError) {
     try Text.check(bundleIdentifier, "bundle_identifier", atMost: Limits.identifier)
@@ -63,6 +61,30 @@ public struct AppSettings: Sendable {
     documentActivities.append(activityType)
   }
 
+  /// Adds what a manifest says (R6.1): its name and team hold, and its types are added to those of the app.
+  /// - Returns: the number of types that do not fit.
+  mutating func add(_ manifest: AppManifest) -> Int {
+    name = manifest.name ?? name
+    team = manifest.team ?? team
+    firstType = firstType ?? manifest.types.first
+    let left = declared.add(manifest)
+    for document in manifest.documents {
+      let kind = Self.documentKind(Int64(document.role.rawValue), document.contentType)
+      // What the app has added itself comes first.
+      guard activityType(ofDocument: kind) == nil, types.contains(where: { Text.isSame($0, document.activityType) })
+      else { continue }
+      documentKinds.append(kind)
+      documentActivities.append(document.activityType)
+    }
+    return left
+  }
+
+  /// A content type and a role, as `addDocumentType` takes them.
+  public static func documentKind(_ role: Int64, _ contentType: String) -> String {
+    let kind: DiagnosticText = "\(role) \(contentType)"
+    return kind.string
+  }
+
   /// Nil if documents of that kind get no activities.
   func activityType(ofDocument kind: String) -> String? {
     documentKinds.firstIndex { Text.isSame($0, kind) }.map { documentActivities[$0] }
@@ -75,14 +97,12 @@ public struct AppSettings: Sendable {
 
   private mutating func declare(_ type: String) throws(SegueError) {
     try Text.check(type, "type", atMost: Limits.type)
-    guard !types.contains(where: { Text.isSame($0, type) }) else { return }
-    let total = types.reduce(Text.size(type)) { $0 + Text.size($1) }
-    guard types.count < Limits.typesPerApp, total <= Self.typesLimit else {
+    guard declared.add(type) else {
       throw SegueError(
-        .limitExceeded, "type: an app declares \(Limits.typesPerApp) types of \(Self.typesLimit) bytes together at most"
+        .limitExceeded,
+        "type: an app declares \(Limits.typesPerApp) types of \(Limits.typesBytes) bytes together at most"
       )
     }
-    types.append(type)
   }
 
   public mutating func setRuntimeFolder(_ folder: String) throws(SegueError) {

@@ -33,6 +33,7 @@ public final class Device {
       tookPlace: { generation, host in
         carried.host = host
         host.setAccountHandler(carried.handler)
+        host.setManifests(carried.manifests)
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
         tookPlace(generation)
@@ -97,6 +98,13 @@ public final class Device {
   /// The last failures of apps of this device of which no host was told, the oldest first (R3.13).
   public var unheardFailures: [UnheardFailure] { carried?.host?.unheardFailures ?? [] }
 
+  /// Sets what says of an app what its manifest holds, nil if it has none (R6.1): counts for apps that register later.
+  /// It must not call this object.
+  public func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) {
+    carried?.manifests = manifests
+    carried?.host?.setManifests(manifests)
+  }
+
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
@@ -143,6 +151,7 @@ public final class Device {
 private final class CarriedHub {
   var host: HubHost?
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+  var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
 }

@@ -83,6 +83,9 @@ final class HubHost {
   /// See `Device.unheardFailures`.
   var unheardFailures: [UnheardFailure] { hasEnded ? [] : engine.unheardFailures }
 
+  /// See `Device.setManifests`.
+  func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }
+
   /// See `Device.setPrivacy`.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
     guard !hasEnded else { return }

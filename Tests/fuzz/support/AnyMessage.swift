@@ -19,6 +19,12 @@ extension Input {
         agent: bool()
           ? AgentDescription(
             version: text(atMost: 4), capabilities: number(), participant: bool() ? appIdentifier() : nil)
+          : nil,
+        manifest: bool()
+          ? AppManifest(
+            name: bool() ? text(atMost: 4) : nil, team: bool() ? text(atMost: 4) : nil, types: [type()],
+            documents: bool()
+              ? [AppManifest.Document(role: .viewer, contentType: type(), activityType: type())] : [])
           : nil)
     case 2: .goodbye(error())
     case 3: .ping(number())

@@ -97,7 +97,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
     ):
         """
         app: may be None: then it can be read, written and encoded, but never become current
-        type: reverse DNS by convention; None: the first type of the app
+        type: reverse DNS by convention; None: the first type of the app, else of its manifest
         """
         name = None if type is None else _arguments.text(type, "type")
         owner = _owner(app)

@@ -180,6 +180,14 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     # ---- its life ----
 
+    def load_manifest(self, path: StrOrBytesPath) -> None:
+        """Takes name, team, types and document types from a manifest, before the app opens: a property list, or a
+        `.desktop` file with keys of Segue's. An agent does the same by itself for an app whose manifest is installed,
+        from `ready()` on (R6.1).
+        """
+        name = _arguments.path(path, "path")
+        library.segue_app_load_manifest(self._handle, name, len(name))
+
     def open(self) -> None:
         """Opens the app. Finds the device's hub, or becomes it, in the background; `ready()` waits for that."""
         self._check_names()

@@ -241,6 +241,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_app_set_name", (Handle, Bytes, Size), Status),
     ("segue_app_set_team_identifier", (Handle, Bytes, Size), Status),
     ("segue_app_add_activity_type", (Handle, Bytes, Size), Status),
+    ("segue_app_load_manifest", (Handle, Bytes, Size), Status),
     ("segue_app_set_chooser", (Handle, Bool), Status),
     ("segue_app_set_delivery", (Handle, Int32), Status),
     ("segue_app_set_runtime_folder", (Handle, Bytes, Size), Status),
