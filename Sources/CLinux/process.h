@@ -49,6 +49,9 @@ static inline int linux_redirect_to_null(void) {
 /** Neither this process nor its children get more rights by executing a program; 0 or -1. */
 static inline int linux_refuse_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
+/** Makes a call by its number, without arguments: for tests of what is refused. */
+static inline long linux_call(long number) { return syscall(number, 0, 0, 0, 0, 0, 0); }
+
 /** <linux/landlock.h>, of the newest kernel that has rights which the agent gives up. */
 enum {
   linux_landlock_execute = 1 << 0,
@@ -61,8 +64,18 @@ enum {
 };
 /** Returns the kernel's version of Landlock, or -1. */
 static inline int linux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
-/** Returns a descriptor of a set of rules that handles these rights, close-on-exec, or -1. */
-static inline int linux_landlock_rules(uint64_t rights) { return (int)syscall(444, &rights, sizeof rights, 0); }
+/** What the confined process cannot reach outside of it, from version 6 on: abstract sockets, and processes by signals. */
+enum { linux_landlock_scopes = 1 << 0 | 1 << 1 };
+/** Returns a descriptor of a set of rules that handles these rights and scopes, close-on-exec, or -1. */
+static inline int linux_landlock_rules(uint64_t rights, uint64_t scopes) {
+  struct {
+    uint64_t rights;
+    uint64_t network;
+    uint64_t scopes;
+  } attributes = {rights, 0, scopes};
+  // Kernels without scopes know a shorter structure.
+  return (int)syscall(444, &attributes, scopes ? sizeof attributes : sizeof rights, 0);
+}
 /** Allows rights beneath a folder, or for a file; 0 or -1. */
 static inline int linux_landlock_allow(int rules, uint64_t rights, int beneath) {
   struct {
@@ -80,8 +93,8 @@ static inline int linux_is_listening(int fd) {
   socklen_t size = sizeof value;
   return linux_is_local_socket(fd) && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 1;
 }
-/** Sends a datagram to a socket whose name is a path, or abstract if it begins with @; 0 or -1. */
-static inline int linux_notify(const char *name, const char *text) {
+/** Returns a datagram socket connected to that name, a path, or abstract if it begins with @; close-on-exec, or -1. */
+static inline int linux_notify_socket(const char *name) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t length = strlen(name);
   if (length == 0 || length >= sizeof address.sun_path) {
@@ -95,11 +108,12 @@ static inline int linux_notify(const char *name, const char *text) {
   if (fd < 0)
     return -1;
   size_t size = offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1);
-  ssize_t sent = sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, (socklen_t)size);
+  if (connect(fd, (struct sockaddr *)&address, (socklen_t)size) == 0)
+    return fd;
   int number = errno;
   close(fd);
   errno = number;
-  return sent < 0 ? -1 : 0;
+  return -1;
 }
 /** Sends a message of a socket that keeps them apart, without SIGPIPE. */
 static inline ssize_t linux_send_message(int socket, const void *bytes, size_t size, int waits) {

@@ -6,19 +6,52 @@ import Testing
 /// What crosses the socket between agent and launcher, and when a launch may begin (docs/agent.md, "Launching").
 @Suite struct LaunchingTests {
   private let request = LaunchRequest(
-    app: "com.example.a", arguments: ["editor", "--file", "ä \"x\""], folder: "/tmp",
-    environment: [LaunchRequest.Variable(name: "LANG", value: "C")], isGraphical: true)
+    .startApp("com.example.a"), environment: [LaunchRequest.Variable(name: "LANG", value: "C")])
 
   private func decode(_ bytes: [UInt8]) -> (number: UInt64, request: LaunchRequest)? {
     bytes.withUnsafeBytes { LaunchRequest.decode($0) }
   }
 
-  @Test func `a request arrives as it was sent`() throws {
+  @Test func `a request arrives as it was sent, and names an app, no program`() throws {
     let (number, read) = try #require(decode(try request.encoded(as: 7)))
-    #expect(number == 7 && read.app == request.app && read.arguments == request.arguments)
-    #expect(read.folder == "/tmp" && read.isGraphical && read.environment.map { $0.name + $0.value } == ["LANGC"])
-    let plain = LaunchRequest(app: "a", arguments: ["b"], isGraphical: false)
-    #expect(try #require(decode(try plain.encoded(as: 1))).request.folder == nil)
+    guard case .startApp("com.example.a") = read.kind else { return #expect(Bool(false), "another kind") }
+    #expect(number == 7 && read.environment.map { $0.name + $0.value } == ["LANGC"])
+    // The closed list: [number, 1, [bundle identifier], variables] and no place for arguments (A27).
+    let plain = try LaunchRequest(.startApp("a")).encoded(as: 1)
+    #expect(plain == [0x84, 1, 1, 0x81, 0x61, 0x61, 0x80])
+    #expect(decode([0x84, 1, 1, 0x82, 0x61, 0x61, 0x61, 0x62, 0x80]) == nil, "an argument beside the app")
+    #expect(decode([0x84, 1, 1, 0x80, 0x80]) == nil)
+  }
+
+  @Test func `a kind that is not known is refused by name, whatever its texts`() throws {
+    let (number, read) = try #require(decode([0x84, 9, 0x18, 0x63, 0x82, 0x61, 0x61, 0x61, 0x62, 0x80]))
+    guard case .unknown(99) = read.kind else { return #expect(Bool(false), "another kind") }
+    #expect(number == 9)
+    var service = LauncherService()
+    let refusal = SegueError(.invalidArgument, "launch: the launcher knows no request of kind 99")
+    #expect(throws: refusal) { try service.perform(read) }
+  }
+
+  @Test func `a request sets no variables but those of a display and a language`() throws {
+    for (name, value) in [("LD_PRELOAD", "/x"), ("PATH", "/x"), ("LANG", "a\0b")] {
+      let other = LaunchRequest(.startApp("a"), environment: [LaunchRequest.Variable(name: name, value: value)])
+      #expect(throws: SegueError.self) { try other.check() }
+    }
+    #expect(throws: SegueError.self) { try LaunchRequest(.startApp("")).check() }
+  }
+
+  @Test func `the launcher keeps the rate itself`() throws {
+    var service = LauncherService()
+    func refusal() -> SegueError? {
+      do throws(SegueError) {
+        _ = try service.perform(LaunchRequest(.startApp("org.example.none.of.this.name")))
+        return nil
+      } catch {
+        return error
+      }
+    }
+    for _ in 0..<LaunchGate.appLimit { #expect(refusal()?.status == .notFound) }
+    #expect(refusal()?.status == .limitExceeded)
   }
 
   @Test func `what is no request is none, wherever it is cut or changed`() throws {
@@ -33,7 +66,7 @@ import Testing
       }
     }
     #expect(decode([UInt8](repeating: 0x80, count: 70_000)) == nil)
-    #expect(decode([0x86, 1, 0x61, 0x61, 0xf6, 0xf4, 0x80, 0x81, 0x61, 0x61]) == nil, "a variable without a value")
+    #expect(decode([0x84, 1, 1, 0x81, 0x61, 0x61, 0x81, 0x61, 0x61]) == nil, "a variable without a value")
   }
 
   @Test func `a reply arrives as it was sent, and its text is cut`() throws {

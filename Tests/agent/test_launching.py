@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -27,24 +29,37 @@ INHERITED = {
 
 
 class Probe:
-    """A running LauncherProbe."""
+    """A running LauncherProbe, and the `.desktop` files of the apps that it has started."""
 
-    def __init__(self, program: Program):
-        self.program = program
+    def __init__(self, program: Program, applications: Path):
+        self.program, self.applications = program, applications
 
     def ask(self, *words: str) -> str:
         self.program.tell("\t".join(words))
         return self.program.wait_for(".*")[0]
+
+    def declare(self, *command: str | Path, app: str, graphical: bool, folder: str | None) -> None:
+        lines = [
+            "[Desktop Entry]",
+            "Type=Application",
+            "Name=An app",
+            f"Exec={' '.join(quoted(str(word)) for word in command)}",
+            f"X-Segue-BundleIdentifier={app}",
+            f"X-Segue-BackgroundOnly={str(not graphical).lower()}",
+            *([f"Path={folder}"] if folder is not None else []),
+        ]
+        (self.applications / f"{app}.desktop").write_text("\n".join(lines) + "\n")
 
     def launch(
         self,
         *command: str | Path,
         app: str = "com.example.a",
         graphical: bool = False,
-        folder: str = "-",
+        folder: str | None = None,
         more: str = "-",
     ) -> str:
-        return self.ask("launch", app, str(int(graphical)), folder, more, *map(str, command))
+        self.declare(*command, app=app, graphical=graphical, folder=folder)
+        return self.ask("launch", app, more)
 
     def start(self, *command: str | Path, **options) -> int:
         answer = self.launch(*command, **options)
@@ -52,20 +67,30 @@ class Probe:
         return int(answer.split()[1])
 
 
+def quoted(word: str) -> str:
+    """As `Exec` has it: quotes and their escapes, then the escapes of strings."""
+    for character in '\\"`$':
+        word = word.replace(character, "\\" + character)
+    return '"' + word.replace("\\", "\\\\").replace("%", "%%").replace("\n", "\\n") + '"'
+
+
 @pytest.fixture
 def probe(tmp_path: Path) -> Iterator[Callable[..., Probe]]:
-    """probe(NAME=value): may write in tmp_path/own."""
+    """probe(NAME=value): may write in tmp_path/own; probe("--free"): is not confined."""
     if not PROBE.exists():
         subprocess.run(["swift", "build", "--product", "LauncherProbe"], cwd=ROOT, check=True, capture_output=True)
     (tmp_path / "own").mkdir()
+    applications = tmp_path / "data" / "applications"
+    applications.mkdir(parents=True)
     with programs() as run:
 
-        def begin(**more: str) -> Probe:
+        def begin(where: str = str(tmp_path / "own"), **more: str) -> Probe:
             environment = {key: value for key, value in os.environ.items() if "DISPLAY" not in key}
+            environment |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_DATA_DIRS": "/nonexistent"}
             variables = [f"{key}={value}" for key, value in {**environment, **more}.items()]
-            program = run("probe", ["env", "-i", *variables, PROBE, tmp_path / "own"])
-            program.wait_for("^ready full$")
-            return Probe(program)
+            program = run("probe", ["env", "-i", *variables, PROBE, where])
+            program.wait_for("^ready (free|full|withoutScopes)$")
+            return Probe(program, applications)
 
         yield begin
 
@@ -186,14 +211,10 @@ BAD = {
     "in no PATH": (("no-such-program-at-all",), {}, "notFound .*: no-such-program-at-all: No such file"),
     "not executable": (("/etc/passwd",), {}, "system .*: /etc/passwd: Permission denied"),
     "a folder": (("/tmp",), {}, "system .*: /tmp: Permission denied"),
-    "without a name": (("",), {}, "invalidArgument .*: names no program"),
-    "too long": (("x" * 70_000,), {}, r"limitExceeded .*: \d+ bytes, at most 65536 can be sent"),
+    "without a name": (("",), {}, "malformed .*Exec: names no program"),
+    "too long": (("x" * 70_000,), {}, "limitExceeded .*Exec: 70000 bytes with Path, at most 32768 are allowed"),
     "in no folder": (("true",), {"folder": "/nowhere"}, "notFound .*: folder /nowhere: No such file or directory"),
-    "in a relative folder": (
-        ("true",),
-        {"folder": "tmp"},
-        "invalidArgument .*: the folder tmp is not an absolute path",
-    ),
+    "in a relative folder": (("true",), {"folder": "tmp"}, "malformed .*Path: expected an absolute path, found tmp"),
     "with a variable": (
         ("true",),
         {"more": "LD_PRELOAD=/x"},
@@ -209,20 +230,71 @@ def test_a_launch_that_fails_says_why_and_may_be_tried_again(probe, case):
     command, options, expected = BAD[case]
     running = probe()
     for _ in range(2):
-        running.program.tell(
-            "\t".join(
-                [
-                    "launch",
-                    "com.example.a",
-                    str(int(options.get("graphical", False))),
-                    options.get("folder", "-"),
-                    options.get("more", "-"),
-                    *command,
-                ]
-            )
-        )
-        running.program.wait_for(f"^error {expected}")
+        assert re.match(f"error {expected}", running.launch(*command, **options))
     assert running.start("true") > 0
+
+
+def test_the_launcher_starts_what_a_manifest_names_and_nothing_else(probe, tmp_path):
+    """A27: a request names an app; kinds that the launcher does not know are refused."""
+    running = probe()
+    assert running.ask("launch", "com.example.none", "-") == (
+        "error notFound launch of com.example.none: no manifest describes it"
+    )
+    assert running.ask("launch", "/bin/true", "-").startswith("error notFound")
+    assert running.ask("kind", "2") == "error invalidArgument launch: the launcher knows no request of kind 2"
+    # As it stands when the app is started, whatever the agent has read before.
+    (tmp_path / "own" / "com.example.a.desktop").write_text("[Desktop Entry]\n")
+    assert running.start("true") > 0
+
+
+def test_an_app_that_needs_a_terminal_is_started_in_one(probe, script, tmp_path):
+    report = tmp_path / "report"
+    script(f'echo "$@" >{report}.new; mv {report}.new {report}').rename(tmp_path / "xdg-terminal-exec")
+    running = probe(PATH=f"{tmp_path}:{os.environ['PATH']}", DISPLAY=":7")
+    running.declare("editor", "a file", app="com.example.a", graphical=False, folder=None)
+    with (running.applications / "com.example.a.desktop").open("a") as file:
+        file.write("Terminal=true\n")
+    assert running.ask("launch", "com.example.a", "-").startswith("started")
+    assert read_report(report) == "editor a file\n"
+
+
+# By number, on x86-64: ptrace, process_vm_readv, keyctl, bpf, userfaultfd, unshare, setns, mount, perf_event_open,
+# io_uring_setup, pidfd_send_signal, tkill.
+REFUSED = (101, 310, 250, 321, 323, 272, 308, 165, 298, 425, 424, 200)
+
+
+def test_the_agent_makes_no_call_by_which_it_gets_around_its_confinement(probe):
+    """A28: each is refused, and to a process that is not confined at least one of them is not."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("the numbers of calls are those of x86-64")
+    confined, free = probe(), probe("--free")
+    assert {number: confined.ask("call", str(number)) for number in REFUSED} == dict.fromkeys(
+        REFUSED, "refused Operation not permitted"
+    )
+    assert any(free.ask("call", str(number)) != "refused Operation not permitted" for number in (272, 308, 250))
+    assert Path(f"/proc/{confined.program.pid}/status").read_text().count("Seccomp:\t2") == 1
+
+
+def test_the_agent_signals_no_other_process(probe):
+    """A28: itself it may end."""
+    confined, free = probe(), probe("--free")
+    sleeper = confined.start("sleep", "60")
+    assert free.ask("signal", str(sleeper)) == "done"
+    assert confined.ask("signal", str(sleeper)) == "refused Operation not permitted"
+    assert confined.ask("signal", str(confined.program.pid)) == "done"
+    os.kill(sleeper, signal.SIGKILL)
+
+
+def test_the_agent_reaches_no_abstract_socket(probe):
+    """A28, from Linux 6.12 on."""
+    version = ctypes.CDLL(None).syscall(444, None, 0, 1)
+    if version < 6:
+        pytest.skip(f"Linux {os.uname().release} has Landlock {version}, which has no scopes")
+    name = f"segue-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abstract:
+        abstract.bind("\0" + name)
+        assert probe("--free").ask("connect", name) == "done"
+        assert probe().ask("connect", name) == "refused Operation not permitted"
 
 
 JUNK = {"text": b"echo $0 >%s\n", "nothing": b"", "half a program": b"\x7fELF\x02\x01\x01" + bytes(57)}

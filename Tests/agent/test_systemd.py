@@ -169,6 +169,8 @@ def test_systemd_finds_nothing_wrong_with_the_units(installed, tmp_path):
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert sorted(unit.name for unit in units.iterdir()) == ["segue-agent.service", "segue-agent.socket"]
+    # A program that the agent has started may run out of memory: the agent goes on.
+    assert "\nOOMPolicy=continue\n" in (units / "segue-agent.service").read_text()
 
 
 def test_desktops_start_the_agent_with_the_session(installed):

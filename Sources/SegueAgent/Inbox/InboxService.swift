@@ -345,11 +345,9 @@ extension InboxService: AgentOwner {
     }
     switch declaration.launch {
     case .impossible(let error): throw error
-    case .command(let command):
-      let request = LaunchRequest(
-        app: app.bundleIdentifier, arguments: command.arguments, folder: command.folder, environment: environment,
-        isGraphical: command.isGraphical)
-      try launcher.launch(request) { result in
+    case .command:
+      // The launcher reads the manifest itself (A27).
+      try launcher.launch(LaunchRequest(.startApp(app.bundleIdentifier), environment: environment)) { result in
         if case .failure(let error) = result { done(error) } else { done(nil) }
       }
     }

@@ -1,6 +1,8 @@
 import SegueModel
 
-/// A program that the launcher is to start, as it crosses the socket between agent and launcher.
+/// What the agent asks its launcher for, as it crosses the socket between them: one of a closed list of requests, none
+/// of which names a program or its arguments. So an agent that is taken over can start what the user has installed, and
+/// nothing else (A27).
 public struct LaunchRequest: Sendable {
   /// Bytes of an encoded request.
   static let sizeLimit = 64 * 1024
@@ -9,6 +11,14 @@ public struct LaunchRequest: Sendable {
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
     "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
   ]
+
+  /// The kinds have numbers on the wire, and texts as their arguments.
+  public enum Kind: Sendable {
+    /// Number 1: starts the app of a bundle identifier, by its manifest and `.desktop` file, which the launcher reads.
+    case startApp(String)
+    /// A kind that this launcher does not know: it is refused.
+    case unknown(UInt64)
+  }
 
   /// The name of an environment variable and its value.
   public struct Variable: Sendable {
@@ -21,60 +31,56 @@ public struct LaunchRequest: Sendable {
     }
   }
 
-  /// The bundle identifier of the app.
-  public let app: String
-  /// The program, by its absolute path or to be found in PATH, and its arguments.
-  public let arguments: [String]
-  /// The folder in which the program starts, absolute; nil: the launcher's.
-  public let folder: String?
+  public let kind: Kind
   /// From the local asker: of `variables`, those that replace the launcher's own.
   public let environment: [Variable]
-  /// Whether the program needs a display: DISPLAY or WAYLAND_DISPLAY.
-  public let isGraphical: Bool
 
-  public init(
-    app: String, arguments: [String], folder: String? = nil, environment: [Variable] = [], isGraphical: Bool
-  ) {
-    self.app = app
-    self.arguments = arguments
-    self.folder = folder
+  public init(_ kind: Kind, environment: [Variable] = []) {
+    self.kind = kind
     self.environment = environment
-    self.isGraphical = isGraphical
+  }
+
+  /// The app, for the rate and for messages.
+  var app: String {
+    switch kind {
+    case .startApp(let app): app
+    case .unknown(let number): "kind \(number)"
+    }
   }
 
   /// Throws INVALID_ARGUMENT, which names what is wrong.
   func check() throws(SegueError) {
+    guard case .startApp(let app) = kind else {
+      throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")
+    }
     try Text.check(app, "launch: app", atMost: Limits.identifier)
-    guard let program = arguments.first, !program.utf8.isEmpty else {
-      throw SegueError(.invalidArgument, "launch of \(app): names no program")
-    }
-    guard arguments.count <= Limits.launchArguments else {
-      throw SegueError(
-        .limitExceeded, "launch of \(app): \(arguments.count) arguments, at most \(Limits.launchArguments) are allowed")
-    }
-    for text in arguments + (folder.map { [$0] } ?? []) + environment.map({ $0.value }) where text.utf8.contains(0) {
-      throw SegueError(.invalidArgument, "launch of \(app): there is a NUL in an argument, a folder or a variable")
-    }
-    if let folder, folder.utf8.first != UInt8(ascii: "/") {
-      throw SegueError(.invalidArgument, "launch of \(app): the folder \(folder) is not an absolute path")
-    }
-    for variable in environment where !Self.variables.contains(where: { Text.isSame($0, variable.name) }) {
-      throw SegueError(.invalidArgument, "launch of \(app): the variable \(variable.name) may not be set")
+    for variable in environment {
+      guard Self.variables.contains(where: { Text.isSame($0, variable.name) }) else {
+        throw SegueError(.invalidArgument, "launch of \(app): the variable \(variable.name) may not be set")
+      }
+      guard !Text.has(variable.value, 0) else {
+        throw SegueError(.invalidArgument, "launch of \(app): there is a NUL in \(variable.name)")
+      }
     }
   }
 
   // MARK: - Encoding
 
-  /// Encodes the request with its number. Throws LIMIT_EXCEEDED if it is too long.
+  /// Encodes the request with its number: the number of its kind, the kind's texts, and the variables. Throws
+  /// LIMIT_EXCEEDED if it is too long.
   func encoded(as number: UInt64) throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
     try writer.begin(.array)
     try writer.put(number)
-    try writer.put(app)
-    if let folder { try writer.put(folder) } else { try writer.putNull() }
-    try writer.put(isGraphical)
-    try writer.begin(.array)
-    for argument in arguments { try writer.put(argument) }
+    switch kind {
+    case .startApp(let app):
+      try writer.put(UInt64(1))
+      try writer.begin(.array)
+      try writer.put(app)
+    case .unknown(let kind):
+      try writer.put(kind)
+      try writer.begin(.array)
+    }
     try writer.end()
     try writer.begin(.array)
     for variable in environment {
@@ -92,21 +98,14 @@ public struct LaunchRequest: Sendable {
 
   /// Nil unless the bytes are a numbered request.
   static func decode(_ bytes: UnsafeRawBufferPointer) -> (number: UInt64, request: LaunchRequest)? {
-    guard bytes.count <= sizeLimit, var reader = FlatReader(bytes), reader.array() == 6,
-      let number = reader.unsigned(), let app = reader.string(atMost: sizeLimit)
-    else { return nil }
-    var folder: String?
-    if !reader.null() {
-      guard let path = reader.string(atMost: sizeLimit) else { return nil }
-      folder = path
-    }
-    guard let isGraphical = reader.bool(), let arguments = texts(&reader), let words = texts(&reader),
-      words.count % 2 == 0
+    guard bytes.count <= sizeLimit, var reader = FlatReader(bytes), reader.array() == 4,
+      let number = reader.unsigned(), let kind = reader.unsigned(), let texts = Self.texts(&reader),
+      let words = Self.texts(&reader), words.count % 2 == 0
     else { return nil }
     let environment = stride(from: 0, to: words.count, by: 2).map { Variable(name: words[$0], value: words[$0 + 1]) }
-    let request = LaunchRequest(
-      app: app, arguments: arguments, folder: folder, environment: environment, isGraphical: isGraphical)
-    return (number, request)
+    guard kind == 1 else { return (number, LaunchRequest(.unknown(kind), environment: environment)) }
+    guard texts.count == 1 else { return nil }
+    return (number, LaunchRequest(.startApp(texts[0]), environment: environment))
   }
 
   private static func texts(_ reader: inout FlatReader) -> [String]? {

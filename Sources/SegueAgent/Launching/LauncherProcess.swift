@@ -14,6 +14,7 @@ enum LauncherProcess {
     linux_ignore_children()
     linux_ignore_pipe_signal()
     _ = linux_name_process("segue-launcher")
+    var service = LauncherService()
     while true {
       let bytes = [UInt8](unsafeUninitializedCapacity: LaunchRequest.sizeLimit) { buffer, count in
         var received = 0
@@ -26,12 +27,14 @@ enum LauncherProcess {
         count = received > buffer.count ? 0 : received
       }
       guard let (number, request) = bytes.withUnsafeBytes({ LaunchRequest.decode($0) }) else { continue }
-      answer(LaunchReply(number: number, result: start(request)), to: socket)
+      answer(LaunchReply(number: number, result: perform(request, by: &service)), to: socket)
     }
   }
 
-  private static func start(_ request: LaunchRequest) -> Result<Int32, SegueError> {
-    do throws(SegueError) { return .success(try ProgramStart.start(request)) } catch { return .failure(error) }
+  private static func perform(
+    _ request: LaunchRequest, by service: inout LauncherService
+  ) -> Result<Int32, SegueError> {
+    do throws(SegueError) { return .success(try service.perform(request)) } catch { return .failure(error) }
   }
 
   private static func answer(_ reply: LaunchReply, to socket: Int32) {

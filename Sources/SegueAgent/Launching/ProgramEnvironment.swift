@@ -10,17 +10,17 @@ enum ProgramEnvironment {
     "DESKTOP_STARTUP_ID",
   ]
 
-  /// The launcher's own environment without what concerns the agent, and with what the request sets: "NAME=value".
-  static func of(_ request: LaunchRequest) -> [String] {
+  /// The launcher's own environment without what concerns the agent, and with what the asker sets: "NAME=value".
+  static func of(_ program: Program) -> [String] {
     var environment: [String] = []
     var entry = linux_environment()
     while let text = entry?.pointee {
       let variable = String(cString: text)
-      let isReplaced = request.environment.contains { isNamed(variable, $0.name) }
+      let isReplaced = program.environment.contains { isNamed(variable, $0.name) }
       if !isReplaced, !dropped.contains(where: { isNamed(variable, $0) }) { environment.append(variable) }
       entry = entry?.advanced(by: 1)
     }
-    for variable in request.environment { environment.append("\(variable.name)=\(variable.value)") }
+    for variable in program.environment { environment.append("\(variable.name)=\(variable.value)") }
     return environment
   }
 

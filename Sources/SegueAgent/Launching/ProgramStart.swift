@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueRouting
 import SegueTransport
 
 /// Starts programs, each in a session of its own, with nothing of the launcher's but its environment. Only for a
@@ -17,29 +18,28 @@ enum ProgramStart {
   }
 
   /// - Returns: the process, which executes the program.
-  /// Throws SYSTEM, NOT_FOUND (no such program), INVALID_STATE (no display), or what is wrong with the request.
-  static func start(_ request: LaunchRequest) throws(SegueError) -> Int32 {
-    try request.check()
-    let environment = ProgramEnvironment.of(request)
-    if request.isGraphical, !ProgramEnvironment.hasDisplay(environment) {
+  /// Throws SYSTEM, NOT_FOUND (no such program), INVALID_STATE (no display).
+  static func start(_ program: Program) throws(SegueError) -> Int32 {
+    let environment = ProgramEnvironment.of(program)
+    if program.command.isGraphical, !ProgramEnvironment.hasDisplay(environment) {
       throw SegueError(
-        .invalidState, "launch of \(request.app): no display: neither DISPLAY nor WAYLAND_DISPLAY is set")
+        .invalidState, "launch of \(program.app): no display: neither DISPLAY nor WAYLAND_DISPLAY is set")
     }
     var ends: [Int32] = [-1, -1]
-    guard linux_pipe(&ends) == 0 else { throw .system("launch of \(request.app)") }
-    let arguments = CStrings(request.arguments)
-    let files = CStrings(Self.files(of: request.arguments[0]))
+    guard linux_pipe(&ends) == 0 else { throw .system("launch of \(program.app)") }
+    let arguments = CStrings(program.arguments)
+    let files = CStrings(Self.files(of: program.arguments[0]))
     let variables = CStrings(environment)
     let process = linux_fork()
     guard process >= 0 else {
       let number = linux_errno()
       for end in ends { _ = close(end) }
-      throw .system("launch of \(request.app)", number)
+      throw .system("launch of \(program.app)", number)
     }
-    if process == 0 { become(request, files, arguments, variables, reportingTo: ends[1]) }
+    if process == 0 { become(program, files, arguments, variables, reportingTo: ends[1]) }
     _ = close(ends[1])
     defer { _ = close(ends[0]) }
-    if let error = failure(of: request, process, readFrom: ends[0]) { throw error }
+    if let error = failure(of: program, process, readFrom: ends[0]) { throw error }
     return process
   }
 
@@ -55,7 +55,7 @@ enum ProgramStart {
   /// In the child: executes the program, or writes why not. It does not use `execvp`, which gives a file that is no
   /// program to a shell.
   private static func become(
-    _ request: LaunchRequest, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
+    _ program: Program, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
     reportingTo pipe: Int32
   ) -> Never {
     func fail(_ stage: Stage, _ number: Int32 = linux_errno()) -> Never {
@@ -65,7 +65,7 @@ enum ProgramStart {
     }
     if setsid() < 0 { fail(.session) }
     linux_reset_signals()
-    if let folder = request.folder, chdir(folder) != 0 { fail(.folder) }
+    if let folder = program.folder, chdir(folder) != 0 { fail(.folder) }
     if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }
     var problem = ENOENT
     var file = files.pointers
@@ -83,14 +83,14 @@ enum ProgramStart {
   }
 
   /// Waits until the program is executed, or the child says why not. Nil if it is executed.
-  private static func failure(of request: LaunchRequest, _ process: Int32, readFrom pipe: Int32) -> SegueError? {
+  private static func failure(of program: Program, _ process: Int32, readFrom pipe: Int32) -> SegueError? {
     let deadline = Clock.uptime + Int64(executionTime)
     var report: [Int32] = [0, 0]
     while true {
       var waiting = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
       if poll(&waiting, 1, Int32(clamping: max(0, deadline - Clock.uptime))) == 0 {
         kill(process, SIGKILL)
-        return SegueError(.system, "launch of \(request.app): \(request.arguments[0]) was not executed within 5 s")
+        return SegueError(.system, "launch of \(program.app): \(program.arguments[0]) was not executed within 5 s")
       }
       let count = read(pipe, &report, 8)
       if count < 0, linux_errno() == EINTR { continue }
@@ -100,18 +100,18 @@ enum ProgramStart {
     }
     let cause = String(cString: strerror(report[1]))
     switch Stage(rawValue: report[0]) {
-    case .folder: return SegueError(.notFound, "launch of \(request.app): folder \(request.folder ?? ""): \(cause)")
+    case .folder: return SegueError(.notFound, "launch of \(program.app): folder \(program.folder ?? ""): \(cause)")
     case .execution where report[1] == ENOEXEC:
       return SegueError(
         .system,
         """
-        launch of \(request.app): \(request.arguments[0]): is no program of this system, and no script that begins \
+        launch of \(program.app): \(program.arguments[0]): is no program of this system, and no script that begins \
         with #!
         """)
     case .execution:
       let status: Status = report[1] == ENOENT || report[1] == ENOTDIR ? .notFound : .system
-      return SegueError(status, "launch of \(request.app): \(request.arguments[0]): \(cause)")
-    case .session, .streams, nil: return SegueError(.system, "launch of \(request.app): \(cause)")
+      return SegueError(status, "launch of \(program.app): \(program.arguments[0]): \(cause)")
+    case .session, .streams, nil: return SegueError(.system, "launch of \(program.app): \(cause)")
     }
   }
 }

@@ -61,8 +61,10 @@ final class AgentProcess {
 
   private func confine(_ folders: [String], _ file: String?) throws(SegueError) {
     switch try Confinement.apply(writing: folders, file.map { [$0] } ?? []) {
-    case .full: Log.debug("confined: executes nothing, and writes only in its folders")
-    case .privilegesOnly: Log.info("the kernel offers no Landlock: the agent could write outside of its folders")
+    case .full: Log.debug("confined: executes nothing, writes only in its folders, and signals no other process")
+    case .withoutScopes:
+      Log.info("the kernel's Landlock is older than version 6: the agent could reach abstract sockets")
+    case .callsOnly: Log.info("the kernel offers no Landlock: the agent could write outside of its folders")
     }
   }
 

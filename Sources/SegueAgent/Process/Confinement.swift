@@ -1,16 +1,20 @@
 import CLinux
 import SegueModel
+import SegueRuntime
 import SegueTransport
 
-/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, and writes
-/// only in its folders.
+/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, writes only in
+/// its folders, reaches no abstract socket and no other process, and makes none of the calls by which a process gets
+/// around that (A28).
 public enum Confinement {
   /// What the kernel has of it.
   public enum Extent {
     /// All of it.
     case full
-    /// The kernel has no Landlock, or it is switched off: only `no_new_privs`.
-    case privilegesOnly
+    /// The kernel's version of Landlock is below 6: abstract sockets can be reached.
+    case withoutScopes
+    /// The kernel has no Landlock, or it is switched off: only `no_new_privs`, and the refused calls.
+    case callsOnly
   }
 
   /// - Parameters:
@@ -19,10 +23,16 @@ public enum Confinement {
   /// Throws SYSTEM if what the kernel has cannot be applied.
   public static func apply(writing folders: [String], _ files: [String] = []) throws(SegueError) -> Extent {
     guard linux_refuse_new_privileges() == 0 else { throw .system("no_new_privs") }
+    // A kernel without seccomp, or a processor that the filter is not for, has the rest.
+    if linux_refuse_calls() != 0 {
+      Log.info("the kernel refuses the agent no calls: \(String(cString: strerror(linux_errno())))")
+    }
     let version = linux_landlock_version()
-    guard version > 0 else { return .privilegesOnly }
+    guard version > 0 else { return .callsOnly }
     let write = writing(version)
-    let rules = linux_landlock_rules(write | UInt64(linux_landlock_execute))
+    let hasScopes = version >= 6
+    let rules = linux_landlock_rules(
+      write | UInt64(linux_landlock_execute), hasScopes ? UInt64(linux_landlock_scopes) : 0)
     guard rules >= 0 else { throw .system("Landlock") }
     defer { _ = close(rules) }
     for folder in folders { try allow(rules, write, folder) }
@@ -30,7 +40,7 @@ public enum Confinement {
     for file in files { try allow(rules, writeFile, file) }
     try allow(rules, UInt64(linux_landlock_write_file), "/dev/null")
     guard linux_landlock_confine(rules) == 0 else { throw .system("Landlock") }
-    return .full
+    return hasScopes ? .full : .withoutScopes
   }
 
   /// The rights to change files, as far as a version of Landlock handles them.

@@ -14,12 +14,17 @@ struct ServiceManager {
   let doorbell: Int32?
   /// Where to tell of readiness; nil: nowhere.
   private let notifySocket: String?
+  /// A socket connected to that: the confined agent reaches no abstract one any longer. -1, and why, if that failed.
+  private let notify: Int32
+  private let notifyProblem: Int32
 
   /// Takes over the descriptors that were passed, and removes the variables that name them: they concern nobody that
   /// this process starts. Call it before any thread starts.
   /// Throws INVALID_ARGUMENT if what was passed is no doorbell.
   init() throws(SegueError) {
     notifySocket = Environment.path("NOTIFY_SOCKET")
+    notify = notifySocket.map { linux_notify_socket($0) } ?? -1
+    notifyProblem = linux_errno()
     let process = Environment.path("LISTEN_PID").flatMap { Int32($0) }
     let count = Environment.path("LISTEN_FDS").flatMap { Int32($0) } ?? 0
     for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] { unsetenv(name) }
@@ -45,9 +50,13 @@ struct ServiceManager {
   func stopping() { tell("STOPPING=1\n") }
 
   private func tell(_ state: String) {
-    guard let notifySocket, linux_notify(notifySocket, state) != 0 else { return }
+    guard let notifySocket else { return }
+    var problem = notifyProblem
+    if notify >= 0 {
+      if Text.withBytes(state, { linux_send_message(notify, $0.baseAddress, $0.count, 1) }) >= 0 { return }
+      problem = linux_errno()
+    }
     // Without it systemd waits for its own limit, and says so.
-    StandardStream.error.write(
-      "segue-agent: NOTIFY_SOCKET \(notifySocket): \(String(cString: strerror(linux_errno())))\n")
+    StandardStream.error.write("segue-agent: NOTIFY_SOCKET \(notifySocket): \(String(cString: strerror(problem)))\n")
   }
 }

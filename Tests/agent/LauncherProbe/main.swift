@@ -1,10 +1,11 @@
 // An agent of which nothing is left but its launcher and its confinement: Tests/agent/test_launching.py tells it what
 // to do, a line each, with tabs between the words:
 //
-//   launch APP GRAPHICAL(0|1) FOLDER|- VARIABLE=VALUE;...|- PROGRAM ARGUMENT...
-//   opened APP | launcher | write PATH | execute PATH
+//   launch APP VARIABLE=VALUE;...|-
+//   kind NUMBER | opened APP | launcher | write PATH | execute PATH | signal PROCESS | connect NAME | call NUMBER
 //
-// Its arguments are the folders in which it may write; it says "ready" first, and answers each line with one.
+// Its arguments are the folders in which it may write, or --free: then it is not confined. It says "ready" first, and
+// answers each line with one.
 import CLinux
 import SegueAgent
 import SegueModel
@@ -22,17 +23,42 @@ func split(_ text: String, at separator: Character) -> [String] {
 }
 
 func request(_ words: [String]) -> LaunchRequest {
-  let variables = words[4] == "-" ? [] : split(words[4], at: ";")
+  let variables = words[2] == "-" ? [] : split(words[2], at: ";")
   return LaunchRequest(
-    app: words[1], arguments: Array(words[5...]), folder: words[3] == "-" ? nil : words[3],
+    .startApp(words[1]),
     environment: variables.map { variable in
       let parts = split(variable, at: "=")
       return LaunchRequest.Variable(name: parts[0], value: parts[1...].joined(separator: "="))
-    }, isGraphical: words[2] == "1")
+    })
+}
+
+func launch(_ request: LaunchRequest, by launcher: Launcher, on loop: Loop) {
+  loop.perform {
+    do throws(SegueError) {
+      try launcher.launch(request) { result in
+        switch result {
+        case .success(let process): say("started \(process)")
+        case .failure(let error): say(problem(error))
+        }
+      }
+    } catch {
+      say(problem(error))
+    }
+  }
+}
+
+func outcome(_ result: Int) -> String { result < 0 ? "refused \(String(cString: strerror(linux_errno())))" : "done" }
+
+/// Connects to an abstract socket.
+func connect(_ name: String) -> String {
+  let fd = linux_notify_socket("@\(name)")
+  defer { if fd >= 0 { close(fd) } }
+  return outcome(Int(fd))
 }
 
 let launcher = try Launcher.start()
-let extent = try Confinement.apply(writing: Array(CommandLine.arguments.dropFirst()))
+let folders = Array(CommandLine.arguments.dropFirst())
+let extent = folders == ["--free"] ? "free" : "\(try Confinement.apply(writing: folders))"
 let loop = try Loop()
 loop.perform {
   do throws(SegueError) {
@@ -46,19 +72,11 @@ say("ready \(extent)")
 while let line = readLine() {
   let words = split(line, at: "\t")
   switch words[0] {
-  case "launch":
-    loop.perform {
-      do throws(SegueError) {
-        try launcher.launch(request(words)) { result in
-          switch result {
-          case .success(let process): say("started \(process)")
-          case .failure(let error): say(problem(error))
-          }
-        }
-      } catch {
-        say(problem(error))
-      }
-    }
+  case "launch": launch(request(words), by: launcher, on: loop)
+  case "kind": launch(LaunchRequest(.unknown(UInt64(words[1])!)), by: launcher, on: loop)
+  case "signal": say(outcome(Int(kill(pid_t(words[1])!, 0))))
+  case "connect": say(connect(words[1]))
+  case "call": say(outcome(linux_call(Int(words[1])!)))
   case "opened":
     loop.perform { launcher.opened(words[1]) }
     say("opened")
