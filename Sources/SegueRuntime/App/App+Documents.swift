@@ -203,7 +203,10 @@ extension App {
 
   /// An app without documents declines what its handler has not handled. Without a handler that is a failure (R3.5).
   func afterDeclining(_ activity: LiveActivity, isHandlerThere: Bool) -> AfterDeclining {
-    let opensDocuments = locked { delegate.map { $0.isAttached && $0.opensDocuments } ?? false }
+    // A manifest may change the settings at this moment.
+    let (settings, opensDocuments) = locked {
+      (self.settings, delegate.map { $0.isAttached && $0.opensDocuments } ?? false)
+    }
     let namesDocument = activity.read { $0.documentURL != nil }
     if isHandlerThere, !namesDocument || !opensDocuments && !settings.hasDocumentTypes { return .declined }
     if opensDocuments, mayOpenDocument(of: activity) { return .opening }
