@@ -7,8 +7,8 @@ public enum Message: Sendable {
   // Registration.
   /// App → hub, first.
   case hello(AppIdentity, version: UInt64, minimum: UInt64)
-  /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does. It tells the app what
-  /// its manifest says (R6.1); nil: no manifest describes the app.
+  /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does. It says what the
+  /// manifest of the app says (R6.1); nil: no manifest describes the app.
   /// Indirect: it is the largest by far, and rare.
   indirect case welcome(
     version: UInt64, generation: UInt64, deviceName: String, agent: AgentDescription? = nil,

@@ -382,7 +382,7 @@ RUNNING = """
 import asyncio, sys, segue
 
 async def main():
-    with segue.App("com.example.notes") as app:
+    async with segue.App("com.example.notes") as app:
         try:
             segue.Activity(app)
         except segue.InvalidArgumentError as error:
