@@ -1030,7 +1030,10 @@ segue_status segue_app_fd(segue_app *app, int *fd);
 segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 
 typedef int32_t segue_connection;
-/** looking for a hub, or becoming it; known offers stay listed for some seconds */
+/** looking for a hub, or becoming it; known offers stay listed for some seconds. When a hub ends, its apps are READY at
+ * the next one within 2 s, the slowest of 1,000 too; offers that are not there any longer vanish up to 1.5 s later. A hub
+ * in an app takes as many apps as three quarters of the descriptors of its process, an agent as many as the system allows
+ */
 #define SEGUE_CONNECTION_SEARCHING 0
 /** registered with a hub, and all offers that the hub knew at that time have arrived. If the hub has just moved, an app
  * that was never READY before becomes so up to 500 ms later, when the other apps have registered again */
@@ -1886,7 +1889,8 @@ segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash
 /**
  * Reports whether an invariant of this library was violated. The fleet checks after each step: each will_continue is
  * followed by exactly one of continue and did_fail (R3.2), one receipt per attempt, every end within its deadline, no
- * offer outlives its activity, all devices agree within 2 s of the last fault (32 s of a silent one), bounded queues.
+ * offer outlives its activity, all devices agree within 2 s of the last fault (32 s of a silent one) and 2 ms more for
+ * each app of the device that has most, bounded queues.
  *   violation  out, owned: free with segue_free; the first violation, with the seed; NULL: none
  */
 segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_t *length);
@@ -1894,7 +1898,7 @@ segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_
 /**
  * Fills a fleet that has no devices with a random workload from its seed: apps offer, continue, misbehave, crash, are
  * stopped and cut off; then all faults heal, time passes, and all apps close. The library tests itself in this way.
- *   devices, apps, events  1...64, 1...256 at a time, 0...100000
+ *   devices, apps, events  1...64, 1...400 at a time, 0...100000
  * Errors: INVALID_ARGUMENT, INVALID_STATE (has devices), BUSY, LIMIT_EXCEEDED (never comes to rest).
  */
 segue_status segue_fleet_play(segue_fleet *fleet, size_t devices, size_t apps, size_t events);

@@ -20,7 +20,7 @@ public final class AppDriver<Engine: HubParticipant> {
   public private(set) var generation: UInt64?
   /// The last known cause for not being connected; cleared once the app is ready.
   public private(set) var problem: SegueError?
-  private var policy = HubFailoverPolicy()
+  private var policy: HubFailoverPolicy
   /// The hub has closed the connection.
   private var isClosed = false
   /// Whether the connection is full: writing continues when it becomes writable.
@@ -31,6 +31,7 @@ public final class AppDriver<Engine: HubParticipant> {
   public init(_ engine: Engine, in directory: any HubDirectory) {
     self.engine = engine
     self.directory = directory
+    policy = HubFailoverPolicy(seed: engine.identity.id.seed)
   }
 
   // MARK: Connecting

@@ -5,6 +5,7 @@ import SegueWire
 public protocol HubParticipant: AnyObject {
   /// The connection to the hub; nil while there is none.
   var link: FramedConnection? { get }
+  var identity: AppIdentity { get }
   var isReady: Bool { get }
   /// The generation of the hub that has welcomed it.
   var hubGeneration: UInt64? { get }

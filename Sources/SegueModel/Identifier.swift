@@ -40,6 +40,9 @@ public struct Identifier: Hashable, Comparable, Sendable {
     return result
   }
 
+  /// A seed for what is to differ from one holder to the next.
+  public var seed: UInt64 { high ^ low }
+
   /// Writes the bytes to `pointer`, which has room for them.
   public func write(to pointer: UnsafeMutableRawPointer) {
     pointer.storeBytes(of: high.bigEndian, as: UInt64.self)

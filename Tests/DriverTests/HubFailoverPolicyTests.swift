@@ -6,7 +6,7 @@ import Testing
 
 /// When an app follows its hub, waits for it, or looks for another (docs/protocol.md, "Leaving a hub").
 @Suite struct HubFailoverPolicyTests {
-  private var policy = HubFailoverPolicy()
+  private var policy = HubFailoverPolicy(seed: 1)
 
   private func at(_ uptime: Int64) -> Instant { Instant(uptime: uptime, date: 0) }
 

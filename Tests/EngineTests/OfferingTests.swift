@@ -95,16 +95,20 @@ import Testing
     #expect(viewer.takeEvents() == ["ready", "appeared One", "gone One"])
   }
 
-  @Test func `who does not say hello is ended after 5 s, or when 64 others wait (A19)`() throws {
+  @Test func `a connection without hello ends after 5 s, or when its process has 64 others (A19)`() throws {
     let world = World(hasHub: true)
     let silent = try RawPeer(in: world)
     world.wait(4_900)
     #expect(silent.isConnected)
     world.wait(200)
     #expect(!silent.isConnected)
-    let peers = try (0..<65).map { _ in try RawPeer(in: world) }
+    // Each app of a crowd has a process of its own.
+    let crowd = try (0..<200).map { _ in try RawPeer(in: world) }
+    let process = world.process("silent app")
+    let peers = try (0..<65).map { _ in try RawPeer(in: world, of: process) }
     #expect(!peers[0].isConnected, "the one that has been silent for longest goes")
     #expect(peers[1...].allSatisfy { $0.isConnected })
+    #expect(crowd.allSatisfy { $0.isConnected })
     let app = world.open("app")
     #expect(app.takeEvents() == ["ready"])
   }

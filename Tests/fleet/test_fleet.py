@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays random workloads of the virtual fleet against the shipped library: no seed may break a promise.
 
-The seeds that once did, and 10,000 more, on all processors; and 100 of other shapes and 10 under valgrind, from first
-seeds that are drawn and printed. SEGUE_SEEDS=N plays N in place of the 10,000, from a first seed that is drawn.
+The seeds that once did, and 10,000 more, on all processors; and 100 of other shapes, 20 crowds and 10 under valgrind,
+from first seeds that are drawn and printed. SEGUE_SEEDS=N plays N in place of the 10,000, from a first seed that is
+drawn, and 1,000 crowds.
 
 A seed that breaks a promise is printed; write it into regressions.txt with what was wrong.
 """
@@ -23,6 +24,7 @@ from valgrind import VALGRIND, needs_valgrind
 PROGRAM = ROOT / ".build" / "fleet" / "workloads"  # stays, for perf record
 SEEDS = 10_000
 SHAPES = 100  # workloads of other shapes
+CROWDS = 1_000 if "SEGUE_SEEDS" in os.environ else 20  # workloads of one device with many apps
 WATCHED = 10  # under valgrind: a second each
 WITHIN = 240.0  # seconds of each processor for the 10,000: far more than on a slow machine, where they take 92
 LINES = (ROOT / "Tests/fleet/regressions.txt").read_text().splitlines()
@@ -87,6 +89,15 @@ def test_no_shape_breaks_a_promise():
     each = SHAPES // 2
     print(f"shapes {first} ... {first + SHAPES - 1}", flush=True)
     for process in [start(first, each, "shapes"), start(first + each, each, "shapes")]:
+        assert f"{each} seeds, 0 broken" in finish(process)
+
+
+def test_no_crowd_breaks_a_promise():
+    """R1.11, R2.8: one device, 60 to 400 apps that come to each hub at once, also where its backlog is short."""
+    first = random.randrange(1 << 48)
+    each = CROWDS // 2
+    print(f"crowds {first} ... {first + CROWDS - 1}", flush=True)
+    for process in [start(first, each, "crowds"), start(first + each, each, "crowds")]:
         assert f"{each} seeds, 0 broken" in finish(process)
 
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plays random workloads of a fleet against the library in the tree, and says which break a promise.
  *
- *     workloads FIRST COUNT [hashes|trace|shapes|DEVICES APPS EVENTS]
+ *     workloads FIRST COUNT [hashes|trace|shapes|crowds|DEVICES APPS EVENTS]
  *
  * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that
- * follow from the seed. The last line is "COUNT seeds, N broken, S s".
+ * follow from the seed; crowds: one device with many apps. The last line is "COUNT seeds, N broken, S s".
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -31,6 +31,12 @@ static struct shape shape_of(uint64_t seed) {
   if ((random >> 48) % 3 == 0)
     shape = (struct shape){shape.devices * 3 / 2, shape.apps * 3 / 2, shape.events / 2};
   return shape;
+}
+
+/* One device, 60 to 400 apps, and up to 600 events. */
+static struct shape crowd_of(uint64_t seed) {
+  struct shape shape = shape_of(seed);
+  return (struct shape){1, 60 + (shape.devices * 997 + shape.apps * 31) % 341, shape.events};
 }
 
 static void must(segue_status status, uint64_t seed) {
@@ -64,7 +70,9 @@ int main(int count, char **arguments) {
     segue_fleet *fleet;
     char *text;
     must(segue_fleet_create(seed, &fleet), seed);
-    struct shape shape = strcmp(what, "shapes") == 0 ? shape_of(seed) : given;
+    struct shape shape = strcmp(what, "shapes") == 0   ? shape_of(seed)
+                         : strcmp(what, "crowds") == 0 ? crowd_of(seed)
+                                                       : given;
     must(segue_fleet_play(fleet, shape.devices, shape.apps, shape.events), seed);
     must(segue_fleet_check(fleet, &text, NULL), seed);
     if (text != NULL) {

@@ -20,6 +20,8 @@ public final class AgentEngine: HubParticipant {
   /// All features. Invariant: each calls only those before it.
   private let features: [any AppFeature]
 
+  public var identity: AppIdentity { agent.app.identity }
+
   /// - Parameter identity: a chooser, whose secret is the same after a restart, so that origins know it.
   public init(identity: AppIdentity, limits: Limits, owner: any AgentOwner) {
     agent = AgentContext(identity, limits, owner)

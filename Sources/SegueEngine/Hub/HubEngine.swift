@@ -57,18 +57,17 @@ public final class HubEngine {
 
   // MARK: Connections
 
-  /// If too many connections have not sent `hello`, closes the oldest of them and keeps the new one.
+  /// If too many connections of an account have not sent `hello`, closes the oldest of them and keeps the new one.
   /// - Parameter account: nil: the connection has its own.
   public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Instant) {
     connections.begin(now)
     defer { registration.removeDropped() }
-    let limit = PeerTable.unidentifiedLimit
-    if peers.unidentified.count >= limit {
-      connections.disconnect(
-        peers.popLongestUnidentified(),
-        SegueError(.remoteApplicationTimedOut, "no hello while \(limit) others came"))
-    }
     let peer = Peer(number: number, of: account, helloBy: now.uptime + Self.helloTime)
+    if let oldest = peers.popLongestUnidentified(of: peer.account) {
+      connections.disconnect(
+        oldest,
+        SegueError(.remoteApplicationTimedOut, "no hello while \(PeerTable.unidentifiedLimit) others came"))
+    }
     peers.connect(peer)
     peers.addUnidentified(peer)
   }

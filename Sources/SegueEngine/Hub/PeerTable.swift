@@ -2,7 +2,8 @@ import SegueModel
 
 /// The connections of a hub, and the identified peers.
 final class PeerTable {
-  /// The most connections without hello (A19).
+  /// The most connections of one account without hello (A19). In a crowd, whose apps connect at the same moment, each
+  /// process has one.
   static let unidentifiedLimit = 64
 
   private var byNumber: [HubEngine.PeerNumber: Peer] = .init()
@@ -37,7 +38,15 @@ final class PeerTable {
 
   func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
   func removeUnidentified(_ peer: Peer) { unidentified.remove(peer) }
-  func popLongestUnidentified() -> Peer { unidentified.removeFirst() }
+
+  /// Removes the oldest unidentified peer of an account that has as many as it may have.
+  /// - Returns: nil if the account has room for another one.
+  func popLongestUnidentified(of account: Account) -> Peer? {
+    guard unidentified.count(where: { $0.account == account }) >= Self.unidentifiedLimit else { return nil }
+    guard let oldest = unidentified.first(where: { $0.account == account }) else { return nil }
+    unidentified.remove(oldest)
+    return oldest
+  }
 
   func register(_ peer: Peer, _ app: AppIdentity) {
     removeUnidentified(peer)
@@ -83,7 +92,9 @@ final class PeerTable {
   var brokenCount: StaticString? {
     if byNumber.count < appList.count { return "hub: it lists apps that are not connected" }
     if byApp.count != appList.count { return "hub: an app that is gone is known" }
-    return unidentified.count > Self.unidentifiedLimit ? "hub: too many have not said who they are" : nil
+    guard let account = unidentified.last?.account else { return nil }
+    return unidentified.count(where: { $0.account == account }) > Self.unidentifiedLimit
+      ? "hub: too many of one account have not said who they are" : nil
   }
 
   /// Returns whether the lists have changed since the last call.

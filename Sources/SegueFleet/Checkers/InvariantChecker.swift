@@ -4,8 +4,11 @@ import SegueWire
 
 /// Checks the invariants of a fleet after each step: reports the first violation, and never traps.
 final class InvariantChecker {
-  /// Milliseconds after the last fault by which all devices agree, plus the time of the network.
+  /// Milliseconds after the last fault by which all devices agree, plus the time of the network, and of a crowd.
   static let agreementTime: Int64 = 2_000
+  /// Milliseconds more for each process of the device that has most: a hub whose backlog is short accepts one after the
+  /// other, and the last one keeps the offers of the former hub for 1.5 s (`OfferList`).
+  private static let timeInCrowd: Int64 = 2
   /// The same after a silent fault: 30 s until the silent side counts as gone, and 2 s.
   static let silenceTime: Int64 = 32_000
   /// The most links that messages usually pass one after the other, for the time of the network: more in a row of
@@ -25,6 +28,8 @@ final class InvariantChecker {
   /// The uptime until which devices may differ.
   private var disturbedUntil: Int64 = 0
   private var isAuditQueued = false
+  /// The most processes that a device has had at a time.
+  private var largestCrowd = 0
   /// Dead processes whose offers may still be listed somewhere.
   private var departures: [FleetProcess] = []
 
@@ -93,7 +98,7 @@ final class InvariantChecker {
 
   /// Allows devices to differ for that long from now on.
   func disturb(for milliseconds: Int64) {
-    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + trips * fleet.network.longestDelay)
+    disturbedUntil = max(disturbedUntil, fleet.clock.uptime + milliseconds + delays)
     guard !isAuditQueued else { return }
     isAuditQueued = true
     fleet.push(.auditAll, at: disturbedUntil)
@@ -102,6 +107,12 @@ final class InvariantChecker {
   /// A route passes each link of the way, then the hub at its end follows it, and the offer comes.
   private var trips: Int64 { Int64(max(Self.usualTrips, min(fleet.devices.count - 1, Self.linkLimit) + 2)) }
 
+  /// Milliseconds for network and crowd.
+  private var delays: Int64 { trips * fleet.network.longestDelay + Int64(largestCrowd) * Self.timeInCrowd }
+
+  /// A device has that many processes.
+  func noteCrowd(_ count: Int) { largestCrowd = max(largestCrowd, count) }
+
   private func queueAudit(of process: FleetProcess) {
     guard !process.offered.isAuditQueued else { return }
     process.offered.isAuditQueued = true
@@ -109,7 +120,7 @@ final class InvariantChecker {
   }
 
   private func auditTime(of process: FleetProcess) -> Int64 {
-    max(disturbedUntil, process.offered.since + Self.agreementTime + trips * fleet.network.longestDelay)
+    max(disturbedUntil, process.offered.since + Self.agreementTime + delays)
   }
 
   // MARK: Timed checks

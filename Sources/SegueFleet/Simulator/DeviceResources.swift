@@ -1,7 +1,7 @@
 /// The resources that the system of a simulated device grants its processes.
 struct DeviceResources {
   /// The descriptors that a process may have: many, or few for a time.
-  private static let manyDescriptors = 1_024
+  var manyDescriptors = 1_024
   static let fewDescriptors = 64
   private var scarceUntil: Int64 = 0
   /// The probability that a write is refused, and until when.
@@ -15,7 +15,7 @@ struct DeviceResources {
 
   mutating func makeScarce(until uptime: Int64) { scarceUntil = uptime }
 
-  func descriptorLimit(at uptime: Int64) -> Int { uptime < scarceUntil ? Self.fewDescriptors : Self.manyDescriptors }
+  func descriptorLimit(at uptime: Int64) -> Int { uptime < scarceUntil ? Self.fewDescriptors : manyDescriptors }
 
   /// The current probability that a write is refused.
   func refusal(at uptime: Int64) -> Double { uptime < refusesUntil ? refusal : 0 }

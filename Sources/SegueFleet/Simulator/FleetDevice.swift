@@ -75,6 +75,7 @@ public final class FleetDevice {
     }
     let process = FleetProcess(unique, on: self, offersFrontmostOnly: offersFrontmostOnly)
     processes.append(process)
+    fleet.checker.noteCrowd(processes.count)
     return process
   }
 

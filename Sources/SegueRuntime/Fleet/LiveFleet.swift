@@ -10,7 +10,7 @@ public final class LiveFleet: Handled {
   /// The most milliseconds of `advance`: a day.
   public static let advanceLimit: UInt64 = 86_400_000
   /// The limits of a workload.
-  public static let workloadLimits = (devices: 64, apps: 256, events: 100_000)
+  public static let workloadLimits = (devices: 64, apps: 400, events: 100_000)
 
   let monitor = ConditionLock()
   let clock: FleetClock

@@ -257,6 +257,14 @@ def test_the_same_seed_gives_the_same_trace() -> None:
     assert value == hash
 
 
+def test_a_random_life_has_up_to_400_apps() -> None:
+    crowd = segue.Fleet(3)
+    crowd.play(devices=1, apps=400, events=0)
+    crowd.check()
+    with pytest.raises(segue.InvalidArgumentError, match=r"1\.\.\.400 apps"):
+        segue.Fleet(3).play(devices=1, apps=401)
+
+
 def test_bad_input_is_an_error(segue_fleet: segue.Fleet) -> None:
     phone = segue_fleet.add_device("phone")
     other = segue.Fleet(1).add_device("phone")
