@@ -1586,7 +1586,9 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  *
  * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
  * activity of the calling app, segue_app_open_saved one that the agent has saved. They differ in what they wait for:
- * launch and open_saved for the end, push for the choice of the app only, as the calling app has to answer then.
+ * launch and open_saved for the end, push for the choice of the app only, as the calling app has to answer then. If
+ * one of them asks for what waits for the same app already, and is not answered, that is continued once: all who ask
+ * get the same continuation_id, all but the first "shared", and each waits by its own timeout.
  *
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
  * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
@@ -1608,8 +1610,9 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
- *                      segue_status, "message": string}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the
- *                      activity waits for it
+ *                      segue_status, "message": string, "shared": bool (another asker came before, and the continuation_id
+ *                      is the same)}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the activity waits for
+ *                      it
  * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
  * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
  * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
@@ -1625,7 +1628,7 @@ segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const ch
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
- *                      "bundle_identifier": string, "app_name": string}
+ *                      "bundle_identifier": string, "app_name": string, "shared": bool (as for segue_app_launch)}
  * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered; no app fits, and
  * why), LIMIT_EXCEEDED (8 continuations by the agent that this process asked for are under way, or 2 of one
  * origin), BUSY (the agent is about to take the place of the hub).
@@ -2410,7 +2413,7 @@ segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
  *   bundle_identifier  copied; of the app there; NULL: whichever fits best (R6.2)
  *   timeout_ms         for the answer, which may be a user's; 0: 60 s; at most 600000
  *   result             out, owned: release with segue_value_release; a dictionary as of segue_activity_push, about the
- *                      app there
+ *                      app there, without "shared"
  * Errors: those of segue_activity_push, here or there; LIMIT_EXCEEDED also if 4 pushes of this process, or 16 of all,
  * wait for answers of other devices, or there 4 of this device, or 16 of all; DECLINED (the user there has declined,
  * has not answered, or is not there to be asked; that device takes nothing), CONNECTION_UNAVAILABLE (it is not

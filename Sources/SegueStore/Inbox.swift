@@ -163,6 +163,24 @@ public final class Inbox: @unchecked Sendable {
     try end(continuation, as: Self.dropped, at: now)
   }
 
+  /// Looks for the oldest entry of an activity for an app that was neither acknowledged nor dropped, and forgets the
+  /// crashes on it.
+  /// - Returns: its continuation; nil if there is none.
+  public func askAgain(
+    for activity: Identifier, of origin: Identifier, in app: String, at now: Double
+  ) throws(SegueError) -> Identifier? {
+    let found = try database.first(
+      """
+      SELECT continuation, crashes FROM entries
+      WHERE app = ?1 AND state < 2 AND activity = ?2 AND origin = ?3 AND (state = 1 OR expires > ?4)
+      ORDER BY number LIMIT 1
+      """, [.text(app), Cell(activity), Cell(origin), .real(now)]
+    ) { row throws(SegueError) in (try row.identifier(0), try row.integer(1)) }
+    guard let (continuation, crashes) = found else { return nil }
+    if crashes > 0 { try retry(continuation) }
+    return continuation
+  }
+
   /// Forgets the crashes on an entry, so that its app gets it again.
   /// - Returns: false if there is no such entry, or no longer.
   @discardableResult

@@ -19,6 +19,14 @@ public enum InboxJobs {
   public static func run<Holder: InboxHolder>(_ request: InboxRequest, _ holder: Holder) -> InboxReply? {
     switch request {
     case .open: return .opened(result { () throws(SegueError) in try open(holder) })
+    case .share(let id, let activity, let origin, let app):
+      return .shared(
+        id,
+        result { () throws(SegueError) in
+          try holder.perform { inbox throws(SegueError) in
+            try inbox.askAgain(for: activity, of: origin, in: app, at: holder.date)
+          }
+        })
     case .put(let record, let begins):
       return .put(
         record.continuation, result { () throws(SegueError) in try put(record, begins: begins, holder) })
@@ -69,6 +77,7 @@ public enum InboxJobs {
   public static func refusal(of request: InboxRequest, _ error: SegueError) -> InboxReply {
     switch request {
     case .open: .opened(.failure(error))
+    case .share(let id, _, _, _): .shared(id, .failure(error))
     case .put(let record, _): .put(record.continuation, .failure(error))
     case .begin(let app, _, _): .begun(app: app, .failure(error))
     case .load(let id, let app): .loaded(id, app: app, .failure(error))

@@ -22,7 +22,9 @@ private final class InboxWorkload {
   private var activities: [Identifier] = []
   private var viewers: [TestApp] = []
   /// Each delivery that an app has begun to continue: its name, the process, and the agent.
-  private var deliveries: [(id: Identifier, viewer: Int, agent: Int)] = []
+  private var deliveries: [(id: Identifier, viewer: Int, agent: Int, asks: Int)] = []
+  /// The number of questions so far. Each may have what an app has had delivered once more (R3.8).
+  private var asks = 0
   /// Continuations that viewers have not answered.
   private var unanswered: [(viewer: TestApp, id: Identifier)] = []
 
@@ -53,7 +55,10 @@ private final class InboxWorkload {
 
   private func step() {
     switch number(14) {
-    case 0...2: if let agent = world.agent { world.ask(agent, for: activities[number(2)], timeout: timeout) }
+    case 0...2:
+      guard let agent = world.agent else { return }
+      asks += 1
+      world.ask(agent, for: activities[number(2)], timeout: timeout)
     case 3, 4: openViewer()
     case 5: if let viewer = openViewers.randomElement(using: &random) { world.kill(viewer) }
     case 6: if let viewer = openViewers.randomElement(using: &random) { world.close(viewer) }
@@ -132,10 +137,10 @@ private final class InboxWorkload {
         #expect(activity.title == "one")
         #expect(former.contains(from.continuation) == false, "seed \(seed): delivered after its acknowledgement")
         let before = deliveries.filter { $0.id == from.continuation }
-        let isRepeated = before.contains { $0.viewer == index && $0.agent == agents.count }
+        let isRepeated = before.contains { $0.viewer == index && $0.agent == agents.count && $0.asks == asks }
         #expect(!isRepeated, "seed \(seed): twice to one process by one agent")
         #expect(before.isEmpty || from.isRedelivered, "seed \(seed): twice, and not marked")
-        deliveries.append((from.continuation, index, agents.count))
+        deliveries.append((from.continuation, index, agents.count, asks))
         if !viewer.answersContinue { unanswered.append((viewer, from.continuation)) }
       }
     }

@@ -51,6 +51,11 @@ import Testing
     #expect(kept.last?.appName == "viewer" && kept.last?.error.message == "why" && kept.last?.date == world.now.date)
   }
 
+  /// Another app for each number: askers of one offer for one app would share an entry.
+  private func chooseApp(_ number: Int) {
+    agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer")
+  }
+
   @Test func `R3.8: it is stored, then launched, then delivered, then acknowledged`() throws {
     world.ask(agent, for: activity)
     #expect(agent.inbox.open.count == 1 && agent.launches == ["com.example.viewer"] && agent.answers.isEmpty)
@@ -259,12 +264,16 @@ import Testing
 
   @Test func `a process asks for a quarter of what an origin serves`() throws {
     let greedy = Account.process(7)
-    for _ in 0..<4 { world.ask(agent, for: activity, timeout: 600_000, account: greedy) }
+    for number in 0..<4 {
+      chooseApp(number)
+      world.ask(agent, for: activity, timeout: 600_000, account: greedy)
+    }
     #expect(agent.inbox.open.count == 2)
     let errors = agent.answers.map { answer -> Status? in
       if case .failure(let error) = answer { error.status } else { nil }
     }
     #expect(errors == [.limitExceeded, .limitExceeded])
+    chooseApp(4)
     world.ask(agent, for: activity, account: .process(8))
     #expect(agent.inbox.open.count == 3, "others have room")
   }
@@ -273,7 +282,10 @@ import Testing
     let greedy = Account.process(7)
     for number in 0..<5 {
       let activity = try world.offer("\(number)", by: world.open("editor \(number)"))
-      for _ in 0..<2 { world.ask(agent, for: activity, timeout: 600_000, account: greedy) }
+      for app in 0..<2 {
+        chooseApp(app)
+        world.ask(agent, for: activity, timeout: 600_000, account: greedy)
+      }
     }
     #expect(agent.inbox.open.count == 8 && agent.answers.count == 2)
     world.ask(agent, for: activity, account: .process(8))
@@ -281,9 +293,10 @@ import Testing
   }
 
   @Test func `R3.8: the inbox knows who has asked for an entry, whose share it takes`() throws {
-    world.ask(agent, for: activity, timeout: 600_000, account: .process(7))
-    world.ask(agent, for: activity, timeout: 600_000, account: .process(8))
-    world.ask(agent, for: activity, timeout: 600_000)
+    for (number, account) in [Account.process(7), .process(8), nil].enumerated() {
+      chooseApp(number)
+      world.ask(agent, for: activity, timeout: 600_000, account: account)
+    }
     let accounts = agent.inbox.entries.map { $0.record.account }
     #expect(accounts == [Account.process(7).id, Account.process(8).id, nil])
   }
@@ -427,7 +440,7 @@ import Testing
 
   @Test func `R3.8: an app that is awaited by two entries gets the older one first`() throws {
     world.ask(agent, for: activity)
-    world.ask(agent, for: activity)
+    world.ask(agent, for: try world.offer("two", by: world.open("writer")))
     #expect(agent.inbox.entries.map { $0.attempts } == [1, 0])
     let viewer = openViewer()
     #expect(viewer.continued.map { $0.from.continuation } == agent.inbox.entries.map { $0.record.continuation })
@@ -463,8 +476,10 @@ import Testing
   }
 
   @Test func `a disk that hangs delays nothing but the entry`() {
-    agent.isStuck = true
+    editor.answersSaves = false
     world.ask(agent, for: activity)
+    agent.isStuck = true
+    world.tell(editor) { [save = editor.pendingSaves[0]] in $0.saved(save, $1) }
     world.wait(25_000)
     #expect(editor.receipts.map { $0.outcome } == [.unknown] && agent.outcomes == [.unknown])
     agent.isStuck = false

@@ -72,6 +72,14 @@ final class TestInbox {
             let offer = entries[index].record.offer
             return OwedReceipt(receipt: receipt, origin: offer.origin, activity: offer.description.id)
           }))
+    case .share(let id, let activity, let origin, let app):
+      let index = entries.firstIndex { entry in
+        let offer = entry.record.offer
+        return !entry.isAcknowledged && offer.description.id == activity && offer.origin == origin
+          && entry.record.app == app
+      }
+      if let index { entries[index].crashes = 0 }
+      return .shared(id, .success(index.map { entries[$0].record.continuation }))
     case .put(let record, let begins):
       if let failure { return .put(record.continuation, .failure(failure)) }
       entries.append(Entry(record: record))
@@ -139,7 +147,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// The apps that have opened, also those that were lost for a moment.
   private(set) var openings: [String] = []
   /// The continuations for which an app was chosen, and the numbers of the questions.
-  private(set) var begun: [(number: UInt64, continuation: Identifier)] = []
+  private(set) var begun: [(number: UInt64, continuation: Identifier, isShared: Bool)] = []
   /// The attachments that it was to fetch, and what it was to stop, before anybody has answered.
   var collections: [(continuation: Identifier, attachments: [SegueModel.Attachment])] = []
   private(set) var stopped: [Identifier] = []
@@ -256,7 +264,9 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func streamAnswered(_ id: Identifier, _ error: SegueError?) { streamAnswers.append(error) }
   func serve(_ request: StreamRequest) { served.append(request) }
   func serve(_ request: StreamRequest, of offer: KeptParticipant) { servedKept.append((request, offer)) }
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) { begun.append((number, continuation)) }
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
+    begun.append((number, continuation, isShared))
+  }
   func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }

@@ -91,6 +91,31 @@ import Testing
     #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.attempts == 4)
   }
 
+  @Test func `an entry is found again by its offer and app while it is unanswered (R3.8)`() throws {
+    let inbox = try open()
+    _ = try inbox.put(.sample(1), at: now)
+    _ = try inbox.put(.sample(2, to: "com.example.b", expires: now + 60), at: now)
+    func find(_ number: Int, of origin: Int? = nil, in app: String, at date: Double? = nil) throws -> Identifier? {
+      try inbox.askAgain(
+        for: Identifier(number), of: Identifier(1_000_000 + (origin ?? number)), in: app, at: date ?? now)
+    }
+    #expect(try find(1, in: "com.example.a") == Identifier(1))
+    #expect(try find(1, in: "com.example.b") == nil && find(2, in: "com.example.a") == nil)
+    #expect(try find(1, of: 2, in: "com.example.a") == nil && find(3, in: "com.example.a") == nil)
+    #expect(try find(2, in: "com.example.b") == Identifier(2))
+    #expect(try find(2, in: "com.example.b", at: now + 60) == nil, "it has expired")
+    for _ in 0..<3 {
+      _ = try inbox.beginDelivery(to: "com.example.a", at: now)
+      #expect(try find(1, in: "com.example.a") == Identifier(1), "its app has it")
+      try inbox.endDelivery(Identifier(1), .crashed)
+    }
+    #expect(try find(1, in: "com.example.a") == Identifier(1))
+    #expect(try inbox.entry(Identifier(1))?.isHeld == false, "somebody wants it again")
+    _ = try inbox.acknowledge(Identifier(1), at: now)
+    _ = try inbox.drop(Identifier(2), at: now)
+    #expect(try find(1, in: "com.example.a") == nil && find(2, in: "com.example.b") == nil)
+  }
+
   @Test func `an entry waits for seven days, or until its activity expires (R3.8)`() throws {
     let inbox = try open()
     _ = try inbox.put(.sample(1), at: now)

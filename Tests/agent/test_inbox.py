@@ -16,7 +16,7 @@ import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line
 from programs import Program, programs
-from segue import App
+from segue import App, Outcome
 
 
 @pytest.fixture
@@ -94,6 +94,40 @@ def ask(segue, entries, *words: str) -> Program:
     while not entries():
         pass
     return asking
+
+
+def test_two_choosers_and_a_push_share_an_entry(editor, folder, start, entries):
+    """R3.8: it is continued once; each asker has the same name and the outcome, and all but the first `shared`."""
+    viewer = start("viewer", "--unready").ready()
+
+    async def launch(dock: App) -> asyncio.Task:
+        while not dock.offers:
+            await asyncio.sleep(0.01)  # offers come as events of the loop
+        return asyncio.create_task(asyncio.to_thread(dock.launch, dock.offers[0], "com.example.viewer"))
+
+    async def story() -> None:
+        async with (
+            App("org.example.dock", chooser=True, runtime_folder=str(folder)) as one,
+            App("org.example.bar", chooser=True, runtime_folder=str(folder)) as other,
+        ):
+            first = await launch(one)
+            while not entries():
+                await asyncio.sleep(0.01)  # the entry is looked for, in another process
+            second = await launch(other)
+            await asyncio.to_thread(editor.ask, "push com.example.viewer", "push OK")
+            short = await asyncio.to_thread(other.launch, other.offers[0], "com.example.viewer", 0.5)
+            assert short.outcome is Outcome.UNKNOWN and short.shared, "it waits by its own time"
+            assert len(entries()) == 1
+            name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
+            ends = await asyncio.gather(first, second)
+            assert [end.shared for end in ends] == [False, True]
+            assert {end.continuation_id.hex for end in (*ends, short)} == {name}
+            assert [end.outcome for end in ends] == [Outcome.RESTORED] * 2
+            editor.hears(rf"ended {name} restored OK fresh ")
+
+    asyncio.run(story())
+    assert entries() == []
+    assert not [line for line in viewer.events() if line.startswith("continue")], "once"
 
 
 @pytest.mark.parametrize("when", ["waiting", "delivered"])

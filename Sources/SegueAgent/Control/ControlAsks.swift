@@ -77,10 +77,10 @@ final class ControlAsks {
     let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
     let timeout = try Self.timeout(ask)
     let environment = try Self.environment(ask)
-    let began: ((Identifier, ChosenApp) -> Void)? =
+    let began: InboxService.Began? =
       isPush
-      ? { id, app in
-        answer(Self.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app)) })
+      ? { id, app, isShared in
+        answer(Self.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
       } : nil
     inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker, began: began) { result in
       answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
@@ -95,11 +95,14 @@ final class ControlAsks {
       activity, to: try Self.identifier(ask, "device"), app: app, timeout: try Self.timeout(ask), for: asker, answer)
   }
 
-  private static func entries(_ continuation: Identifier, _ app: ChosenApp) -> [(key: Value, value: Value)] {
+  private static func entries(
+    _ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool
+  ) -> [(key: Value, value: Value)] {
     [
       (key: .string("continuation_id"), value: .uuid(continuation)),
       (key: .string("bundle_identifier"), value: .string(app.bundleIdentifier)),
       (key: .string("app_name"), value: .string(app.name)),
+      (key: .string("shared"), value: .bool(isShared)),
     ]
   }
 
@@ -134,7 +137,7 @@ final class ControlAsks {
   static func value(of report: ColdStartReport) throws(SegueError) -> Value {
     let error = report.error
     return try .dictionary(
-      entries(report.continuation, report.app) + [
+      entries(report.continuation, report.app, report.isShared) + [
         (key: .string("outcome"), value: .integer(Int64(report.outcome.rawValue))),
         (key: .string("status"), value: .integer(Int64(error?.status.rawValue ?? Status.ok.rawValue))),
         (key: .string("message"), value: .string(error?.message ?? "")),

@@ -151,7 +151,7 @@ final class IncomingPushes {
     inbox.continue(
       push.request.activity, app: push.request.app, timeout: nil, environment: environment,
       for: Asker(number: .max, account: .device(push.device)),
-      began: { continuation, app in
+      began: { continuation, app, _ in
         finish(
           .success(
             PushAnswer(continuation: continuation, bundleIdentifier: app.bundleIdentifier, appName: app.name)))

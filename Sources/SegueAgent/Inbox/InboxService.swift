@@ -42,6 +42,9 @@ final class InboxService {
   private var usesTimer: LoopTimer?
   private var isStoringUses = false
 
+  /// - Parameter isShared: whether another asker came before (R3.8).
+  typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
+
   /// A continuation that somebody waits for.
   private struct Ask {
     let number: UInt64
@@ -49,7 +52,7 @@ final class InboxService {
     /// Where a launched program shows itself.
     let environment: [LaunchRequest.Variable]
     /// Called once the app is chosen; nil: the asker waits for the end.
-    let began: ((Identifier, ChosenApp) -> Void)?
+    let began: Began?
     var hasBegun = false
     let answer: (Result<ColdStartReport, SegueError>) -> Void
   }
@@ -113,7 +116,7 @@ final class InboxService {
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable], for asker: Asker,
-    began: ((Identifier, ChosenApp) -> Void)? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    began: Began? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: began, answer: answer))
@@ -319,10 +322,10 @@ extension InboxService: AgentOwner {
   func serve(_ request: StreamRequest) { attachments?.serve(request) }
   func serve(_ request: StreamRequest, of offer: KeptParticipant) { attachments?.serve(request, of: offer) }
 
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
     guard let index = asks.firstIndex(where: { $0.number == number }), let began = asks[index].began else { return }
     asks[index].hasBegun = true
-    began(continuation, app)
+    began(continuation, app, isShared)
   }
 
   func launch(_ app: ChosenApp, for number: UInt64) {

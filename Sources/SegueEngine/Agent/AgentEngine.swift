@@ -119,6 +119,7 @@ public final class AgentEngine: HubParticipant {
   public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Instant) {
     switch reply {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
+    case .shared(let id, let result): starts.shared(id, result, now)
     case .put(let id, .success(let item)):
       if let item, case .put(let record, _) = request { deliveries.add(item, for: record.app, now) }
       starts.put(id, nil, now)
@@ -126,7 +127,10 @@ public final class AgentEngine: HubParticipant {
     case .begun(let app, let result): deliveries.begun(app, result, of: request, now)
     case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
     case .acknowledged(_, let app, .success(let owed)):
-      if case .acknowledge(_, _, _, let receipt) = request { deliveries.acknowledged(receipt, by: app, now) }
+      if case .acknowledge(_, _, _, let receipt) = request {
+        deliveries.acknowledged(receipt, by: app, now)
+        if owed == nil { starts.acknowledged(late: receipt) }
+      }
       if let owed { starts.acknowledged(owed, now) }
     case .opened(.failure(let error)), .acknowledged(_, _, .failure(let error)), .refused(let error):
       deliveries.refused(request, error, now)

@@ -87,6 +87,8 @@ public struct SavedStartRequest: Sendable {
 public struct ColdStartReport: Sendable {
   public let continuation: Identifier
   public let app: ChosenApp
+  /// Whether another asker came before (R3.8).
+  public let isShared: Bool
   /// `unknown`: the app has not answered yet, and the entry stays in the inbox.
   public let outcome: Outcome
   /// Nil if restored.
@@ -118,7 +120,8 @@ public protocol AgentOwner: AnyObject {
   /// A receiver fetches an attachment of what an app has left. Answered by `KeptParticipant.answer`.
   func serve(_ request: StreamRequest, of offer: KeptParticipant)
   /// The app that was asked for with this number is chosen, and its continuation begins.
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp)
+  /// - Parameter isShared: whether another asker came before (R3.8).
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool)
   /// Starts an app that does not run. Answered by `AgentEngine.launched`.
   /// - Parameter number: the asker's.
   func launch(_ app: ChosenApp, for number: UInt64)

@@ -1,56 +1,10 @@
 import SegueModel
 import SegueWire
 
-/// A continuation that the agent has begun for an app.
-private struct ColdStart {
-  enum Phase {
-    /// The state is being fetched.
-    case fetching
-    /// The document is whole, and attachments of it are being fetched.
-    case collecting([UInt8], [Attachment])
-    /// The payload is whole, and on its way to the disk.
-    case storing
-    /// The entry is in the inbox.
-    case kept
-  }
-
-  let number: UInt64
-  let account: Account?
-  let id: Identifier
-  let offer: Offer
-  let app: ChosenApp
-  let begun: Int64
-  /// The uptime by which the origin gets its receipt.
-  var deadline: Int64
-  var phase = Phase.fetching
-  /// Bytes of the document until it is on the disk.
-  var size = 0
-  var isStale = false
-  /// Whether all attachments have come, or are given up.
-  var isLate = false
-  /// Whether its asker has the answer.
-  var isAnswered = false
-  /// Why it is not known whether the app restores it: that receipt is on its way to the disk, or decided.
-  var doubt: SegueError?
-
-  var continuation: Message.Continuation {
-    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
-  }
-
-  var nextDeadline: Int64? {
-    switch phase {
-    // `StateFetches` has it.
-    case .fetching: nil
-    case .collecting: isLate ? nil : deadline
-    case .storing, .kept: doubt == nil ? deadline : nil
-    }
-  }
-}
-
 /// Continuations of which the agent is the receiver, on behalf of apps that do not run: from the question to the
 /// origin's receipt (R3.8). Each is committed to the inbox before anything else happens.
 final class ColdStarts: AppFeature {
-  /// The most at a time, of one account a quarter; and of one origin for one account, a quarter of what an origin
+  /// The most askers at a time, of one account a quarter; and of one origin for one account, a quarter of what an origin
   /// accepts of the agent.
   static let limit = 32
   static let accountLimit = limit / Account.share
@@ -124,13 +78,19 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// Cancels a start that is not in the inbox yet. An entry of one that is keeps the default deadline.
+  /// An asker waits no longer. The last one cancels a start that is not in the inbox yet; an entry of one that is keeps
+  /// the default deadline.
   func abandon(_ number: UInt64, _ now: Instant) {
     awaited.removeAll { $0.number == number }
-    guard let index = starts.firstIndex(where: { $0.number == number }) else { return }
+    guard let index = starts.firstIndex(where: { $0.has(number) }) else { return }
+    let error = SegueError(.userCancelled, "its asker has gone")
+    if starts[index].askers.count > 1 {
+      starts[index].askers.removeAll { $0.number == number }
+      return agent.owner.answer(number, .failure(error))
+    }
     switch starts[index].phase {
-    case .fetching, .collecting:
-      fail(at: index, SegueError(.userCancelled, "its asker has gone"), now)
+    case .looking: end(at: index, .failure(error))
+    case .fetching, .collecting: fail(at: index, error, now)
     case .storing, .kept:
       let usual = starts[index].begun + agent.limits.continuation
       starts[index].deadline = min(starts[index].deadline, max(now.uptime, usual))
@@ -146,8 +106,8 @@ final class ColdStarts: AppFeature {
         appName: request.appName, bundleIdentifier: request.app, deviceName: hub.deviceName, rank: 0, activatedAt: 0)
       let choice = AppChoice(
         offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
-      try append(choice, number: request.number, request.account, timeout: request.timeout, .storing, now)
-      store(at: starts.count - 1, record.document, [])
+      try share(
+        choice, number: request.number, request.account, timeout: request.timeout, .store(record.document), now)
     } catch {
       agent.owner.answer(request.number, .failure(error))
     }
@@ -173,38 +133,95 @@ final class ColdStarts: AppFeature {
     if let date = offer.description.expirationDate, date <= now.date {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
-    try append(choice, number: request.number, request.account, timeout: request.timeout, .fetching, now)
-    let start = starts[starts.count - 1]
-    fetches.begin(start.continuation, for: receiver(start.app), deadline: start.deadline, now)
+    try share(choice, number: request.number, request.account, timeout: request.timeout, .fetch, now)
   }
 
+  /// Joins the askers of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
   /// - Parameter account: of the asker; nil: the program of the agent itself.
-  private func append(
-    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ phase: ColdStart.Phase, _ now: Instant
+  private func share(
+    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ beginning: ColdStart.Beginning,
+    _ now: Instant
   ) throws(SegueError) {
-    guard starts.count < Self.limit else {
+    guard starts.reduce(0, { $0 + max(1, $1.askers.count) }) < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
     }
-    if let account { try check(account, choice.offer.origin) }
     let (app, offer) = (try agent.owner.choose(choice), choice.offer)
+    let former = starts.firstIndex { $0.isOf(offer, in: app) }
+    if let account { try check(account, former == nil ? offer.origin : nil) }
+    let asker = ColdStart.Asker(
+      number: number, account: account, deadline: now.uptime + max(1, timeout ?? agent.limits.continuation),
+      isShared: former != nil)
+    if let former { return join(asker, at: former, now) }
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
-    let deadline = now.uptime + max(1, timeout ?? agent.limits.continuation)
-    starts.append(
-      ColdStart(
-        number: number, account: account, id: id, offer: offer, app: app, begun: now.uptime, deadline: deadline,
-        phase: phase))
-    agent.app.log(.info, "\(offer.description.type) of \(offer.appName) is to be continued by \(app.name)")
-    agent.owner.began(number, id, in: app)
+    let start = ColdStart(asker, id, offer, in: app, beginning, usual: agent.limits.continuation, now)
+    starts.append(start)
+    look(for: start)
   }
 
-  /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare.
-  private func check(_ account: Account, _ origin: Identifier) throws(SegueError) {
-    let own = starts.filter { $0.account == account }
-    let ofOrigin = origin == agent.app.identity.id ? 0 : own.count { $0.offer.origin == origin }
-    guard own.count < Self.accountLimit, ofOrigin < Self.originLimit else {
+  private func look(for start: ColdStart) {
+    agent.owner.perform(
+      .share(
+        start.id, activity: start.offer.description.id, origin: start.offer.origin, app: start.app.bundleIdentifier))
+  }
+
+  private func join(_ asker: ColdStart.Asker, at index: Int, _ now: Instant) {
+    starts[index].join(asker)
+    let start = starts[index]
+    if case .looking = start.phase { return }
+    agent.owner.began(asker.number, start.id, in: start.app, isShared: true)
+    if case .kept = start.phase { look(for: start) }
+  }
+
+  /// The inbox has been asked for an entry that waits.
+  func shared(_ id: Identifier, _ result: Result<Identifier?, SegueError>, _ now: Instant) {
+    guard let index = index(of: id) else { return }
+    if case .kept = starts[index].phase { return deliver(starts[index], now) }
+    guard case .looking(let beginning) = starts[index].phase else { return }
+    do throws(SegueError) {
+      let former = try result.get()
+      if let former {
+        starts[index].id = former
+        starts[index].phase = .kept
+        for place in starts[index].askers.indices { starts[index].askers[place].isShared = true }
+      }
+      let start = starts[index]
+      let (type, name) = (start.offer.description.type, start.app.name)
+      agent.app.log(
+        .info,
+        former == nil
+          ? "\(type) of \(start.offer.appName) is to be continued by \(name)" : "\(type) waits for \(name) already")
+      for asker in start.askers {
+        agent.owner.began(asker.number, start.id, in: start.app, isShared: asker.isShared)
+      }
+      guard former == nil else { return deliver(start, now) }
+      switch beginning {
+      case .fetch:
+        starts[index].phase = .fetching
+        fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
+      case .store(let document): store(at: index, document, [])
+      }
+    } catch {
+      end(at: index, .failure(error))
+    }
+  }
+
+  /// Delivers an entry that is in the inbox, also again, or starts its app.
+  private func deliver(_ start: ColdStart, _ now: Instant) {
+    let wasOpen = deliveries.deliverAgain(start.id, to: start.app.bundleIdentifier, now)
+    if !wasOpen { agent.owner.launch(start.app, for: start.launchNumber) }
+  }
+
+  /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare, and
+  /// what is shared costs its origin nothing.
+  /// - Parameter origin: nil: it is shared.
+  private func check(_ account: Account, _ origin: Identifier?) throws(SegueError) {
+    let count = starts.reduce(0) { $0 + $1.askers.count { $0.account == account } }
+    let ofOrigin =
+      origin == agent.app.identity.id ? 0 : starts.count { $0.account == account && $0.offer.origin == origin }
+    guard count < Self.accountLimit, ofOrigin < Self.originLimit else {
       throw SegueError(
         .limitExceeded,
-        "continue: \(own.count) continuations of this process are under way, \(ofOrigin) of them of one origin")
+        "continue: \(count) continuations of this process are under way, \(ofOrigin) of them of one origin")
     }
   }
 
@@ -312,12 +329,13 @@ final class ColdStarts: AppFeature {
     starts[index].phase = .kept
     starts[index].size = 0
     let start = starts[index]
-    if !deliveries.deliver(to: start.app.bundleIdentifier, now) { agent.owner.launch(start.app, for: start.number) }
+    let isOpen = deliveries.deliver(to: start.app.bundleIdentifier, now)
+    if !isOpen { agent.owner.launch(start.app, for: start.launchNumber) }
   }
 
   /// The program of the app runs, or could not be started: the entry stays.
   func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) {
-    guard let error, let index = starts.firstIndex(where: { $0.number == number }) else { return }
+    guard let error, let index = starts.firstIndex(where: { $0.has(number) }) else { return }
     agent.app.log(.error, "\(error.message); what it was to continue waits in the inbox")
     answer(at: index, .failure(SegueError(error.status, "\(error.message); the activity waits in the inbox")))
   }
@@ -330,7 +348,16 @@ final class ColdStarts: AppFeature {
     guard let index = index(of: owed.receipt.continuation) else { return }
     let receipt = owed.receipt
     let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
-    end(at: index, .success(report(of: starts[index], receipt.outcome, error)))
+    end(at: index, .success((receipt.outcome, error)))
+  }
+
+  /// The app has answered, and the origin has had another receipt before.
+  func acknowledged(late receipt: Receipt) {
+    guard let index = index(of: receipt.continuation), case .kept = starts[index].phase,
+      Text.isSame(starts[index].app.bundleIdentifier, receipt.receiver.bundleIdentifier)
+    else { return }
+    let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
+    end(at: index, .success((receipt.outcome, error)))
   }
 
   /// The receipt `unknown` is on the disk, or there was another before.
@@ -342,7 +369,13 @@ final class ColdStarts: AppFeature {
     if (try? result.get()) ?? true {
       report(start.continuation, .unknown, doubt, by: start.deadline, receiver(start.app), now)
     }
-    end(at: index, .success(report(of: start, .unknown, doubt)))
+    guard start.askers.isEmpty else {
+      // These wait longer for the app.
+      starts[index].doubt = nil
+      starts[index].deadline = start.askers.reduce(0) { max($0, $1.deadline) }
+      return
+    }
+    end(at: index, .success((.unknown, doubt)))
   }
 
   /// Sends a receipt that was decided.
@@ -363,12 +396,13 @@ final class ColdStarts: AppFeature {
     outcomes.report(continuation, outcome, error, by: deadline, receiver: receiver, now)
   }
 
-  private static var late: SegueError {
-    SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
+  /// Its asker waits no longer, and the entry is not in the inbox yet.
+  private static var slow: SegueError {
+    SegueError(.remoteApplicationTimedOut, "not continued within its time")
   }
 
-  private func report(of start: ColdStart, _ outcome: Outcome, _ error: SegueError?) -> ColdStartReport {
-    ColdStartReport(continuation: start.id, app: start.app, outcome: outcome, error: error)
+  private static var late: SegueError {
+    SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
   }
 
   /// Fails before the entry is in the inbox.
@@ -382,15 +416,26 @@ final class ColdStarts: AppFeature {
     end(at: index, .failure(error))
   }
 
-  private func end(at index: Int, _ result: Result<ColdStartReport, SegueError>) {
-    answer(at: index, result)
+  private typealias Ending = Result<(outcome: Outcome, error: SegueError?), SegueError>
+
+  private func end(at index: Int, _ ending: Ending) {
+    answer(at: index, ending)
     starts.remove(at: index)
   }
 
-  private func answer(at index: Int, _ result: Result<ColdStartReport, SegueError>) {
-    guard !starts[index].isAnswered else { return }
-    starts[index].isAnswered = true
-    agent.owner.answer(starts[index].number, result)
+  /// Answers all that wait.
+  private func answer(at index: Int, _ ending: Ending) {
+    let start = starts[index]
+    starts[index].askers = []
+    for asker in start.askers { answer(asker, of: start, ending) }
+  }
+
+  private func answer(_ asker: ColdStart.Asker, of start: ColdStart, _ ending: Ending) {
+    let result = ending.map { end in
+      ColdStartReport(
+        continuation: start.id, app: start.app, isShared: asker.isShared, outcome: end.outcome, error: end.error)
+    }
+    agent.owner.answer(asker.number, result)
   }
 
   // MARK: Life cycle
@@ -404,23 +449,33 @@ final class ColdStarts: AppFeature {
     while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) {
       end(awaited.remove(at: index), now)
     }
-    while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
-      guard case .collecting = starts[index].phase else {
-        doubt(Self.late, at: index, now)
-        continue
+    for index in starts.indices {
+      while let asker = starts[index].takeOverdue(now) {
+        let start = starts[index]
+        answer(asker, of: start, start.isStored ? .success((.unknown, Self.late)) : .failure(Self.slow))
       }
-      starts[index].isLate = true
-      agent.owner.stopCollecting(starts[index].id)
+    }
+    while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
+      switch starts[index].phase {
+      case .collecting:
+        starts[index].isLate = true
+        agent.owner.stopCollecting(starts[index].id)
+      case .looking: end(at: index, .failure(Self.slow))
+      case .fetching: fail(at: index, Self.slow, now)
+      case .storing, .kept: doubt(Self.late, at: index, now)
+      }
     }
   }
 
   /// The app has got it, and has failed to restore it. The entry is delivered again, so the outcome is unknown.
   func failed(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), case .kept = starts[index].phase, starts[index].doubt == nil else { return }
-    doubt(SegueError(error.status, "\(error.message); the activity waits for the app"), at: index, now)
+    let error = SegueError(error.status, "\(error.message); the activity waits for the app")
+    answer(at: index, .success((.unknown, error)))
+    doubt(error, at: index, now)
   }
 
-  /// The app has not answered by the deadline, or has failed.
+  /// The app has not answered by the deadline, or has failed. The disk may take longer than the askers wait.
   private func doubt(_ error: SegueError, at index: Int, _ now: Instant) {
     let start = starts[index]
     starts[index].doubt = error
@@ -429,8 +484,6 @@ final class ColdStarts: AppFeature {
         Receipt(
           continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: error.status,
           reason: InboxDeliveries.bounded(error.message), isStale: start.isStale, date: now.date)))
-    // The disk may take longer.
-    answer(at: index, .success(report(of: start, .unknown, error)))
   }
 
   var nextDeadline: Int64? {

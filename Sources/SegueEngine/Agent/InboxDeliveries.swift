@@ -94,6 +94,14 @@ final class InboxDeliveries: AppFeature {
     return isOpen(bundle)
   }
 
+  /// Somebody asks for an entry once more: unless an app has it, all processes of its app may get it.
+  /// - Returns: false if no process of the app is open.
+  func deliverAgain(_ continuation: Identifier, to bundle: String, _ now: Instant) -> Bool {
+    if apps.contains(where: { $0.delivery?.item.continuation == continuation }) { return true }
+    forgetTries(of: continuation)
+    return deliver(to: bundle, now)
+  }
+
   /// The delivery of an entry has begun before its app is open: the app need not wait for the disk.
   func add(_ item: InboxItem, for bundle: String, _ now: Instant) {
     if !awaited.add(item, for: bundle, now) { agent.owner.perform(.end(item.continuation, .untold)) }

@@ -131,6 +131,9 @@ public struct KeptRecord: Sendable {
 public enum InboxRequest: Sendable {
   /// The first request. Reply: `opened`.
   case open
+  /// Looks for an entry of the same activity for the same app, and lets that app get it again though it has crashed on
+  /// it: somebody asks for it once more (R3.8). The first identifier is the asker's. Reply: `shared`.
+  case share(Identifier, activity: Identifier, origin: Identifier, app: String)
   /// Stores an entry. Where its app is not open, its next delivery begins in the same commit. Reply: `put`.
   case put(InboxRecord, begins: Bool)
   /// Begins to deliver the next entry for a bundle identifier, but none of these. Reply: `begun`.
@@ -181,6 +184,8 @@ public enum InboxRequest: Sendable {
 
 public enum InboxReply: Sendable {
   case opened(Result<[OwedReceipt], SegueError>)
+  /// The continuation of the oldest such entry; nil: there is none that is unanswered.
+  case shared(Identifier, Result<Identifier?, SegueError>)
   /// The entry whose delivery has begun; nil: none.
   case put(Identifier, Result<InboxItem?, SegueError>)
   /// Nil: there is none, or another process of that app has one.

@@ -223,7 +223,7 @@ extension InboxAgent: AgentOwner {
     return ChosenApp(bundleIdentifier: wanted, name: wanted)
   }
 
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp) {}
+  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {}
 
   func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
     collections.begin(attachments, of: continuation)

@@ -27,7 +27,10 @@ final class InboxDisk: InboxHolder {
 
   /// Does what an agent asks for. All of it is on the disk then.
   func run(_ request: InboxRequest) -> InboxReply? {
-    if case .load = request { isReading = true }
+    switch request {
+    case .load, .share: isReading = true
+    default: break
+    }
     defer { isReading = false }
     return InboxJobs.run(request, self)
   }

@@ -113,7 +113,7 @@ final class InboxWorkload: Workload {
     activity.keepsOffering = keptChance.chance(0.4)
     guard chance.chance(0.4) else { return activity }
     for number in 0...chance.below(2) {
-      let size = chance.chance(0.1) ? UInt64(Limits.storedAttachments) + 1 : UInt64(chance.below(9_000))
+      let size = chance.chance(0.2) ? UInt64(Limits.storedAttachments) + 1 : UInt64(chance.below(9_000))
       try activity.attach(CollectedBytes.attachment("\(number) of \(activity.title ?? "")", size: size))
     }
     return activity

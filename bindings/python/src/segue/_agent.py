@@ -26,6 +26,8 @@ class Launch:
     """`Outcome.UNKNOWN`: the app has not answered in time; the activity waits for it."""
     status: int
     message: str
+    shared: bool
+    """Another asker came before: that one has the same `continuation_id`."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Push:
     bundle_identifier: str
     """Of the app that continues it, as the next one."""
     app_name: str
+    shared: bool = False
+    """Another asker came before: that one has the same `continuation_id`. Never for a push to another device."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ def launch_of(value: Any) -> Launch:
         outcome=Outcome(value["outcome"]),
         status=Status(status) if status in Status.__members__.values() else status,
         message=value["message"],
+        shared=value["shared"],
     )
 
 

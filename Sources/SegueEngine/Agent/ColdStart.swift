@@ -1,0 +1,121 @@
+import SegueModel
+import SegueWire
+
+/// A continuation that the agent has begun for an app, and those who have asked for it.
+struct ColdStart {
+  enum Phase {
+    /// The inbox is asked for an entry that waits already; without one, this begins.
+    case looking(Beginning)
+    /// The state is being fetched.
+    case fetching
+    /// The document is whole, and attachments of it are being fetched.
+    case collecting([UInt8], [Attachment])
+    /// The payload is whole, and on its way to the disk.
+    case storing
+    /// The entry is in the inbox.
+    case kept
+  }
+
+  enum Beginning {
+    /// The origin is asked for the document.
+    case fetch
+    /// The agent has the document: the activity is a saved one (R8.3).
+    case store([UInt8])
+  }
+
+  /// One that waits for the outcome.
+  struct Asker {
+    let number: UInt64
+    /// Who is charged for it; nil: no one.
+    let account: Account?
+    /// The uptime by which it gets an answer.
+    let deadline: Int64
+    /// Whether another asker came before it.
+    var isShared: Bool
+  }
+
+  /// That of the entry in the inbox.
+  var id: Identifier
+  let offer: Offer
+  let app: ChosenApp
+  let begun: Int64
+  /// Those that have no answer yet, the first one first.
+  var askers: [Asker]
+  /// The first one that asked.
+  private let first: Asker
+  /// The uptime that the origin knows: its own part ends by then.
+  let originDeadline: Int64
+  /// The uptime by which the origin gets its receipt: the latest deadline of an asker, but not later.
+  var deadline: Int64
+  var phase: Phase
+  /// Bytes of the document until it is on the disk.
+  var size = 0
+  var isStale = false
+  /// Whether all attachments have come, or are given up.
+  var isLate = false
+  /// Why it is not known whether the app restores it: that receipt is on its way to the disk, or decided.
+  var doubt: SegueError?
+
+  /// - Parameter usual: the milliseconds of a continuation. A short timeout of the first asker is not that of others.
+  init(
+    _ asker: Asker, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning, usual: Int64,
+    _ now: Instant
+  ) {
+    self.id = id
+    self.offer = offer
+    self.app = app
+    begun = now.uptime
+    askers = [asker]
+    first = asker
+    deadline = asker.deadline
+    originDeadline = max(asker.deadline, now.uptime + usual)
+    phase = .looking(beginning)
+  }
+
+  /// Who was the first to ask, and is charged for it.
+  var account: Account? { first.account }
+  /// The asker for whom the app is launched: the last one that waits, else the first one.
+  var launchNumber: UInt64 { (askers.last ?? first).number }
+
+  var continuation: Message.Continuation {
+    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
+  }
+
+  /// Whether it continues that offer in that app (R3.8).
+  func isOf(_ offer: Offer, in app: ChosenApp) -> Bool {
+    self.offer.description.id == offer.description.id && self.offer.origin == offer.origin
+      && Text.isSame(self.app.bundleIdentifier, app.bundleIdentifier)
+  }
+
+  /// Another asker comes. A receipt that is decided does not change.
+  mutating func join(_ asker: Asker) {
+    askers.append(asker)
+    if doubt == nil { deadline = max(deadline, min(asker.deadline, originDeadline)) }
+  }
+
+  func has(_ number: UInt64) -> Bool { askers.contains { $0.number == number } }
+
+  /// Whether its entry is on the disk, or on its way there.
+  var isStored: Bool {
+    switch phase {
+    case .storing, .kept: true
+    case .looking, .fetching, .collecting: false
+    }
+  }
+
+  /// Removes an asker whose time is up, and returns it; nil for none. The last ones wait until the entry is stored, or
+  /// cannot be.
+  mutating func takeOverdue(_ now: Instant) -> Asker? {
+    askers.firstIndex { $0.deadline <= now.uptime && ($0.deadline < deadline || isStored) }
+      .map { askers.remove(at: $0) }
+  }
+
+  var nextDeadline: Int64? {
+    let first = askers.reduce(nil) { earlier($0, $1.deadline < deadline ? $1.deadline : nil) }
+    return switch phase {
+    case .collecting where isLate: first
+    case .looking, .fetching, .collecting: earlier(first, deadline)
+    case .storing, .kept: earlier(first, doubt == nil ? deadline : nil)
+    }
+  }
+}

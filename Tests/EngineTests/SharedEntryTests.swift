@@ -1,0 +1,206 @@
+import SegueEngine
+import SegueModel
+import SegueWire
+import Testing
+
+/// R3.8: askers of one offer for one app share an entry while it is unanswered.
+@Suite struct SharedEntryTests {
+  private let world = World()
+  private let agent: TestAgent
+  private let editor: TestApp
+  private let activity: Identifier
+
+  init() throws {
+    agent = world.startAgent()
+    editor = world.open("editor")
+    activity = try world.offer("one", by: editor)
+  }
+
+  private func openViewer(answers: Bool = true) -> TestApp {
+    let viewer = world.open("viewer")
+    viewer.answersContinue = answers
+    viewer.acceptDeliveries(true)
+    world.settle()
+    return viewer
+  }
+
+  private func answerSave() { world.tell(editor) { [save = editor.pendingSaves[0]] in $0.saved(save, $1) } }
+
+  /// Of each answer that is a report, in their order.
+  private func isShared(_ agent: TestAgent) -> [Bool?] { agent.answers.map { try? $0.get().isShared } }
+
+  private func failures(_ agent: TestAgent) -> [Status?] {
+    agent.answers.map { if case .failure(let error) = $0 { error.status } else { nil } }
+  }
+
+  @Test func `R3.8: two choosers have it continued once, under one name`() throws {
+    world.ask(agent, for: activity, account: .process(7))
+    world.ask(agent, for: activity, account: .process(8))
+    #expect(agent.inbox.entries.count == 1)
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && agent.outcomes == [.restored, .restored])
+    #expect(isShared(agent) == [false, true] && agent.begun.map { $0.isShared } == [false, true])
+    let continuation = try #require(viewer.continued.first?.from.continuation)
+    #expect(agent.answers.map { try? $0.get().continuation } == [continuation, continuation])
+    #expect(editor.receipts.map { $0.continuation } == [continuation])
+  }
+
+  @Test func `R3.8: two that ask while the disk is still asked, or the origin, share it`() throws {
+    agent.isStuck = true
+    world.ask(agent, for: activity)
+    world.ask(agent, for: activity)
+    #expect(agent.begun.isEmpty)
+    editor.answersSaves = false
+    agent.isStuck = false
+    world.settle()
+    world.ask(agent, for: activity)
+    #expect(agent.begun.map { $0.isShared } == [false, true, true])
+    #expect(Set(agent.begun.map { $0.continuation }).count == 1)
+    #expect(editor.pendingSaves.count == 1, "the origin is asked once")
+    answerSave()
+    #expect(agent.inbox.entries.count == 1 && agent.launches.count == 1)
+    _ = openViewer()
+    #expect(agent.outcomes == [.restored, .restored, .restored])
+  }
+
+  @Test func `R3.8: a push shares what a chooser has asked for, and is answered at once`() throws {
+    world.ask(agent, for: activity)
+    let number = world.ask(agent, for: activity, isPush: true)
+    let push = try #require(agent.begun.last)
+    #expect(push.number == number && push.isShared && push.continuation == agent.begun.first?.continuation)
+    #expect(agent.answers.isEmpty && agent.inbox.entries.count == 1)
+  }
+
+  @Test func `R3.8: an entry whose first asker has given up is shared, and its app is started again`() throws {
+    world.ask(agent, for: activity, timeout: 5_000)
+    world.wait(5_000)
+    #expect(agent.outcomes == [.unknown] && editor.receipts.map { $0.outcome } == [.unknown])
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.count == 1 && agent.launches.count == 2)
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && agent.outcomes == [.unknown, .restored] && isShared(agent).last == true)
+    #expect(editor.receipts.count == 1, "the origin gets one receipt")
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.count == 2 && agent.begun.last?.isShared == false, "the first one is answered")
+  }
+
+  @Test func `R3.8: the entry of a former agent is shared`() throws {
+    world.ask(agent, for: activity)
+    world.killAgent()
+    let next = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    world.ask(next, for: activity)
+    #expect(next.inbox.entries.count == 1 && next.begun.map { $0.isShared } == [true])
+    #expect(next.begun.first?.continuation == next.inbox.entries.first?.record.continuation)
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && next.outcomes == [.restored])
+  }
+
+  @Test func `R3.8: a saved activity that is opened twice is continued once`() throws {
+    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor")
+    let document = try ActivityDocument.encode(try Activity(type: "com.example.note"), Containers())
+    for number: UInt64 in 100..<102 {
+      let request = try SavedStartRequest(
+        number: number, activity: activity, document: document, app: "com.example.editor", team: "TEAM",
+        appName: "Editor")
+      agent.engine.open(request, world.now)
+    }
+    world.settle()
+    #expect(agent.inbox.entries.count == 1 && agent.begun.map { $0.isShared } == [false, true])
+  }
+
+  @Test func `R3.8: each asker waits by its own time`() throws {
+    world.ask(agent, for: activity, timeout: 5_000)
+    world.ask(agent, for: activity, timeout: 12_000)
+    world.ask(agent, for: activity, timeout: 2_000)
+    world.wait(2_000)
+    #expect(agent.outcomes == [.unknown])
+    world.wait(3_000)
+    #expect(agent.outcomes == [.unknown, .unknown] && editor.receipts.isEmpty)
+    world.wait(6_000)
+    _ = openViewer()
+    #expect(agent.outcomes == [.unknown, .unknown, .restored] && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  @Test func `R3.8: the origin may take as long as the most patient asker waits`() throws {
+    editor.answersSaves = false
+    world.ask(agent, for: activity, timeout: 1_000)
+    world.ask(agent, for: activity, timeout: 20_000)
+    world.wait(1_000)
+    #expect(failures(agent) == [.remoteApplicationTimedOut] && agent.inbox.entries.isEmpty)
+    world.wait(2_000)
+    answerSave()
+    _ = openViewer()
+    #expect(agent.outcomes == [nil, .restored] && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  @Test func `R3.8: a cancel by one asker ends only its wait`() throws {
+    editor.answersSaves = false
+    let first = world.ask(agent, for: activity)
+    world.ask(agent, for: activity)
+    agent.engine.abandon(first, world.now)
+    world.settle()
+    #expect(failures(agent) == [.userCancelled] && editor.receipts.isEmpty)
+    answerSave()
+    #expect(agent.inbox.entries.count == 1 && agent.launches.count == 1)
+    _ = openViewer()
+    #expect(agent.outcomes == [nil, .restored] && agent.engine.leak == nil)
+  }
+
+  @Test func `R3.8: the last one that cancels while the disk is asked leaves nothing behind`() {
+    agent.isStuck = true
+    let number = world.ask(agent, for: activity)
+    agent.engine.abandon(number, world.now)
+    agent.isStuck = false
+    world.settle()
+    #expect(failures(agent) == [.userCancelled] && agent.engine.leak == nil)
+    #expect(editor.receipts.isEmpty && agent.inbox.entries.isEmpty, "the origin was never asked")
+  }
+
+  @Test func `R3.8: a disk that does not answer fails the asker by its time`() {
+    agent.isStuck = true
+    world.ask(agent, for: activity, timeout: 3_000)
+    world.wait(3_000)
+    #expect(failures(agent) == [.remoteApplicationTimedOut] && agent.engine.leak == nil)
+    agent.isStuck = false
+    world.settle()
+    #expect(agent.begun.isEmpty && agent.inbox.entries.isEmpty)
+  }
+
+  @Test func `R3.8: what an app has crashed on three times it gets again if somebody asks`() throws {
+    world.ask(agent, for: activity)
+    for _ in 0..<3 { world.kill(openViewer(answers: false)) }
+    let viewer = openViewer()
+    #expect(viewer.continued.isEmpty && agent.inbox.open.map { $0.crashes } == [3])
+    world.ask(agent, for: activity)
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [true] && agent.inbox.entries.count == 1)
+  }
+
+  @Test func `R3.8: an app that has not answered yet is not told again`() throws {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(answers: false)
+    world.ask(agent, for: activity)
+    #expect(viewer.continued.count == 1 && agent.inbox.open.map { $0.attempts } == [1])
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(viewer.continued.count == 1 && agent.outcomes == [.restored, .restored])
+  }
+
+  @Test func `R3.8: a newer state of the offer changes nothing, another app has an entry of its own`() throws {
+    world.ask(agent, for: activity)
+    editor.change(activity) { try? $0.setTitle("two") }
+    world.wait(1_000)
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.count == 1)
+    agent.app = ChosenApp(bundleIdentifier: "com.example.other", name: "other")
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.count == 2 && agent.begun.map { $0.isShared } == [false, true, false])
+    #expect(openViewer().continued.map { $0.activity.title } == ["one"])
+  }
+
+  @Test func `a process has a quarter of the askers, also where they share (section 9)`() {
+    for _ in 0..<10 { world.ask(agent, for: activity, account: .process(7)) }
+    #expect(agent.begun.count == 8 && failures(agent) == [.limitExceeded, .limitExceeded])
+    world.ask(agent, for: activity, account: .process(8))
+    #expect(agent.begun.count == 9 && agent.inbox.entries.count == 1)
+  }
+}
