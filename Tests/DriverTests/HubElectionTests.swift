@@ -77,6 +77,18 @@ import Testing
     #expect(app.hubGeneration == 1)
   }
 
+  @Test func `a silent hub that answers again before the system permits another is kept (section 9)`() {
+    directory.open(1)
+    election.add(app, 0)
+    app.disconnect()
+    directory.openingError = SegueError(.system, "read-only")
+    election.follow(.seek(minimum: 2, after: 0), for: app, 10)
+    #expect(hub == nil && app.errors.count == 1 && directory.timer == 1_010)
+    directory.openingError = nil
+    election.tick(1_010)
+    #expect(hub == nil && app.hubGeneration == 1)
+  }
+
   @Test func `a hub whose backlog is full is asked again, and not replaced (section 9)`() {
     directory.open(1)
     directory.isFull = true

@@ -17,6 +17,8 @@ final class ScriptedDirectory: HubDirectory {
   /// Nobody can be reached, not even a hub of this process.
   var isDeaf = false
   var connectError: SegueError?
+  /// The system refuses to make a hub.
+  var openingError: SegueError?
   var reopenError: SegueError?
   var heartbeats: [UInt64: Int64] = [:]
   var lastGeneration: UInt64 = 999
@@ -45,6 +47,7 @@ final class ScriptedDirectory: HubDirectory {
   }
 
   func becomeHub(_ generation: UInt64, offersFrontmostOnly: Bool) throws(SegueError) -> (any ElectedHub)? {
+    if let openingError { throw openingError }
     guard !locked.contains(generation) else { return nil }
     open(generation)
     let hub = ScriptedHub(generation, in: self)

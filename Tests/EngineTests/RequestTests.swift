@@ -255,4 +255,16 @@ import Testing
     #expect(scene.viewer.answers.first?.bytes == [2, 1] || error(scene) == .connectionUnavailable)
     #expect(scene.viewer.answers.count == 1)
   }
+
+  @Test func `a request waits until its origin has registered with the next hub (R7.5)`() throws {
+    let scene = try scene()
+    scene.world.killHub()
+    _ = ask(scene, [1, 2])
+    scene.editor.process.stall()
+    scene.world.startHub()
+    #expect(scene.viewer.engine.isReady && scene.viewer.answers.isEmpty && scene.editor.asked.isEmpty)
+    scene.world.wait(500)
+    scene.world.resume(scene.editor)
+    #expect(scene.viewer.answers.map { $0.bytes } == [[2, 1]] && error(scene) == nil)
+  }
 }

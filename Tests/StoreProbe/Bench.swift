@@ -39,8 +39,9 @@ private func benchInbox(_ state: StateFolder, _ folder: String, _ count: Int) th
   var (ours, theirs): ([Double], [Double]) = ([], [])
   for index in 0..<count {
     let id = Identifier(high: UInt64(index) &* 0x9e37_79b9_7f4a_7c15, low: UInt64(index))
+    // Several apps: one has a quarter of the inbox.
     let entry = IncomingEntry(
-      continuation: id, app: Sample.app(0), offer: Sample.offer(index, expires: nil), isStale: false,
+      continuation: id, app: Sample.app(index % 4), offer: Sample.offer(index, expires: nil), isStale: false,
       document: document)
     let start = microseconds()
     _ = try inbox.put(entry, at: 1_800_000_000)
