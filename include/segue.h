@@ -1031,9 +1031,9 @@ segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 
 typedef int32_t segue_connection;
 /** looking for a hub, or becoming it; known offers stay listed for some seconds. When a hub ends, its apps are READY at
- * the next one within 2 s, the slowest of 1,000 too; offers that are not there any longer vanish up to 1.5 s later. A hub
- * in an app takes as many apps as three quarters of the descriptors of its process, an agent as many as the system allows
- */
+ * the next one within 2 s, the slowest of 1,000 too; offers that are not there any longer vanish up to 1.5 s later. A
+ * hub in an app takes as many apps as three quarters of the descriptors of its process, an agent as many as the system
+ * allows */
 #define SEGUE_CONNECTION_SEARCHING 0
 /** registered with a hub, and all offers that the hub knew at that time have arrived. If the hub has just moved, an app
  * that was never READY before becomes so up to 500 ms later, when the other apps have registered again */
@@ -1610,9 +1610,9 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
- *                      segue_status, "message": string, "shared": bool (another asker came before, and the continuation_id
- *                      is the same)}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the activity waits for
- *                      it
+ *                      segue_status, "message": string, "shared": bool (another asker came before, and the
+ *                      continuation_id is the same)}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the
+ *                      activity waits for it
  * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
  * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
  * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
