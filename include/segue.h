@@ -17,6 +17,8 @@
  *
  * CONCEPTS
  *   app           one open of the library: identifier, team, the activity types that it can continue
+ *   team          a name that the apps of one maker share: they may continue each other's activities. An app that names
+ *                 none is a team of its own
  *   activity      what the user is doing in an app; while it is current, it is offered to other apps
  *   offer         the small description of an activity that other apps get; an app sees those that it could continue
  *   origin        the app in which an activity lives
@@ -779,7 +781,10 @@ typedef int32_t segue_reply;
 #define SEGUE_REPLY_NO 0
 /** will_save, update_state: the activity is up to date. continue: handled. */
 #define SEGUE_REPLY_YES 1
-/** The answer comes later, from any thread: segue_save_complete or segue_continuation_complete on a retained handle. */
+/**
+ * The answer comes later, from any thread: segue_save_complete, segue_continuation_complete or segue_request_complete
+ * on a retained handle.
+ */
 #define SEGUE_REPLY_LATER 2
 
 /**
@@ -825,6 +830,19 @@ typedef void (*segue_request_function)(void *context, segue_activity *activity, 
                                        const uint8_t *bytes, size_t length);
 
 /**
+ * The state that segue_activity_resume_back asks for has come, and would replace the activity's (R3.10). YES: it may;
+ * NO: the activity stays as it is, and the call ends with DECLINED. LATER: segue_request_complete answers, from any
+ * thread, on a retained request. Without this function, or without an answer within SEGUE_LIMIT_SAVE_MS, an activity
+ * that has changed stays, and the call ends with DECLINED ("the origin has unsaved changes"); one that has not changed
+ * is replaced. If it changes after this has said "not changed", it stays, too, whatever the answer.
+ *   activity, request  borrowed; request: that of the call
+ *   changed            whether the activity has changed since the other app got it: a save, for which will_save has
+ *                      just run by the save policy (R2.9), gives other bytes, or has failed. Attachments do not count:
+ *                      they stay
+ */
+typedef segue_reply (*segue_will_resume_back_function)(void *context, segue_activity *activity, bool changed,
+                                                       segue_request *request);
+/**
  * The activity was replaced by the state that it has in the app that had continued it: segue_activity_resume_back has
  * succeeded (R3.10). Show it.
  *   activity  borrowed
@@ -844,6 +862,8 @@ segue_status segue_activity_delegate_on_was_continued(segue_activity_delegate *d
                                                       segue_receipt_function function);
 segue_status segue_activity_delegate_on_continuation_ended(segue_activity_delegate *delegate,
                                                            segue_receipt_function function);
+segue_status segue_activity_delegate_on_will_resume_back(segue_activity_delegate *delegate,
+                                                         segue_will_resume_back_function function);
 segue_status segue_activity_delegate_on_did_resume_back(segue_activity_delegate *delegate,
                                                         segue_did_resume_back_function function);
 /** Without this callback, receivers that ask for a stream get INVALID_STATE. */
@@ -1307,10 +1327,11 @@ segue_status segue_restorable_release(segue_restorable *restorable);
  *   activity  borrowed
  *   stale     as for did_resume_back
  *   error     borrowed, or NULL
- * Errors: HANDOFF_FAILED (the other app has released or invalidated what it continued, or could not save it and has no
- * older snapshot), CONNECTION_UNAVAILABLE (the other app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT,
- * LIMIT_EXCEEDED (too many continuations in progress), INVALIDATED (the activity was invalidated meanwhile),
- * USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
+ * Errors: DECLINED (will_resume_back said no, or the activity has unsaved changes), HANDOFF_FAILED (the other app has
+ * released or invalidated what it continued, or could not save it and has no older snapshot), CONNECTION_UNAVAILABLE
+ * (the other app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED (too many continuations in
+ * progress), INVALIDATED (the activity was invalidated meanwhile), USER_CANCELLED (segue_request_cancel), CANCELLED
+ * (this app was closed).
  */
 typedef void (*segue_resume_back_function)(void *context, segue_activity *activity, bool stale,
                                            const segue_error *error);
@@ -1318,8 +1339,11 @@ typedef void (*segue_resume_back_function)(void *context, segue_activity *activi
  * Takes the state of an activity back from the app that last continued it, as it is there now (R3.10), as long as that
  * app keeps the continued activity. Works whether or not either app has it as its current activity, and whether or not
  * it is still offered. That app's will_save runs, by its save policy (R2.9), and its delegate gets was_continued and a
- * receipt, as for any continuation: it may discard the activity there. Here all properties but the type and the
- * attachments are replaced, needs_save is false, and did_resume_back of the delegate runs before the function.
+ * receipt, as for any continuation: it may discard the activity there. Then will_save runs here, by the save policy,
+ * and will_resume_back of the delegate says whether the state may be replaced; without it, changes that were made here
+ * since the other app got the activity stay. If so, all properties but the type and the attachments are replaced,
+ * needs_save is false, and did_resume_back of the delegate runs before the function. Otherwise the other app's receipt
+ * says declined.
  *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
@@ -1467,6 +1491,14 @@ segue_status segue_request_respond(segue_request *request, const uint8_t *bytes,
  * Errors: INVALID_STATE (this app's own request; answered before), LIMIT_EXCEEDED, INVALID_ARGUMENT.
  */
 segue_status segue_request_refuse(segue_request *request, const char *reason, size_t length);
+/**
+ * Answers will_resume_back, inside of it (the return value then does not count) or after it has returned LATER. No
+ * effect once the time for the answer is over.
+ *   request  that of segue_activity_resume_back
+ *   yes      the state may be replaced
+ * Errors: INVALID_STATE (another request; will_resume_back has not begun; answered before).
+ */
+segue_status segue_request_complete(segue_request *request, bool yes);
 /** Adds a count. */
 segue_status segue_request_retain(segue_request *request);
 /** Takes a count; NULL is fine. The last one fails another app's request that has no answer. */
@@ -1952,14 +1984,21 @@ segue_status segue_fleet_device_release(segue_fleet_device *device);
  *
  * WHICH URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
  * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
- * counts. A path with the components "." or "..", with "//", or with %2F or %00 is in no container. What follows the
- * folder's path, query and fragment too, stays as it is.
+ * counts. Several slashes in a row are one. A path with the components "." or "..", or with %2F or %00 is in no
+ * container. A path through another symbolic link is in none either, except that of a document (section 15). What
+ * follows the path, query and fragment, stays as it is; but no such URL is opened, since no file has either: in a name
+ * write ? as %3F and # as %23.
  *
- * WHAT segue_activity_validate REPORTS. A file: URL outside every container travels unchanged (INVALID_URL: it means
- * something on this device only). A file in a container that the receiver lacks arrives as segue-container:ID/path,
- * which is no file: URL (NOT_FOUND; also an info line of the log). Such a URL travels on as that file: an app that has
- * the container gets a file: URL again. Two keys of a dictionary, or two elements of a set, that name one file in two
- * ways cannot travel (INVALID_ARGUMENT): then the activity cannot be continued, and the log says why.
+ * HOW LARGE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). What
+ * rewriting adds to user_info may take it up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the
+ * origin the save then fails, at the receiver the continuation, with USER_INFO_TOO_LARGE.
+ *
+ * WHAT segue_activity_validate REPORTS. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
+ * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
+ * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
+ * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
+ * or two elements of a set, that name one file in two ways cannot travel (INVALID_ARGUMENT), nor can user_info that
+ * becomes too large (USER_INFO_TOO_LARGE): then the activity cannot be continued, and the log says why.
  * --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct segue_access segue_access;
@@ -2095,9 +2134,11 @@ segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segu
  * A document is a file, or a folder, that the user has open. It HAS a responder (section 14): the next responder of the
  * windows that show it. The library gives it an activity by itself if a document type names one for its content type
  * and role, and if the file is inside a container (section 13), so that the other devices have it, too; otherwise the
- * log says why not, at level info. Its title is the name of the file, and follows that until you set another. Its
- * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into
- * an activity that you have given to the responder; documents are asked before other responders (R4.2).
+ * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
+ * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
+ * the file, and follows that until you set another. Its user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each
+ * save puts it there, before will_save runs, also into an activity that you have given to the responder; documents are
+ * asked before other responders (R4.2).
  *
  * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
  * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
@@ -2190,6 +2231,8 @@ segue_status segue_document_observer_release(segue_document_observer *observer);
  * is no continue. Runs only for an activity type that segue_app_add_document_type has named, and only if the URL came
  * as that of a container that this app has. Returns LATER, and is answered by segue_continuation_complete_opening on a
  * retained continuation; or calls that before it returns. Without either the document counts as not opened.
+ * A document that is created with this URL meanwhile has the activity that came at once; if another one is handed over,
+ * or none, it gets one of its own.
  *
  * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
  * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does, and the log has the

@@ -58,7 +58,9 @@ public func segue_activity_encode(
   _ length: UnsafeMutablePointer<Int>?
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
-    try Results.give(ActivityDocument.encode(activity.read { $0 }, activity.containers), to: document, length: length)
+    let bytes = try ActivityDocument.encode(
+      activity.read { $0 }, activity.containers, userInfoLimit: ProcessLimits.userInfoLimit)
+    try Results.give(bytes, to: document, length: length)
   }
 }
 

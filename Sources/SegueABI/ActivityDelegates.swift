@@ -33,6 +33,7 @@ final class HostActivityDelegate: ActivityDelegate {
   fileprivate var onContinuationEnded: segue_receipt_function?
   fileprivate var onDidReceiveStream: segue_did_receive_stream_function?
   fileprivate var onRequest: segue_request_function?
+  fileprivate var onWillResumeBack: segue_will_resume_back_function?
   fileprivate var onDidResumeBack: segue_did_resume_back_function?
 
   init(_ context: Context) { self.context = context }
@@ -51,6 +52,15 @@ final class HostActivityDelegate: ActivityDelegate {
 
   override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
     call(onContinuationEnded, activity, receipt)
+  }
+
+  override func willResumeBack(_ activity: LiveActivity, hasChanged: Bool, _ request: ResumeBack) -> Reply? {
+    guard let onWillResumeBack else { return nil }
+    let context = self.context?.pointer
+    let reply = handles.lend(activity, .activity) { activity in
+      handles.lend(request, .request) { request in onWillResumeBack(context, activity, hasChanged, request) }
+    }
+    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
   }
 
   override func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool {
@@ -147,6 +157,15 @@ public func segue_activity_delegate_on_request(
 ) -> segue_status {
   handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
     try delegate.configure { delegate.onRequest = function }
+  }
+}
+
+@_cdecl("segue_activity_delegate_on_will_resume_back") @implementation
+public func segue_activity_delegate_on_will_resume_back(
+  _ delegate: OpaquePointer?, _ function: segue_will_resume_back_function?
+) -> segue_status {
+  handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in
+    try delegate.configure { delegate.onWillResumeBack = function }
   }
 }
 

@@ -85,6 +85,11 @@ public func segue_request_refuse(
   }
 }
 
+@_cdecl("segue_request_complete") @implementation
+public func segue_request_complete(_ request: OpaquePointer?, _ yes: Bool) -> segue_status {
+  handles.call(request, .request) { (request) throws(SegueError) in try request.complete(yes) }
+}
+
 @_cdecl("segue_request_retain") @implementation
 public func segue_request_retain(_ request: OpaquePointer?) -> segue_status { handles.retain(request, .request) }
 

@@ -12,7 +12,10 @@ extension Activity {
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - containers: those of the activity's app.
-  public func problems(at now: Double, _ containers: Containers = .none) -> [Problem] {
+  ///   - userInfoLimit: the most bytes of user_info.
+  public func problems(
+    at now: Double, _ containers: Containers = .none, userInfoLimit: Int = Limits.value
+  ) -> [Problem] {
     var problems: [Problem] = []
     func report(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
       problems.append(Problem(path: path.string, status: status, message: message.string))
@@ -34,6 +37,8 @@ extension Activity {
       if let missing = ContainerReference.missing(url) {
         guard containers[missing] == nil else { return }
         report(DiagnosticText(of: path), .notFound, "a file of the container \"\(missing)\", which the app lacks")
+      } else if AbsoluteURL.isFileWithMore(url) {
+        report(DiagnosticText(of: path), .invalidURL, "\(AbsoluteURL.more)")
       } else if AbsoluteURL(url)?.hasScheme("file") ?? false, containers.place(of: url) == nil {
         report(
           DiagnosticText(of: path), .invalidURL,
@@ -42,9 +47,9 @@ extension Activity {
     }
     do throws(SegueError) {
       var writer = ValueWriter()
-      try writer.put(userInfo, travellingFrom: containers)
+      try writer.put(userInfo, travellingFrom: containers, limit: userInfoLimit)
     } catch {
-      report("user_info", error.status, "cannot travel: two files in containers are the same there: \(error.message)")
+      report("user_info", error.status, "cannot travel, with files in containers as they do: \(error.message)")
     }
     return problems
   }

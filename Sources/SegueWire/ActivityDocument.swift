@@ -11,9 +11,13 @@ public enum ActivityDocument {
   /// The head of tag 55799, "self-described CBOR" (RFC 8949 §3.4.6).
   private static let magic: [UInt8] = [0xd9, 0xd9, 0xf7]
 
-  /// - Parameter containers: those of the activity's app.
-  public static func encode(_ activity: Activity, _ containers: Containers) throws(SegueError) -> [UInt8] {
-    let writer = try write(activity, containers)
+  /// - Parameters:
+  ///   - containers: those of the activity's app.
+  ///   - userInfoLimit: the most bytes of user_info that references may make of it.
+  public static func encode(
+    _ activity: Activity, _ containers: Containers, userInfoLimit: Int = Limits.value
+  ) throws(SegueError) -> [UInt8] {
+    let writer = try write(activity, containers, userInfoLimit)
     return writer.withWritten { bytes in
       var document = magic
       document.reserveCapacity(magic.count + bytes.count)
@@ -24,8 +28,10 @@ public enum ActivityDocument {
 
   /// The document as it is saved for search: `user_info` has the required keys only (R1.3), and nothing is attached,
   /// since no origin will be there to send it.
-  /// - Parameter containers: those of the activity's app.
-  public static func encodeForSearch(_ activity: Activity, _ containers: Containers) throws(SegueError) -> [UInt8] {
+  /// - Parameters: as above.
+  public static func encodeForSearch(
+    _ activity: Activity, _ containers: Containers, userInfoLimit: Int = Limits.value
+  ) throws(SegueError) -> [UInt8] {
     var saved = activity
     if let required = activity.requiredUserInfoKeys?.elements, let entries = activity.userInfo?.entries {
       var kept: [(key: Value, value: Value)] = []
@@ -39,12 +45,12 @@ public enum ActivityDocument {
       try saved.setUserInfo(try .dictionary(kept), limit: Limits.value)
     }
     for attachment in activity.attachments { try saved.removeAttachment(attachment.name) }
-    return try encode(saved, containers)
+    return try encode(saved, containers, userInfoLimit: userInfoLimit)
   }
 
   /// The document in CBOR diagnostic notation, for people; with the URLs of this device.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
-    var writer = try write(activity, nil)
+    var writer = try write(activity, nil, Limits.value)
     return String(joining: "55799(\(try writer.finish().diagnostic))")
   }
 
@@ -84,7 +90,9 @@ public enum ActivityDocument {
   }
 
   /// - Parameter containers: nil to write the value that the document would be without them.
-  private static func write(_ activity: Activity, _ containers: Containers?) throws(SegueError) -> ValueWriter {
+  private static func write(
+    _ activity: Activity, _ containers: Containers?, _ userInfoLimit: Int
+  ) throws(SegueError) -> ValueWriter {
     var writer = ValueWriter(.document)
     try writer.begin(.array)
     try writer.put(version)
@@ -93,7 +101,7 @@ public enum ActivityDocument {
     try writer.put("title", text: activity.title)
     if let userInfo = activity.userInfo {
       try writer.put("user_info")
-      if let containers { try put(userInfo, containers, to: &writer) } else { try writer.put(userInfo) }
+      if let containers { try put(userInfo, containers, userInfoLimit, to: &writer) } else { try writer.put(userInfo) }
     }
     try writer.put("required_user_info_keys", activity.requiredUserInfoKeys)
     try writer.put("keywords", activity.keywords.count == 0 ? nil : activity.keywords)
@@ -116,10 +124,10 @@ public enum ActivityDocument {
 
   /// Names user_info in errors: a setter cannot report them, since they depend on the containers.
   private static func put(
-    _ userInfo: Value, _ containers: Containers, to writer: inout ValueWriter
+    _ userInfo: Value, _ containers: Containers, _ limit: Int, to writer: inout ValueWriter
   ) throws(SegueError) {
     do throws(SegueError) {
-      try writer.put(userInfo, travellingFrom: containers)
+      try writer.put(userInfo, travellingFrom: containers, limit: limit)
     } catch {
       throw SegueError(error.status, "user_info, with files in containers as they travel: \(error.message)")
     }

@@ -299,7 +299,7 @@ import Testing
     func grant(_ number: Int, by app: Int, of account: Account) -> ActivityGrant {
       ActivityGrant(
         continuation: Identifier(high: UInt64(app), low: UInt64(number)), activity: Identifier(high: 0, low: 0),
-        app: Identifier(high: 0, low: UInt64(app)), account: account.id)
+        app: Identifier(high: 0, low: UInt64(app)), account: account.id, revision: 0)
     }
     let grants = ActivityGrants()
     for number in 0..<3 { grants.insert(grant(number, by: 1, of: .process(2))) }

@@ -79,6 +79,37 @@ import Testing
     #expect(editor.receipts.last?.reason.contains("twice") ?? false)
   }
 
+  @Test func `R5.3: a URL that is too long here fails at continue, and both sides are told`() throws {
+    _ = try offerFile(["file:///home/anna/docs/" + String(repeating: "a", count: Limits.url - 30)])
+    let viewer = world.open("viewer")
+    viewer.containers = try Self.docs("/" + String(repeating: "l", count: 100))
+    _ = try world.continue(in: viewer)
+    #expect(viewer.events.last == "did_fail handoffFailed" && viewer.continued.isEmpty)
+    #expect(editor.receipts.last?.reason.contains("\"docs\"") ?? false)
+  }
+
+  @Test func `R5.3: URLs of this device make user_info larger up to its limit, not further`() throws {
+    var limits = Limits()
+    limits.userInfo = 2_000
+    let urls = (0..<20).map { "file:///home/anna/docs/\($0)" }
+    _ = try offerFile(urls)
+    for (length, events) in [(10, "continue"), (200, "did_fail userInfoTooLarge")] {
+      let viewer = world.open("viewer\(length)", limits: limits)
+      viewer.containers = try Self.docs("/" + String(repeating: "l", count: length))
+      _ = try world.continue(in: viewer)
+      #expect(viewer.events.last == events)
+    }
+    // What was larger from the start was the origin's to judge.
+    let id = try world.offer("Large", by: editor)
+    try editor.change(id) {
+      try $0.setUserInfo(
+        .dictionary([(key: .string("d"), value: .data([UInt8](repeating: 0, count: 3_000)))]), limit: Limits.value)
+    }
+    let viewer = world.open("small", limits: limits)
+    _ = try world.continue(in: viewer)
+    #expect(viewer.continued.count == 1)
+  }
+
   @Test func `R3.5: the receiver knows whether the document travelled`() throws {
     let id = try world.offer("Draft", by: editor)
     for (folder, travels) in [("/srv", true), (nil, false)] {

@@ -148,7 +148,7 @@ import Testing
     func grant(_ number: Int, of app: UInt64) -> ActivityGrant {
       ActivityGrant(
         continuation: Identifier(high: app, low: UInt64(number)), activity: Identifier(high: 0, low: 0),
-        app: Identifier(high: 0, low: app), account: Identifier(high: 1, low: app))
+        app: Identifier(high: 0, low: app), account: Identifier(high: 1, low: app), revision: 0)
     }
     let grants = ActivityGrants()
     grants.insert(grant(0, of: 1))

@@ -17,9 +17,9 @@ import Testing
     let kept: Identifier
     let from: ContinuedFrom
 
-    init(_ policy: SavePolicy = .whenPulled, editorLimits: Limits = Limits()) throws {
+    init(_ policy: SavePolicy = .whenPulled, editorPolicy: SavePolicy = .whenPulled) throws {
       world = World(hasHub: true)
-      editor = world.open("editor", limits: editorLimits)
+      editor = world.open("editor", savePolicy: editorPolicy)
       viewer = world.open("viewer", savePolicy: policy)
       activity = try world.offer("Draft", by: editor)
       _ = try world.continue(in: viewer)
@@ -63,7 +63,7 @@ import Testing
     // Where it is, it counts as continued.
     #expect(scene.viewer.takeEvents() == ["will_save", "was_continued", "ended restored"])
     #expect(scene.viewer.receipts.last?.receiver.appName == "editor")
-    #expect(scene.editor.takeEvents().isEmpty, "it is no continuation of an offer")
+    #expect(scene.editor.takeEvents() == ["will_save", "will_resume_back"], "it is no continuation of an offer")
     // The offer follows.
     scene.world.wait(200)
     #expect(scene.viewer.engine.offers.all.map { $0.description.title } == ["Written"])
@@ -260,6 +260,147 @@ import Testing
     #expect(scene.title == "There")
     #expect(scene.viewer.receipts.map { $0.outcome } == [.restored])
     #expect(scene.viewer.takeEvents().count { $0 == "will_save" } == 1)
+  }
+
+  /// The editor's user writes.
+  private func write(_ title: String, in scene: Fixture) throws {
+    try scene.editor.change(scene.activity) { try $0.setTitle(title) }
+  }
+
+  @Test(arguments: [SavePolicy.whenPulled, .whenNeeded])
+  func `R3.10: without a handler, unsaved changes of the origin stay, and both sides are told`(
+    policy: SavePolicy
+  ) throws {
+    let scene = try Fixture(editorPolicy: policy)
+    try scene.write("There")
+    try write("Here", in: scene)
+    scene.resumeBack()
+    #expect(scene.title == "Here" && scene.editor.resumed.isEmpty)
+    let events = scene.editor.takeEvents()
+    #expect(events == ["will_save", "will_resume_back changed", "did_fail declined"])
+    #expect(scene.viewer.receipts.map { $0.outcome } == [.declined])
+    #expect(scene.viewer.receipts.last?.reason == "the origin has unsaved changes")
+    #expect(!scene.viewer.takeEvents().contains("was_continued"))
+    // They are what is continued next.
+    let other = scene.world.open("other")
+    _ = try scene.world.continue(in: other)
+    #expect(other.continued.map { $0.activity.title } == ["Here"])
+  }
+
+  @Test func `R3.10: a will_save that gives other bytes is a change, though nothing was marked`() throws {
+    let scene = try Fixture()
+    scene.editor.onSave = { [activity = scene.activity] editor in
+      editor.change(activity) { activity in
+        try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Typed") }
+      }
+    }
+    scene.resumeBack()
+    #expect(scene.title == "Typed")
+    #expect(scene.editor.takeEvents() == ["will_save", "will_resume_back changed", "did_fail declined"])
+    // The other app continues it again, and so has the newest.
+    scene.viewer.invalidate(scene.kept)
+    _ = try scene.world.continue(in: scene.viewer)
+    let (state, from) = try #require(scene.viewer.continued.last)
+    let kept = scene.viewer.keep(state, from, in: scene.world)
+    try scene.viewer.change(kept) { try $0.setTitle("There") }
+    _ = scene.editor.takeEvents()
+    scene.resumeBack()
+    #expect(scene.title == "There" && scene.editor.takeEvents() == ["will_save", "will_resume_back"])
+  }
+
+  @Test func `R3.10: attachments stay, so they are no change`() throws {
+    let scene = try Fixture()
+    try scene.editor.change(scene.activity) { try $0.attach(Attachment(name: "photo", size: 5)) }
+    try scene.write("There")
+    scene.resumeBack()
+    #expect(scene.title == "There" && scene.editor.takeEvents().contains("will_resume_back"))
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
+  func `R3.10: the delegate decides, whatever has changed`(hasChanged: Bool, answer: Bool) throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    if hasChanged { try write("Here", in: scene) }
+    scene.editor.answersResumption = { told in
+      #expect(told == hasChanged)
+      return answer
+    }
+    scene.resumeBack()
+    #expect(scene.title == (answer ? "There" : hasChanged ? "Here" : "Draft"))
+    #expect(scene.editor.resumed.count == (answer ? 1 : 0))
+    #expect(scene.editor.takeEvents().contains("did_fail declined") == !answer)
+    // After it was replaced, it has not changed.
+    guard answer else { return }
+    scene.editor.answersResumption = { _ in nil }
+    try scene.write("Again")
+    scene.resumeBack()
+    #expect(scene.title == "Again")
+  }
+
+  @Test(arguments: [(false, "There"), (true, "Here")])
+  func `R3.10: without an answer within 5 s changes stay, and what is unchanged is replaced`(
+    hasChanged: Bool, title: String
+  ) throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    if hasChanged { try write("Here", in: scene) }
+    scene.editor.answersResumption = nil
+    let id = scene.resumeBack().id
+    scene.world.wait(4_990)
+    #expect(scene.editor.resumed.isEmpty && !scene.editor.takeEvents().contains("did_fail declined"))
+    scene.world.wait(10)
+    #expect(scene.title == title && scene.editor.resumed.count == (hasChanged ? 0 : 1))
+    scene.world.tell(scene.editor) { $0.answerResumption(id, true, $1) }
+    #expect(scene.title == title)
+    scene.world.wait(60_000)
+    #expect(scene.editor.engine.leak == nil && scene.viewer.engine.leak == nil)
+  }
+
+  @Test func `R3.10: later answers count, and changes meanwhile stay`() throws {
+    for change in [false, true] {
+      let scene = try Fixture()
+      try scene.write("There")
+      scene.editor.answersResumption = nil
+      let id = scene.resumeBack().id
+      if change { try write("Meanwhile", in: scene) }
+      scene.world.tell(scene.editor) { $0.answerResumption(id, true, $1) }
+      #expect(scene.title == (change ? "Meanwhile" : "There"))
+    }
+  }
+
+  @Test func `R3.10: cancelled, closed, invalidated or timed out while it is asked, nothing is replaced`() throws {
+    for end in 0..<4 {
+      let scene = try Fixture()
+      try scene.write("There")
+      scene.editor.answersResumption = nil
+      let id = scene.resumeBack(timeout: 1_000).id
+      switch end {
+      case 0: scene.world.tell(scene.editor) { $0.cancel(id, SegueError(.userCancelled, "enough"), $1) }
+      case 1: scene.world.close(scene.editor)
+      case 2: scene.world.tell(scene.editor) { $0.invalidate(scene.activity, $1) }
+      default: scene.world.wait(1_000)
+      }
+      scene.expectFailure([.userCancelled, .cancelled, .invalidated, .remoteApplicationTimedOut][end])
+    }
+  }
+
+  @Test func `R3.10: a save at the origin that fails, or has begun before, counts as a change or is waited for`() throws
+  {
+    let failing = try Fixture()
+    failing.editor.answersSaves = false
+    failing.resumeBack()
+    failing.world.tell(failing.editor) { [save = failing.editor.pendingSaves.last!] in $0.saveFailed(save, $1) }
+    #expect(failing.editor.takeEvents().suffix(2) == ["will_resume_back changed", "did_fail declined"])
+    let begun = try Fixture()
+    try begun.write("There")
+    begun.editor.answersSaves = false
+    let other = begun.world.open("other")
+    _ = try begun.world.continue(in: other)
+    begun.resumeBack()
+    #expect(begun.editor.pendingSaves.count == 1)
+    begun.editor.answersSaves = true
+    begun.world.tell(begun.editor) { [save = begun.editor.pendingSaves[0]] in $0.saved(save, $1) }
+    #expect(begun.title == "There" && begun.editor.takeEvents().count { $0 == "will_save" } == 2)
   }
 
   @Test func `nobody but the origin takes it back (R3.10, R6.2)`() throws {

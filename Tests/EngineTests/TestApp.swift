@@ -44,6 +44,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   var handles = true
   var restores = true
   var answersContinue = true
+  /// The answer to will_resume_back; nil: it comes later.
+  var answersResumption: ((_ hasChanged: Bool) -> Bool?)? = { _ in nil }
   var answersRequests = true
   var takesRequests = true
   var takesStreams = true
@@ -175,6 +177,9 @@ final class TestApp: FleetProgram, AppEngineOwner {
       events.append("continue")
       continued.append((activity, from))
       if answersContinue { perform { $0.answer(id, handled: handles, restored: restores, $1) } }
+    case .willResumeBack(_, let hasChanged):
+      events.append(hasChanged ? "will_resume_back changed" : "will_resume_back")
+      if let answer = answersResumption { perform { $0.answerResumption(id, answer(hasChanged), $1) } }
     case .resumedBack(let state):
       resumed.append(state)
       activities[state.activity]?.replace(with: state.state)

@@ -37,6 +37,17 @@ import Testing
     #expect(activity.problems(at: 10).allSatisfy { !$0.message.isEmpty })
   }
 
+  @Test(arguments: ["test?file", "C#.txt"])
+  func `R5.3: a file: URL with a query or a fragment is reported, also inside a container`(name: String) throws {
+    var containers = Containers()
+    try containers.add(Container(identifier: "S", folder: "/S", realFolder: nil))
+    var activity = try Activity(type: "com.example.editing")
+    try activity.setUserInfo(.dictionary([(.string("u"), .url("file:///S/\(name)"))]), limit: 1_000)
+    let problems = activity.problems(at: 0, containers)
+    #expect(problems.map { "\($0.path) \($0.status)" } == ["user_info/\"u\" invalidURL"])
+    #expect(problems.allSatisfy { $0.message.contains("%3F") })
+  }
+
   @Test func `more than the advised 3 KiB is said, and not one byte less (section 9)`() throws {
     var activity = try Activity(type: "com.example.editing")
     func info(_ size: Int) throws -> Value {

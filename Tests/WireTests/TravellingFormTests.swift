@@ -77,6 +77,10 @@ import Testing
     ("file:///here/My%20docs/", "file:///there/"),
     ("file:///here/My%20docs/d/?q=1#page=3", "file:///there/d/?q=1#page=3"),
     ("file:///here/My%20docs#top", "file:///there#top"),
+    ("file:///here//My%20docs//b//c.txt", "file:///there/b/c.txt"),
+    ("file:///here/My%20docs//b?//c#//d", "file:///there/b?//c#//d"),
+    ("file:///here/My%20docs/%3F.txt", "file:///there/%3F.txt"),
+    ("file:///here/My%20docs/a%2Fb.txt", "file:///here/My%20docs/a%2Fb.txt"),
     ("file:///here/My%20docs/inner/x", "file:///b/x"),
     ("file:///here/My%20docs/../x", "file:///here/My%20docs/../x"),
     ("file://host/here/My%20docs/x", "file://host/here/My%20docs/x"),
@@ -196,6 +200,41 @@ import Testing
     #expect(try ActivityDocument.decode(few, ReferenceReader(long), userInfoLimit: 5_000).userInfo != nil)
   }
 
+  @Test func `R5.3: a URL that becomes longer than 8 KiB is refused with the name of its container`() throws {
+    func arrives(_ count: Int) throws -> Value? {
+      try travel([(.string("u"), url("file:///here/My%20docs/" + String(repeating: "a", count: count)))], to: there)?[
+        "u"]
+    }
+    let most = Limits.url - "file:///there/".utf8.count
+    #expect(try arrives(most)?.url.map { $0.utf8.count } == Limits.url)
+    let error = #expect(throws: SegueError.self) { _ = try arrives(most + 1) }
+    #expect(error?.status == .limitExceeded && error?.message.contains("\"docs\"") ?? false)
+    // It is no file of a receiver that lacks the container.
+    let name = String(repeating: "a", count: most + 1)
+    let value = try travel([(.string("u"), url("file:///here/My%20docs/\(name)"))], to: .none)
+    #expect(value?["u"]?.url == "segue-container:docs/\(name)")
+  }
+
+  @Test func `R5.3: user_info grows by rewriting up to its limit, at the origin too`() throws {
+    let identifier = String(repeating: "i", count: 255)
+    let here = try Self.containers([(identifier, "/here")])
+    let sent = try activity([(.string("u"), url("file:///here/a"))])
+    let size = try #require(sent.userInfo).encoding.count
+    func encode(_ limit: Int) throws -> [UInt8] { try ActivityDocument.encode(sent, here, userInfoLimit: limit) }
+    let grown = try encode(Limits.value).count - ActivityDocument.encode(sent, .none).count + size
+    #expect(try encode(grown).count > 0)
+    for limit in [0, size, grown - 1] {
+      let error = #expect(throws: SegueError.self) { try encode(limit) }
+      #expect(error?.status == .userInfoTooLarge && error?.message.contains("\(grown)") ?? false)
+      let problems = sent.problems(at: 0, here, userInfoLimit: limit)
+      #expect(problems.map { "\($0.path) \($0.status)" } == ["user_info userInfoTooLarge"])
+    }
+    #expect(sent.problems(at: 0, here, userInfoLimit: grown).isEmpty)
+    // What does not grow was checked by the setter, whatever the limit is now.
+    #expect(try ActivityDocument.encode(sent, .none, userInfoLimit: 0).count > 0)
+    #expect(throws: SegueError.self) { try ActivityDocument.encodeForSearch(sent, here, userInfoLimit: 0) }
+  }
+
   @Test func `R3.5: whether the document's URL travelled is told`() throws {
     func finds(_ key: String, _ text: String, _ there: Containers) throws -> Bool {
       let document = try ActivityDocument.encode(activity([(.string(key), url(text))]), here)
@@ -203,6 +242,9 @@ import Testing
     }
     let key = "NSUserActivityDocumentURLKey"
     #expect(try finds(key, "file:///here/My%20docs/a", there))
+    for name in ["C#.txt", "test?file"] {
+      #expect(try !finds(key, "file:///here/My%20docs/\(name)", there), "another file would be opened")
+    }
     #expect(try !finds(key, "file:///here/My%20docs/a", .none), "its container is not here")
     #expect(try !finds(key, "file:///there/a", there), "it only looks like one of the receiver's")
     #expect(try !finds("other", "file:///here/My%20docs/a", there))

@@ -148,6 +148,8 @@ segue_reply abuse_open_document_function(void *context, segue_app *app, const ch
                                          segue_activity *activity, segue_continuation *continuation);
 void abuse_activity_changed_function(void *context, segue_document *document, segue_activity *old_activity,
                                      segue_activity *new_activity);
+segue_reply abuse_will_resume_back_function(void *context, segue_activity *activity, bool changed,
+                                            segue_request *request);
 void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale);
 void abuse_resume_back_function(void *context, segue_activity *activity, bool stale, const segue_error *error);
 void abuse_progress_function(void *context, segue_activity *activity, uint64_t received, uint64_t total);

@@ -26,6 +26,7 @@ enum {
   RESPONSE,
   PROGRESS,
   FETCHED,
+  WILL_RESUME_BACK,
   DID_RESUME_BACK,
   RESUME_BACK,
   DID_UPDATE,
@@ -34,10 +35,11 @@ enum {
   ACTIVITY_CHANGED
 };
 const char *const callback_names[] = {
-    "will_save",       "receipt",       "explain",       "offer",    "connection",    "will_continue",
-    "continue",        "did_fail",      "restore_state", "link",     "log",           "did_receive_stream",
-    "stream",          "stream_result", "request",       "response", "progress",      "fetched",
-    "did_resume_back", "resume_back",   "did_update",    "deletion", "open_document", "activity_changed"};
+    "will_save",        "receipt",         "explain",       "offer",      "connection", "will_continue",
+    "continue",         "did_fail",        "restore_state", "link",       "log",        "did_receive_stream",
+    "stream",           "stream_result",   "request",       "response",   "progress",   "fetched",
+    "will_resume_back", "did_resume_back", "resume_back",   "did_update", "deletion",   "open_document",
+    "activity_changed"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -307,6 +309,19 @@ void abuse_response_function(void *context, segue_activity *activity, const uint
   if (error)
     lent("segue_error", error);
   calls_inside();
+}
+
+segue_reply abuse_will_resume_back_function(void *context, segue_activity *activity, bool changed,
+                                            segue_request *request) {
+  (void)changed;
+  if (!begin(WILL_RESUME_BACK, context))
+    return SEGUE_REPLY_NO;
+  lent("segue_activity", activity);
+  lent("segue_request", request);
+  if (draw(4) == 0)
+    segue_request_complete(request, draw(2));
+  calls_inside();
+  return draw(16) == 0 ? (segue_reply)draw_word() : (segue_reply)draw(3);
 }
 
 void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale) {

@@ -33,6 +33,7 @@ static segue_activity_delegate *activity_delegate(void) {
   segue_activity_delegate_on_continuation_ended(delegate, abuse_receipt_function);
   segue_activity_delegate_on_did_receive_stream(delegate, abuse_did_receive_stream_function);
   segue_activity_delegate_on_request(delegate, abuse_request_function);
+  segue_activity_delegate_on_will_resume_back(delegate, abuse_will_resume_back_function);
   segue_activity_delegate_on_did_resume_back(delegate, abuse_did_resume_back_function);
   return delegate;
 }

@@ -8,6 +8,8 @@ struct ActivityGrant {
   let app: Identifier
   /// Who is charged.
   let account: Identifier
+  /// The revision of the activity that it was sent, or that has come back from it (R3.10).
+  var revision: UInt64
 }
 
 /// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the account with
@@ -38,6 +40,15 @@ final class ActivityGrants {
 
   func account(_ continuation: Identifier) -> Identifier? {
     grants.first { $0.continuation == continuation }?.account
+  }
+
+  func revision(of continuation: Identifier) -> UInt64? {
+    grants.first { $0.continuation == continuation }?.revision
+  }
+
+  func setRevision(_ revision: UInt64, of continuation: Identifier) {
+    guard let index = grants.firstIndex(where: { $0.continuation == continuation }) else { return }
+    grants[index].revision = revision
   }
 
   func insert(_ grant: ActivityGrant) {

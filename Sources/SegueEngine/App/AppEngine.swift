@@ -23,6 +23,7 @@ public final class AppEngine {
   private let kept: KeptSnapshot
   private let grants = ActivityGrants()
   private let outgoing: OutgoingContinuations
+  private let originChanges: OriginChanges
   private let appLinks: AppLinks
   private let streams: AppStreams
   private let requests: AppRequests
@@ -46,6 +47,7 @@ public final class AppEngine {
     current = CurrentActivity(app, hub, incoming, responders, saves)
     kept = KeptSnapshot(app, hub, saves)
     outgoing = OutgoingContinuations(app, hub, current, saves, grants)
+    originChanges = OriginChanges(app, incoming, current, saves, grants)
     appLinks = AppLinks(app, hub)
     streams = AppStreams(app, hub, seen, grants)
     requests = AppRequests(app, hub, seen, grants)
@@ -87,6 +89,7 @@ public final class AppEngine {
     hub.tick(now)
     if hub.becomeReadyIfDue(now) { seen.becomeReady(now) }
     messages.askingOrigins(now) { for feature in features { feature.tick(now) } }
+    originChanges.advance(now)
   }
 
   // MARK: The current activity
@@ -175,6 +178,7 @@ public final class AppEngine {
     current.saved(number, now)
     kept.sendWhenSaved()
     outgoing.sendPulled(now)
+    originChanges.advance(now)
     searchUpdates.advance(now)
   }
 
@@ -183,6 +187,7 @@ public final class AppEngine {
     saves.failed(number)
     kept.sendWhenSaved()
     outgoing.sendPulled(now)
+    originChanges.advance(now)
   }
 
   // MARK: Offers and continuations
@@ -202,8 +207,8 @@ public final class AppEngine {
   /// The offer of a continuation that the agent delivers: the engine begins it. Nil for others.
   public func deliveredOffer(of id: Identifier) -> Offer? { incoming.deliveredOffer(of: id) }
 
-  /// Takes back the state of an activity of this app from the app that last continued it (R3.10): `resumedBack` or
-  /// `didFail` is delivered.
+  /// Takes back the state of an activity of this app from the app that last continued it (R3.10): `willResumeBack` is
+  /// delivered, then `resumedBack` or `didFail`.
   /// - Parameter id: new.
   /// - Parameter timeout: milliseconds for all of it; nil for the limit.
   /// - Returns: why it does not begin, or nil.
@@ -219,6 +224,11 @@ public final class AppEngine {
     }
     incoming.resumeBack(activity, type: type, from: keeper, id: id, timeout: timeout, now)
     return nil
+  }
+
+  /// will_resume_back was answered, or is not; no effect when it is too late.
+  public func answerResumption(_ id: Identifier, _ answer: Bool?, _ now: Instant) {
+    incoming.answerResumption(id, answer, now)
   }
 
   /// The callback that is due in a continuation, or nil.
@@ -238,7 +248,10 @@ public final class AppEngine {
     let failure = failure ?? (restored ? nil : SegueError(.handoffFailed, "an object was not restored"))
     let replaced = incoming.answer(id, handled: handled, failure, now)
     current.noteAnswers(now)
-    if let replaced { current.replaced(replaced, now) }
+    if let replaced {
+      current.replaced(replaced.activity, now)
+      originChanges.replaced(replaced.activity, sent: replaced.sent)
+    }
   }
 
   /// The app opens the document of what it has continued, instead of an answer (R3.5). By the deadline, `answer` is
@@ -426,6 +439,7 @@ public final class AppEngine {
     hub.receive(bytes, with: descriptor, now) { (event, link) throws(SegueError) in
       try messages.handle(event, of: link, now) { for feature in features { feature.connected(now) } }
     }
+    originChanges.advance(now)
     searchUpdates.advance(now)
   }
 }

@@ -40,12 +40,16 @@ public enum Delivery: Sendable {
 }
 
 /// The due step of a continuation of this app (R3.1, R3.2), or of `resumeBack`, which ends in `resumedBack` or
-/// `didFail`.
+/// `didFail`, after `willResumeBack`.
 public enum ContinuationStep: Sendable {
   /// Answer with `AppEngine.announced`.
   case willContinue(Offer)
   /// Answer with `AppEngine.answer`.
   case `continue`(Activity, ContinuedFrom)
+  /// The state of an activity of this app has come back, and may replace that which is here (R3.10). Answer with
+  /// `AppEngine.answerResumption`.
+  /// - hasChanged: whether the activity has changed here since it was sent there.
+  case willResumeBack(Identifier, hasChanged: Bool)
   /// An activity of this app has come back in this state (R3.10). Take it over, and call `AppEngine.answer`.
   case resumedBack(ResumedState)
   case didFail(type: String, SegueError)

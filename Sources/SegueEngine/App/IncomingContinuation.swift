@@ -8,7 +8,12 @@ final class IncomingContinuation {
     case announcing
     /// The state is being fetched.
     case fetching
-    /// continue is due.
+    /// The state of an activity of this app has come back. Whether that has changed here is not known yet; `isSaving`:
+    /// a save of it has been asked for.
+    case comparing(Activity, isStale: Bool, isSaving: Bool)
+    /// will_resume_back is due; or, if it is told, its answer is awaited until this uptime.
+    case asking(Activity, isStale: Bool, hasChanged: Bool, isTold: Bool, until: Int64)
+    /// continue is due, or what came back is to be taken over.
     case arrived(Activity, isStale: Bool)
     /// did_fail is due.
     case failed(SegueError)
@@ -62,7 +67,7 @@ final class IncomingContinuation {
   var isOver: Bool {
     switch phase {
     case .failed, .continued, .opening, .unopened: true
-    case .announcing, .fetching, .arrived: false
+    case .announcing, .fetching, .comparing, .asking, .arrived: false
     }
   }
 
@@ -80,7 +85,8 @@ final class IncomingContinuation {
     case .failed, .fetching, .unopened: nil
     // A late answer to a delivery still counts.
     case .continued: isDelivery ? nil : deadline
-    case .announcing, .arrived, .opening: deadline
+    case .asking(_, _, _, _, let until): min(deadline, until)
+    case .announcing, .comparing, .arrived, .opening: deadline
     }
   }
 

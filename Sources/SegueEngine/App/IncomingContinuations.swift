@@ -3,12 +3,12 @@ import SegueWire
 
 /// Continuations of which this app is the receiver. Invariant: at most one is in progress.
 final class IncomingContinuations: AppFeature, ChannelReader {
-  private let app: AppContext
+  let app: AppContext
   private let hub: HubConnection
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
   private let fetches: StateFetches
-  private var continuations: [IncomingContinuation] = []
+  var continuations: [IncomingContinuation] = []
   /// Finished continuations, until `takeFinished`.
   private var finished: [Identifier] = []
   /// Whether the host takes continuations that wait for it at the agent.
@@ -117,6 +117,11 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       return .willContinue(offer)
     }
     switch continuations[index].phase {
+    case .asking(let state, let isStale, let hasChanged, isTold: false, let until):
+      guard let own = continuations[index].own else { return nil }
+      continuations[index].phase = .asking(
+        state, isStale: isStale, hasChanged: hasChanged, isTold: true, until: until)
+      return .willResumeBack(own, hasChanged: hasChanged)
     case .arrived(let activity, let isStale):
       continuations[index].phase = .continued
       beginWaiting()
@@ -130,7 +135,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       }
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
     case .unopened(let error): return .openingFailed(type: continuations.remove(at: index).type, error)
-    case .announcing, .fetching, .continued, .opening: return nil
+    case .announcing, .fetching, .comparing, .asking, .continued, .opening: return nil
     }
   }
 
@@ -157,10 +162,14 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       continuation.continuation, isBack: continuation.own != nil, deadline: continuation.deadline, now)
   }
 
-  /// - Returns: the activity of this app whose state has come back, if that was it.
-  func answer(_ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant) -> Identifier? {
+  /// - Returns: the activity of this app whose state has come back, if that was it, and the continuation by which it
+  ///   had gone.
+  func answer(
+    _ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant
+  ) -> (activity: Identifier, sent: Identifier)? {
     guard let index = index(of: id), continuations[index].isAwaited else { return nil }
-    let own = continuations[index].own
+    let sent = continuations[index].continuation.activity
+    let own = continuations[index].own.map { (activity: $0, sent: sent) }
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
     } else if let failure {
@@ -246,7 +255,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     if let error = fetch.error { return fail(at: index, error, report: .failed, now) }
     do throws(SegueError) {
       let references = ReferenceReader(app.owner.containers)
-      let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: Limits.value)
+      // The URLs of this device may make it larger than it travelled, up to the limit of this app.
+      let userInfoLimit = max(app.limits.userInfo, fetch.document.count)
+      let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: userInfoLimit)
       guard mayHave(type: activity.type, continuations[index]) else {
         let error = SegueError(.malformed, "the origin's activity is of the type \(activity.type), not as offered")
         return fail(at: index, error, report: .failed, now)
@@ -260,11 +271,16 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       for missing in references.missing {
         app.log(.info, "\(activity.type) names files of the container \"\(missing)\", which this app lacks")
       }
+      guard continuations[index].own == nil else {
+        continuations[index].phase = .comparing(activity, isStale: fetch.isStale, isSaving: false)
+        return
+      }
       continuations[index].documentURL = references.documentURL(of: activity)
       continuations[index].phase = .arrived(activity, isStale: fetch.isStale)
       app.deliver(.continuation(continuations[index].id))
     } catch {
-      let error = SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)")
+      let status = error.status == .userInfoTooLarge ? error.status : .handoffFailed
+      let error = SegueError(status, "the origin's activity cannot be read: \(error.message)")
       fail(at: index, error, report: .failed, now)
     }
   }
@@ -309,6 +325,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       } else if case .opening = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "open_document did not open the document in time")
         failOpening(continuations[index].id, error, now)
+      } else if case .asking(let state, let isStale, let hasChanged, _, let until) = continuations[index].phase,
+        until <= now.uptime, now.uptime < continuations[index].deadline
+      {
+        // Also if the host does not dispatch: then it is not asked any longer.
+        continuations[index].phase = .asking(
+          state, isStale: isStale, hasChanged: hasChanged, isTold: true, until: until)
+        answerResumption(continuations[index].id, nil, now)
       } else {
         let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")
         fail(at: index, error, report: .failed, now)
@@ -346,10 +369,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   // MARK: Steps
 
-  private func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.continuation.id == id } }
+  func index(of id: Identifier) -> Int? { continuations.firstIndex { $0.id == id || $0.continuation.id == id } }
 
   /// did_fail is due; sends `outcome` to the origin, if that can know the continuation.
-  private func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Instant) {
+  func fail(at index: Int, _ error: SegueError, report outcome: Outcome?, _ now: Instant) {
     if let fetch = fetches.cancel(continuations[index].continuation.id, error) { note(fetch, at: index) }
     continuations[index].phase = .failed(error)
     let continuation = continuations[index]

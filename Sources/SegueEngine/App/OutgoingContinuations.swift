@@ -30,6 +30,8 @@ private struct OutgoingContinuation {
   var channel: FramedConnection.Channel = 0
   /// Empty if there is none yet, or it is no longer kept.
   var document: [UInt8] = []
+  /// That of the snapshot.
+  var revision: UInt64 = 0
   var isStale = false
 }
 
@@ -142,6 +144,7 @@ final class OutgoingContinuations: AppFeature {
       case .snapshot(let snapshot, let id, let isStale):
         guard let index = index(of: id) else { continue }
         continuations[index].document = snapshot.document
+        continuations[index].revision = snapshot.revision
         continuations[index].isStale = isStale
         startSending(at: index, now)
       case .failed(let error, let id): refuse(id, error, now)
@@ -180,7 +183,7 @@ final class OutgoingContinuations: AppFeature {
       grants.insert(
         ActivityGrant(
           continuation: id, activity: continuation.activity, app: continuation.receiver.id,
-          account: continuation.account))
+          account: continuation.account, revision: continuation.revision))
     }
     hub.send(
       .state(

@@ -4,6 +4,10 @@ import SegueWire
 /// A saved state of an activity.
 struct Snapshot {
   let document: [UInt8]
+  /// The document without the names of attachments, which do not come back (R3.10).
+  fileprivate let payload: [UInt8]
+  /// Rises with each snapshot whose payload differs from the one before.
+  let revision: UInt64
 }
 
 /// The result of a save for a continuation.
@@ -33,13 +37,15 @@ enum SaveReason {
   case leaving
   /// Its state was replaced by one that needs no saving.
   case replaced
+  /// It is compared with what was sent (R3.10).
+  case compared
 
   var continuations: [Identifier] { if case .pulled(let continuation) = self { [continuation] } else { [] } }
   /// Whether what stays as it is counts as saved for search, too (R8.1).
   var isForSearch: Bool {
     switch self {
     case .leaving, .replaced: true
-    case .due, .pulled: false
+    case .due, .pulled, .compared: false
     }
   }
 }
@@ -68,6 +74,7 @@ final class Saves: AppFeature {
   private var saves: [Save] = []
   private var nextNumber: UInt64 = 1
   private var snapshots: [Identifier: Snapshot] = .init()
+  private var lastRevision: UInt64 = 0
   /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
   /// What was saved and can be searched, until `takeSearchable`.
@@ -118,7 +125,7 @@ final class Saves: AppFeature {
     guard policy == .whenPulled, !activity.isDeclaredSaved else { return false }
     return switch reason {
     case .due, .replaced: false
-    case .pulled, .leaving: true
+    case .pulled, .leaving, .compared: true
     }
   }
 
@@ -246,13 +253,7 @@ final class Saves: AppFeature {
   private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier], isNew: Bool) {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
-      let document: [UInt8]
-      if let left = app.owner.leftDocument(of: id) {
-        document = left
-      } else {
-        document = try ActivityDocument.encode(activity, app.owner.containers)
-      }
-      let snapshot = Snapshot(document: document)
+      let snapshot = try snapshot(of: activity, id)
       snapshots[id] = snapshot
       if isNew, activity.isSearchable { searchable.append(SavedState(id, activity)) }
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
@@ -262,5 +263,25 @@ final class Saves: AppFeature {
       app.owner.setNeedsSave(true, of: id)
       for continuation in waiting { pulled.append(.failed(error, for: continuation)) }
     }
+  }
+
+  private func snapshot(of activity: Activity, _ id: Identifier) throws(SegueError) -> Snapshot {
+    let left = app.owner.leftDocument(of: id)
+    let document = if let left { left } else { try self.document(of: activity) }
+    var payload = document
+    if !activity.attachments.isEmpty {
+      var bare = activity
+      for attachment in activity.attachments { try bare.removeAttachment(attachment.name) }
+      payload = try self.document(of: bare)
+    }
+    if let former = snapshots[id], former.payload == payload {
+      return Snapshot(document: document, payload: payload, revision: former.revision)
+    }
+    lastRevision += 1
+    return Snapshot(document: document, payload: payload, revision: lastRevision)
+  }
+
+  private func document(of activity: Activity) throws(SegueError) -> [UInt8] {
+    try ActivityDocument.encode(activity, app.owner.containers, userInfoLimit: app.limits.userInfo)
   }
 }

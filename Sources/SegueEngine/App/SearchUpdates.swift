@@ -105,7 +105,8 @@ final class SearchUpdates: AppFeature {
 
   private func save(_ saved: SavedState) {
     do throws(SegueError) {
-      let document = try ActivityDocument.encodeForSearch(saved.activity, app.owner.containers)
+      let document = try ActivityDocument.encodeForSearch(
+        saved.activity, app.owner.containers, userInfoLimit: app.limits.userInfo)
       let question = try Value.dictionary([
         (key: .string("ask"), value: .string("save")), (key: .string("activity"), value: .uuid(saved.id)),
         (key: .string("document"), value: .data(document)),

@@ -103,6 +103,7 @@ extension FleetProcess {
     // After continue: it ends nothing that R3.2 counts.
     case .openingFailed(let type, let error):
       fleet.trace(name, "opening failed", text: "\(type): \(error.message)")
+    case .willResumeBack(_, let hasChanged): trace("will resume back", hasChanged ? "changed" : "unchanged", nil)
     case .resumedBack(let resumed):
       trace(resumed.isStale ? "resumed back (stale)" : "resumed back", resumed.state.type, resumed.state.title)
       complain(obligations.answer(.resumption(id)))

@@ -358,6 +358,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       askStream(from)
       guard answersContinue else { return pendingAnswers.append(id) }
       answer(id)
+    case .willResumeBack: perform { $0.answerResumption(id, true, $1) }
     case .resumedBack(let resumed):
       if let known = known(resumed.activity) { replace(known, with: resumed.state) }
       perform { $0.answer(id, handled: true, restored: true, $1) }

@@ -47,11 +47,11 @@ public final class Container: Sendable {
     return path
   }
 
-  /// The offset behind the folder's path, registered or real, with which a path begins; nil if with neither.
-  func end(in url: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int? {
-    if let end = url.endOfFolder(folder, from: start, to: end) { return end }
+  /// The offset behind the folder's path, registered or real, with which the path of a URL begins; nil if with neither.
+  func end(in path: UnsafeRawBufferPointer) -> Int? {
+    if let end = path.endOfFolder(folder) { return end }
     guard let realFolder else { return nil }
-    return url.endOfFolder(realFolder, from: start, to: end)
+    return path.endOfFolder(realFolder)
   }
 
   /// Whether this is a path of the folder.
@@ -64,6 +64,9 @@ public struct ContainerPlace: Sendable {
   /// The path below the folder, decoded: no slash at the start, no component `.` or `..`, no NUL; a slash at the end if
   /// the URL has one. Empty: the folder itself.
   public let path: [UInt8]
+
+  /// Whether it is the same file, however its URL is written.
+  public func isSame(as other: ContainerPlace) -> Bool { container === other.container && path == other.path }
 
   /// The name of the file for people; nil for the folder itself, and for a name that is longer than a title may be.
   public var name: String? {

@@ -8,19 +8,17 @@ struct ContainerReference {
 
   /// The encoding, up to the rest.
   let start: [UInt8]
-  let rest: UnsafeRawBufferPointer
+  let rest: [UInt8]
 
   /// The reference of a URL: of a file in a container, or of one that this app lacks; nil for other URLs.
   init?(_ url: UnsafeRawBufferPointer, _ containers: Containers) {
-    let offset: Int
     if let found = containers.find(url) {
-      (start, offset) = (found.container.referenceStart, found.rest)
+      (start, rest) = (found.container.referenceStart, found.rest)
     } else if let missing = Self.missing(url) {
-      (start, offset) = (Self.start(missing.identifier), missing.rest)
+      (start, rest) = (Self.start(missing.identifier), missing.rest)
     } else {
       return nil
     }
-    rest = UnsafeRawBufferPointer(rebasing: url[offset...])
   }
 
   /// The start of the encodings of all references to a container's files: tag, array, identifier.
@@ -43,15 +41,16 @@ struct ContainerReference {
   }
 
   @inline(never)
-  private static func missing(_ url: UnsafeRawBufferPointer) -> (identifier: [UInt8], rest: Int)? {
+  private static func missing(_ url: UnsafeRawBufferPointer) -> (identifier: [UInt8], rest: [UInt8])? {
     guard let start = url.end(of: scheme, from: 0) else { return nil }
     let end = url.endOfPath()
     var slash = start
     while slash < end, url[slash] != FilePath.slash { slash += 1 }
+    let rest = url.singleSlashes(from: slash, to: end) + url[end...]
     guard let identifier = url.decodedPath(from: start, to: slash), isIdentifier(identifier),
-      identifier.withUnsafeBytes({ UTF8Text.isValid($0) }), isRest(url, from: slash)
+      identifier.withUnsafeBytes({ UTF8Text.isValid($0) }), isRest(rest)
     else { return nil }
-    return (identifier, slash)
+    return (identifier, rest)
   }
 
   static func isIdentifier(_ bytes: [UInt8]) -> Bool {
@@ -60,8 +59,10 @@ struct ContainerReference {
 
   /// Whether what follows the folder's path stays beneath it.
   @inline(never)
-  static func isRest(_ url: UnsafeRawBufferPointer, from start: Int) -> Bool {
-    let end = url.endOfPath()
-    return end == start || url.isProperPath(from: start, to: end)
+  static func isRest(_ rest: [UInt8]) -> Bool {
+    rest.withUnsafeBytes { rest in
+      let end = rest.endOfPath()
+      return end == 0 || rest.isProperPath(from: 0, to: end)
+    }
   }
 }

@@ -51,15 +51,15 @@ public struct Containers: Sendable {
 
   // MARK: - URLs of this device
 
-  /// Where a `file:` URL is: in the innermost container whose folder it is in; nil if in none. A path with `.`, `..`,
-  /// an empty component, or an encoded slash or NUL is in none.
+  /// Where a `file:` URL is: in the innermost container whose folder it is in; nil if in none. A URL with a query or a
+  /// fragment, and a path with `.`, `..`, or an encoded slash or NUL, are in none.
   @inline(never)
   public func place(of url: String) -> ContainerPlace? {
     Text.withBytes(url) { url in
-      guard AbsoluteURL.schemeCount(url) != nil, let found = find(url) else { return nil }
-      let end = url.endOfPath()
-      let start = found.rest < end && url[found.rest] == FilePath.slash ? found.rest + 1 : found.rest
-      guard let path = url.decodedPath(from: start, to: end) else { return nil }
+      // A name with ? or # that was not encoded would be another file's.
+      guard AbsoluteURL.schemeCount(url) != nil, url.endOfPath() == url.count, let found = find(url),
+        let path = found.rest.withUnsafeBytes({ $0.decodedPath(from: min(1, $0.count), to: $0.count) })
+      else { return nil }
       return ContainerPlace(container: found.container, path: path)
     }
   }
@@ -69,32 +69,27 @@ public struct Containers: Sendable {
   public func requirePlace(of url: String) throws(SegueError) -> ContainerPlace {
     if let place = place(of: url) { return place }
     guard AbsoluteURL(url) != nil else { throw SegueError(.invalidURL, "url: not an absolute URL (RFC 3986)") }
+    if AbsoluteURL.isFileWithMore(url) { throw SegueError(.invalidURL, "url: \(AbsoluteURL.more)") }
     if let missing = ContainerReference.missing(url) {
       throw SegueError(.notFound, "url: is in the container \"\(missing)\", which the app lacks")
     }
     throw SegueError(.notAllowed, "url: is not a file: URL inside a container of the app")
   }
 
-  /// The innermost container of a `file:` URL, and the offset of what follows the folder's path.
+  /// The innermost container of a `file:` URL, and what follows the folder's path, as in `ContainerReference`.
   @inline(never)
-  func find(_ url: UnsafeRawBufferPointer) -> (container: Container, rest: Int)? {
-    guard !list.isEmpty, let start = startOfPath(url) else { return nil }
+  func find(_ url: UnsafeRawBufferPointer) -> (container: Container, rest: [UInt8])? {
+    guard !list.isEmpty, let path = url.pathOfFile() else { return nil }
     let end = url.endOfPath()
-    var found: Container?
-    var rest = 0
-    for container in list {
-      guard let after = container.end(in: url, from: start, to: end), after > rest else { continue }
-      (found, rest) = (container, after)
+    return path.withUnsafeBytes { path in
+      var found: Container?
+      var rest = 0
+      for container in list {
+        guard let after = container.end(in: path), after > rest else { continue }
+        (found, rest) = (container, after)
+      }
+      guard let found, path.isProperPath(from: 0, to: path.count) else { return nil }
+      return (found, Array(path[rest...]) + url[end...])
     }
-    guard let found, url.isProperPath(from: start, to: end) else { return nil }
-    return (found, rest)
-  }
-
-  /// The offset of the path of a `file:` URL of this device (RFC 8089): nil if it is another URL, or of another host.
-  private func startOfPath(_ url: UnsafeRawBufferPointer) -> Int? {
-    guard let scheme = url.end(of: "file:", from: 0) else { return nil }
-    guard let slashes = url.end(of: "//", from: scheme) else { return scheme }
-    // Without a host, or with the name of this one.
-    return url.end(of: "localhost", from: slashes) ?? slashes
   }
 }

@@ -1,7 +1,7 @@
 /// The path of a `file:` URL, as bytes: percent-encoding (RFC 3986 §2.1) and components.
 extension UnsafeRawBufferPointer {
   /// Whether a path stays inside its folder: it begins with a slash, no component is `.` or `..`, none is empty but the
-  /// last, and none has an encoded slash or NUL. So it has no second spelling that leads elsewhere.
+  /// last, and none has an encoded slash or NUL. So no program reads it as another file.
   func isProperPath(from start: Int, to end: Int) -> Bool {
     guard start < end, self[start] == FilePath.slash else { return false }
     var offset = start + 1
@@ -24,14 +24,33 @@ extension UnsafeRawBufferPointer {
 
   private static func isDots(_ count: Int, _ dots: Int) -> Bool { count == dots && (count == 1 || count == 2) }
 
-  /// The offset behind `folder`, with which the decoded path begins; nil if the path is neither that folder nor beneath
-  /// it.
-  func endOfFolder(_ folder: [UInt8], from start: Int, to end: Int) -> Int? {
-    var offset = start
+  /// The offset behind `folder`, with which this decoded path begins; nil if it is neither that folder nor beneath it.
+  func endOfFolder(_ folder: [UInt8]) -> Int? {
+    var offset = 0
     for byte in folder {
-      guard offset < end, decoded(&offset, end) == Int(byte) else { return nil }
+      guard offset < count, decoded(&offset, count) == Int(byte) else { return nil }
     }
-    return offset == end || self[offset] == FilePath.slash ? offset : nil
+    return offset == count || self[offset] == FilePath.slash ? offset : nil
+  }
+
+  /// The path of a `file:` URL of this device (RFC 8089), still encoded, with a single slash for several in a row, as
+  /// the system reads them. Nil if it is another URL, or of another host.
+  @inline(never)
+  func pathOfFile() -> [UInt8]? {
+    guard let scheme = end(of: "file:", from: 0) else { return nil }
+    let pathEnd = endOfPath()
+    guard let slashes = end(of: "//", from: scheme) else { return singleSlashes(from: scheme, to: pathEnd) }
+    // Without a host, or with the name of this one.
+    return singleSlashes(from: end(of: "localhost", from: slashes) ?? slashes, to: pathEnd)
+  }
+
+  /// These bytes, with a single slash for several in a row.
+  @inline(never)
+  func singleSlashes(from start: Int, to end: Int) -> [UInt8] {
+    var path: [UInt8] = []
+    path.reserveCapacity(end - start)
+    for byte in self[start..<end] where byte != FilePath.slash || path.last != FilePath.slash { path.append(byte) }
+    return path
   }
 
   /// The decoded bytes; nil if the encoding is wrong.
@@ -95,6 +114,32 @@ extension UnsafeRawBufferPointer {
 extension AbsoluteURL {
   /// Whether this is the URL of a file, wherever that is: with an absolute path (RFC 8089 §2).
   public static func isFile(_ url: [UInt8]) -> Bool { url.withUnsafeBytes { $0.end(of: "file:/", from: 0) != nil } }
+
+  /// Whether a `file:` URL has a query or a fragment, which are no part of a file's name.
+  public static func isFileWithMore(_ url: String) -> Bool {
+    Text.withBytes(url) { $0.end(of: "file:", from: 0) != nil && $0.endOfPath() < $0.count }
+  }
+
+  /// Whether a URL has a query or a fragment.
+  static func hasMore(_ url: [UInt8]) -> Bool { url.withUnsafeBytes { $0.endOfPath() < $0.count } }
+
+  /// The rest of the message of an error for such a URL of a file.
+  public static let more: StaticString =
+    "has a query or a fragment, which no file has; in a name write ? as %3F and # as %23"
+
+  /// The path of a `file:` URL of this device, decoded; nil for another URL, one with a query, a fragment or another
+  /// host, and a path with `.`, `..`, or an encoded slash or NUL.
+  public static func filePath(_ url: String) -> [UInt8]? {
+    guard !isFileWithMore(url), let path = Text.withBytes(url, { $0.pathOfFile() }) else { return nil }
+    return path.withUnsafeBytes { $0.isProperPath(from: 0, to: $0.count) ? $0.decodedPath(from: 0, to: $0.count) : nil }
+  }
+
+  /// The `file:` URL of an absolute path.
+  public static func file(_ path: [UInt8]) -> String {
+    var url = Text.bytes("file://")
+    FilePath.append(path, to: &url, keepingSlashes: true)
+    return Text.decoded(url)
+  }
 }
 
 enum FilePath {

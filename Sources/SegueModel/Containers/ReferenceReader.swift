@@ -12,15 +12,20 @@ public final class ReferenceReader {
   /// - Parameter containers: those of the app that gets the activity.
   public init(_ containers: Containers) { self.containers = containers }
 
-  /// The URL here; nil if it is no reference that an app may send. What is beneath a folder stays beneath it.
+  /// The URL here; nil if it is no reference that an app may send. What is beneath a folder stays beneath it. Throws
+  /// LIMIT_EXCEEDED if the URL is longer than that of a document may be.
   /// - Parameter isDocument: whether it stands where the URL of the document does.
-  func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) -> [UInt8]? {
-    guard ContainerReference.isIdentifier(identifier),
-      rest.withUnsafeBytes({ ContainerReference.isRest($0, from: 0) })
-    else { return nil }
+  func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) throws(SegueError) -> [UInt8]? {
+    guard ContainerReference.isIdentifier(identifier), ContainerReference.isRest(rest) else { return nil }
     guard let container = containers[identifier] else { return missing(identifier) + rest }
     let url = container.url + rest
-    if isDocument { documentURL = url }
+    guard url.count <= Limits.url else {
+      throw SegueError(
+        .limitExceeded,
+        "a file of \"\(container.identifier)\" has a URL of \(url.count) bytes here; \(Limits.url) are allowed"
+      )
+    }
+    if isDocument, !AbsoluteURL.hasMore(url) { documentURL = url }
     return url
   }
 

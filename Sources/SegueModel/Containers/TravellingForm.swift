@@ -69,10 +69,18 @@ struct TravellingForm {
 }
 
 extension ValueWriter {
-  /// Puts a value as it travels (`TravellingForm`). The result is no longer a value.
-  public mutating func put(_ value: Value, travellingFrom containers: Containers) throws(SegueError) {
+  /// Puts a value as it travels (`TravellingForm`). The result is no longer a value. Throws USER_INFO_TOO_LARGE if it is
+  /// larger than before, and than `limit` bytes.
+  public mutating func put(
+    _ value: Value, travellingFrom containers: Containers, limit: Int
+  ) throws(SegueError) {
     guard TravellingForm.mayDiffer(from: value) else { return try put(value) }
+    let start = withWritten { $0.count }
     try TravellingForm.write(value, containers, to: &self)
+    let size = withWritten { $0.count } - start
+    guard size <= max(limit, value.encoding.count) else {
+      throw SegueError(.userInfoTooLarge, "\(size) bytes; \(limit) are allowed")
+    }
   }
 }
 

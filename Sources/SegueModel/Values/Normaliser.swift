@@ -241,7 +241,7 @@ struct Normaliser {
     if list.isIndefinite, !(try head().isBreak) { throw noReference(tag) }
     // In the dictionary user_info, in that of the properties, in the document.
     let isDocument = writer.isValue(of: Activity.documentURLKey, depth: 2)
-    guard let url = references.url(identifier, rest, isDocument: isDocument),
+    guard let url = try references.url(identifier, rest, isDocument: isDocument),
       url.withUnsafeBytes({ AbsoluteURL.schemeCount($0) }) != nil
     else { throw noReference(tag) }
     try writer.put(checkedURL: url)

@@ -158,7 +158,7 @@ public struct ValueWriter: Sendable {
   mutating func put(_ reference: ContainerReference) throws(SegueError) {
     try prepare(reference.start.count, content: reference.rest.count)
     reference.start.withUnsafeBytes { write($0) }
-    write(Head.Major.text, reference.rest)
+    reference.rest.withUnsafeBytes { write(Head.Major.text, $0) }
   }
 
   /// Whether the next item is the value of this key in a dictionary that is inside `depth` others.

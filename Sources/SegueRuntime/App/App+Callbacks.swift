@@ -147,7 +147,7 @@ extension App: AppEngineOwner {
     guard let step = engine.step(id) else { return Self.nothing }
     environment.process?.noteCallback(step, of: id)
     switch step {
-    case .resumedBack: return Self.nothing
+    case .willResumeBack, .resumedBack: return Self.nothing
     case .willContinue(let offer): return willContinue(offer, continuation)
     case .continue(let state, let from): return `continue`(state, from, continuation)
     case .didFail(let type, let error):
@@ -158,6 +158,7 @@ extension App: AppEngineOwner {
       pending.remove(id)
       let delegate = self.delegate
       return {
+        self.endOpening(id, isOpen: false)
         guard continuation.hasContinueHandler else { return Self.didFail(type, error, continuation, self, delegate) }
         // After "not handled" there is no did_fail (R3.2).
         _ = delegate?.call { delegate?.openingFailed(self, type: type, Box(error), continuation) }
@@ -177,6 +178,10 @@ extension App: AppEngineOwner {
   private func step(of id: Identifier, _ request: ResumeBack, _ engine: AppEngine) -> CallbackInvocation {
     guard let step = engine.step(id) else { return Self.nothing }
     environment.process?.noteCallback(step, of: id)
+    if case .willResumeBack(_, let hasChanged) = step {
+      let delegate = activities.delegate(of: request.activity)
+      return { request.ask(delegate, hasChanged: hasChanged) }
+    }
     pending.remove(id)
     switch step {
     case .resumedBack(let resumed):
@@ -194,7 +199,7 @@ extension App: AppEngineOwner {
         request.ended(isStale: false, error)
         return true
       }
-    case .willContinue, .continue, .openingFailed: return Self.nothing
+    case .willResumeBack, .willContinue, .continue, .openingFailed: return Self.nothing
     }
   }
 

@@ -7,8 +7,11 @@ extension App {
   /// Throws INVALID_STATE before the app is open, INVALIDATED after it is closed.
   public func add(_ document: LiveDocument) throws(SegueError) {
     let responder = document.responder
+    let real = ContainerFolder.realURL(of: document.url)
     try perform { engine, _ in
-      responder.engineResponder = engine.addResponder(responder, updates: responder.updates, documentURL: document.url)
+      document.realURL = real
+      responder.engineResponder = engine.addResponder(
+        responder, updates: responder.updates, documentURL: urlInContainer(of: document))
       documents.append(document)
     }
     try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) }
@@ -24,7 +27,8 @@ extension App {
           documents.remove(at: index)
         }
         document.endObservation(released)
-        return activityNow(of: document)
+        // An activity that came, and was not handed over to it, is not its own.
+        return document.awaitedOpening == nil ? activityNow(of: document) : nil
       }
     }
     last?.invalidate()
@@ -45,12 +49,13 @@ extension App {
 
   /// The file is elsewhere now. Throws INVALIDATED.
   public func setURL(_ url: String, of document: LiveDocument) throws(SegueError) {
+    let real = ContainerFolder.realURL(of: url)
     try document.moveLock.withLock { () throws(SegueError) in
       try checkIsOpen(document)
       guard let engineResponder = document.responder.engineResponder else { return }
       try perform { engine, _ in
-        document.url = url
-        engine.setDocumentURL(url, of: engineResponder)
+        (document.url, document.realURL) = (url, real)
+        engine.setDocumentURL(urlInContainer(of: document), of: engineResponder)
       }
       try matchActivity(of: document)
     }
@@ -116,6 +121,19 @@ extension App {
     return nil
   }
 
+  /// The URL by which it is in a container: its own, or else that of its real path; its own if by neither. Called with
+  /// the lock.
+  private func urlInContainer(of document: LiveDocument) -> String {
+    guard containers.place(of: document.url) == nil, let real = document.realURL, containers.place(of: real) != nil
+    else { return document.url }
+    return real
+  }
+
+  /// The continuation for which the file is being opened. Called with the lock.
+  private func opening(of place: ContainerPlace) -> (id: Identifier, activity: Identifier, url: String)? {
+    openings.first { containers.place(of: $0.url)?.isSame(as: place) ?? false }
+  }
+
   /// Called with the lock.
   private func activityNow(of document: LiveDocument) -> LiveActivity? {
     document.responder.engineResponder.flatMap { engine?.activity(of: $0) }.flatMap { activities[$0] }
@@ -124,12 +142,15 @@ extension App {
   /// Inside a container it has an activity with its URL, by itself if there is a type for it; outside it has none
   /// (R5.2). Called with the lock of its moves.
   private func matchActivity(of document: LiveDocument) throws(SegueError) {
-    let (url, isClosed, isInside, former, left, title, oldTitle) = locked {
-      let place = containers.place(of: document.url)
+    let (url, isClosed, isInside, former, left, awaited, title, oldTitle) = locked {
+      let url = urlInContainer(of: document)
+      if let engineResponder = document.responder.engineResponder { engine?.setDocumentURL(url, of: engineResponder) }
+      let place = containers.place(of: url)
       let oldTitle = document.title
       document.title = place?.name
+      let former = activityNow(of: document)
       return (
-        document.url, document.isClosed, place != nil, activityNow(of: document), document.leftActivity,
+        url, document.isClosed, place != nil, former, document.leftActivity, place.flatMap { opening(of: $0) },
         document.title, oldTitle
       )
     }
@@ -149,6 +170,13 @@ extension App {
       return try former.update { (state) throws(SegueError) in try state.setTitle(title) }
     }
     guard let engineResponder = document.responder.engineResponder else { return }
+    if let awaited {
+      // It is the document that is being opened: it has the activity that came, unless another one is handed over.
+      return try perform { engine, now in
+        engine.setActivity(awaited.activity, of: engineResponder, now)
+        document.awaitedOpening = awaited.id
+      }
+    }
     guard let type = locked({ settings.activityType(ofDocument: document.typeAndRole) }) else {
       return explain(url, "no document type of the app has its content type and role")
     }
@@ -190,7 +218,8 @@ extension App {
 
   /// The next step for an activity that a continuation has brought, and that was not handled.
   enum AfterDeclining {
-    case opening
+    /// The document of this activity is opened.
+    case opening(LiveActivity)
     /// Its document cannot be opened.
     case failed(SegueError)
     case declined
@@ -209,7 +238,7 @@ extension App {
     }
     let namesDocument = activity.read { $0.documentURL != nil }
     if isHandlerThere, !namesDocument || !opensDocuments && !settings.hasDocumentTypes { return .declined }
-    if opensDocuments, mayOpenDocument(of: activity) { return .opening }
+    if opensDocuments, mayOpenDocument(of: activity) { return .opening(activity) }
     let why: DiagnosticText =
       if !namesDocument {
         "it names no document to open"
@@ -230,7 +259,9 @@ extension App {
       hasBegun = engine.beginOpening(continuation.id)
       guard hasBegun else { return }
       switch next {
-      case .opening: due.append(.opening(continuation))
+      case .opening(let activity):
+        if let url = activity.continuedFrom?.documentURL { openings.append((continuation.id, activity.id, url)) }
+        due.append(.opening(continuation))
       case .failed(let error): engine.failOpening(continuation.id, error, now)
       case .declined: break
       }
@@ -258,9 +289,34 @@ extension App {
     try perform { engine, now in
       isAwaited = engine.isAwaited(continuation.id)
       guard isAwaited else { return }
-      if let former = engine.activity(of: engineResponder) { engine.moveResponders(of: former, to: activity.id, now) }
+      if let former = engine.activity(of: engineResponder), former != activity.id {
+        engine.moveResponders(of: former, to: activity.id, now)
+      }
       engine.setActivity(activity.id, of: engineResponder, now)
     }
     if !isAwaited { throw Self.tooLate }
+    locked { document.awaitedOpening = nil }
+    endOpening(continuation.id, isOpen: true)
+  }
+
+  /// The document of a continuation is open, or will not be: others of its URL get an activity of their own, with the
+  /// responders that share the one that came, unless that has a document.
+  func endOpening(_ id: Identifier, isOpen: Bool) {
+    let (waiting, came) = locked {
+      let came = openings.first { $0.id == id }?.activity
+      openings.removeAll { $0.id == id }
+      return (documents.filter { $0.awaitedOpening == id }, came)
+    }
+    for document in waiting {
+      // Fails if it is closed meanwhile, and then it needs none.
+      try? document.moveLock.withLock { () throws(SegueError) in
+        try setActivity(nil, of: document.responder)
+        locked {
+          if !isOpen { document.leftActivity = came }
+          document.awaitedOpening = nil
+        }
+        try matchActivity(of: document)
+      }
+    }
   }
 }

@@ -77,6 +77,8 @@ open class ActivityDelegate: Delegate {
   /// False if there is no such callback.
   open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
   open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+  /// Nil if there is no such callback.
+  open func willResumeBack(_ activity: LiveActivity, hasChanged: Bool, _ request: ResumeBack) -> Reply? { nil }
   open func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool { false }
   /// Whether `didReceiveStream` does anything.
   open var takesStreams: Bool { false }

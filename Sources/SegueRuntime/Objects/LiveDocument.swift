@@ -11,11 +11,15 @@ open class LiveDocument: Handled {
 
   // Guarded by the app's lock.
   var url: String
+  /// The URL of the file's real path, looked up when the document was created or moved; nil if there was none.
+  var realURL: String?
   var isClosed = false
   /// In the order in which they began.
   var observers: [DocumentObserver] = []
   /// The title that it has given to its activity: the name of its file.
   var title: String?
+  /// The continuation whose activity it has, unless another document is handed over.
+  var awaitedOpening: Identifier?
   /// The activity that it let go when it left its container.
   var leftActivity: Identifier?
 
@@ -34,6 +38,7 @@ open class LiveDocument: Handled {
     guard AbsoluteURL(url) != nil, AbsoluteURL.isFile(Text.bytes(url)) else {
       throw SegueError(.invalidURL, "url: must be an absolute file: URL (RFC 8089)")
     }
+    if AbsoluteURL.isFileWithMore(url) { throw SegueError(.invalidURL, "url: \(AbsoluteURL.more)") }
   }
 
   /// Ends the observation, with the app's lock.

@@ -64,6 +64,11 @@ open class Request: Handled {
     refuse(SegueError(.declined, DiagnosticText(of: reason)))
   }
 
+  /// Answers will_resume_back. Throws INVALID_STATE if it is not to be answered.
+  open func complete(_ answer: Bool) throws(SegueError) {
+    throw SegueError(.invalidState, "request: is not one of segue_activity_resume_back")
+  }
+
   public override func lastHandleReleased() { giveUp() }
 
   /// The last handle that could answer was released.

@@ -12,18 +12,37 @@ public enum ContainerFolder {
   /// Throws INVALID_ARGUMENT if it is a file, SYSTEM.
   public static func realPath(of path: [UInt8]) throws(SegueError) -> [UInt8]? {
     let (real, number): ([UInt8]?, Int32) = withPath(path) { path in
-      guard let real = realpath(path, nil) else { return (nil, linux_errno()) }
-      defer { free(real) }
+      guard let real = resolved(path) else { return (nil, linux_errno()) }
       var status = stat()
-      guard stat(real, &status) == 0 else { return (nil, linux_errno()) }
+      guard withPath(real, { stat($0, &status) }) == 0 else { return (nil, linux_errno()) }
       guard linux_is_folder(&status) == 1 else { return (nil, ENOTDIR) }
-      return (Array(UnsafeRawBufferPointer(start: real, count: strlen(real))), 0)
+      return (real, 0)
     }
     switch number {
     case 0, ENOENT, EACCES: return real
     case ENOTDIR: throw SegueError(.invalidArgument, "folder: is no folder")
     default: throw .system("folder", number)
     }
+  }
+
+  /// The `file:` URL of the path without symbolic links, for the URL of a file that is there, or may be made in a folder
+  /// that is there; nil if there is none.
+  public static func realURL(of url: String) -> String? {
+    guard var path = AbsoluteURL.filePath(url) else { return nil }
+    let slash = UInt8(ascii: "/")
+    let isFolder = path.last == slash
+    if isFolder { path.removeLast() }
+    var real = withPath(path, resolved)
+    if real == nil, let end = path.lastIndex(of: slash), end > 0 {
+      real = withPath(Array(path[..<end]), resolved).map { $0 + path[end...] }
+    }
+    return real.map { AbsoluteURL.file(isFolder ? $0 + [slash] : $0) }
+  }
+
+  private static func resolved(_ path: UnsafePointer<CChar>) -> [UInt8]? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return Array(UnsafeRawBufferPointer(start: real, count: strlen(real)))
   }
 
   /// Opens a file or folder for reading, or a file for both, never anything else, and never what is not beneath

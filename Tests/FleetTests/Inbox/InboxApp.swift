@@ -126,7 +126,7 @@ final class InboxApp: ScriptedApp {
         if deliveries.contains(id) || oracle.kept.isOffered(by: from.offer.origin) { fetch(activity, from) }
         deliveries.removeAll { $0 == id }
       case .didFail: deliveries.removeAll { $0 == id }
-      case .willContinue, .resumedBack, .openingFailed: break
+      case .willContinue, .willResumeBack, .resumedBack, .openingFailed: break
       }
     }
     process.complain(oracle.violation(by: event, at: self))

@@ -49,7 +49,7 @@ final class HistoryChecker {
     switch step {
     case .willContinue: attempts[id]?.callbacks.append(.willContinue)
     case .didFail(_, let error): attempts[id]?.callbacks.append(.failed(error.status))
-    case .openingFailed: break
+    case .openingFailed, .willResumeBack: break
     case .resumedBack(let resumed): return resumptions.violation(by: resumed, id)
     case .continue(let activity, let from):
       attempts[id]?.callbacks.append(.continued(isStale: from.isStale))

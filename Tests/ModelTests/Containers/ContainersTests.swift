@@ -26,7 +26,15 @@ import Testing
     ("FILE:///home/anna/My%20Docs/a.txt", "docs: a.txt"),
     ("file:/home/anna/My%20Docs/a.txt", "docs: a.txt"),
     ("file://localhost/home/anna/My%20Docs/a.txt", "docs: a.txt"),
-    ("file:///home/%61nna/My%20Docs/%61.txt?x=/../#y/../z", "docs: a.txt"),
+    ("file:///home/%61nna/My%20Docs/%61.txt", "docs: a.txt"),
+    ("file:///home/anna/My%20Docs//b.txt", "docs: b.txt"),
+    ("file:////home//anna/My%20Docs///a//b.txt", "docs: a/b.txt"),
+    ("file:///home/anna/My%20Docs//", "docs: "),
+    ("file:///home/anna/My%20Docs/folder//", "docs: folder/"),
+    ("file:///home/anna/My%20Docs//photos//p", "photos: p"),
+    ("file:///home/anna/My%20Docs//etc/passwd", "docs: etc/passwd"),
+    ("file:///home/anna/My%20Docs/%3F.txt", "docs: ?.txt"),
+    ("file:///home/anna/My%20Docs/C%23.txt", "docs: C#.txt"),
     ("file:///home/anna/My%20Docs", "docs: "),
     ("file:///home/anna/My%20Docs/", "docs: "),
     ("file:///home/anna/My%20Docs/folder/", "docs: folder/"),
@@ -61,8 +69,9 @@ import Testing
     "file:///home/anna/My%20Docs/../secret", "file:///home/anna/My%20Docs/a/../../secret",
     "file:///home/anna/My%20Docs/%2e%2E/secret", "file:///home/anna/My%20Docs/./a", "file:///home/anna/My%20Docs/a/..",
     "file:///home/../home/anna/My%20Docs/a", "file:///home/anna/My%20Docs/a%2F..%2F..%2Fsecret",
-    "file:///home/anna/My%20Docs%2Fa", "file:///home/anna/My%20Docs//etc/passwd", "file:///home/anna/My%20Docs/a//b",
-    "file:////home/anna/My%20Docs/a", "file:///home/anna/My%20Docs/a%00b", "file:///home/anna/My%20Docs2/a",
+    "file:///home/anna/My%20Docs%2Fa", "file:///home/anna/My%20Docs/a%2Fb.txt", "file:///home/anna/My%20Docs//../a",
+    "file:///home/anna/My%20Docs/a%00b", "file:///home/anna/My%20Docs2/a", "file:///home/anna/My%20Docs/test?file",
+    "file:///home/anna/My%20Docs/C#.txt", "file:///home/anna/My%20Docs?", "file:///home/anna/My%20Docs/#",
     "file:///home/anna/my%20docs/a", "file:///home/anna", "file:///", "file:home/anna/My%20Docs/a",
     "file://host/home/anna/My%20Docs/a", "file://localhosthome/anna/My%20Docs/a", "file://user@/data/docs/a",
     "https:///home/anna/My%20Docs/a", "files:///data/docs/a", "file:///data/docs/\u{e9}", "/data/docs/a", "",
@@ -94,6 +103,18 @@ import Testing
     #expect(status("file:///data/docs/a") == nil)
     #expect(status("file:///etc/passwd") == .notAllowed && status("https://example.com/") == .notAllowed)
     #expect(status("not a URL") == .invalidURL && status("segue-container:other/a") == .notFound)
+    #expect(status("file:///data/docs/test?file") == .invalidURL && status("file:///data/docs/C#.txt") == .invalidURL)
+  }
+
+  @Test(arguments: [
+    ("file:///a/b%20c", "/a/b c"), ("FILE:/a", "/a"), ("file://localhost//a//b/", "/a/b/"), ("file:///%FF", nil),
+    ("file:///a?b", nil), ("file:///a#b", nil), ("file://host/a", nil), ("file:///a%2Fb", nil), ("file:///a%00", nil),
+    ("file:///a/../b", nil), ("file:a", nil), ("https:///a", nil),
+  ])
+  func `the path of a file is that of its URL, without a second reading (R5.3)`(url: String, path: String?) {
+    let found = AbsoluteURL.filePath(url)
+    #expect(url.hasSuffix("%FF") ? found == [0x2f, 0xff] : found.map { String(decoding: $0, as: UTF8.self) } == path)
+    if let path, !path.hasSuffix("/") { #expect(AbsoluteURL.filePath(AbsoluteURL.file(Array(path.utf8))) == found) }
   }
 
   @Test(arguments: ["", "relative", "/", "//", "/a//b", "/a/../b", "/a/.", "/a//", "/a\u{0}b"])

@@ -215,6 +215,9 @@ private final class App: AppEngineOwner {
       } else {
         unanswered.append(id)
       }
+    case .willResumeBack(let activity, _):
+      require(activities[activity] != nil, "what was invalidated comes back (R3.10)")
+      engine.answerResumption(id, answers & 32 == 0 ? true : answers & 64 == 0 ? nil : false, now)
     case .resumedBack(let resumed):
       require(activities[resumed.activity] != nil, "what was invalidated comes back (R3.10)")
       continuations.remove(at: index)

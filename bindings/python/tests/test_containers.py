@@ -77,6 +77,46 @@ def test_what_names_this_device_only_is_reported(pair: Pair, folders: tuple[Path
     assert pair.activity.user_info["mine"] == URL(f"{folders[0].as_uri()}/a.txt")
 
 
+@pytest.mark.parametrize("name", ["test?file", "C#.txt"])
+def test_a_query_or_a_fragment_is_reported_and_opens_no_file(pair: Pair, folders: tuple[Path, Path], name: str) -> None:
+    """R5.3, R5.4: never the file `test`, or `C`."""
+    for folder in folders:
+        for file in ("test", "C"):
+            (folder / file).write_text("another file")
+    pair.activity.user_info = {"document": URL(f"{folders[0].as_uri()}/{name}")}
+    assert [(each.path, each.status) for each in pair.activity.validate()] == [
+        ('user_info/"document"', segue.Status.INVALID_URL)
+    ]
+    continued = pair.continue_().wait()
+    assert [each.status for each in continued.validate()] == [segue.Status.INVALID_URL]
+    with pytest.raises(segue.InvalidURLError, match="%3F"):
+        continued.access(continued.user_info["document"])
+
+
+def test_names_with_such_characters_travel_and_open(pair: Pair, folders: tuple[Path, Path]) -> None:
+    """R5.3, R5.4: encoded; and a doubled slash is one."""
+    for name in ("?.txt", "C#.txt"):
+        (folders[1] / name).write_text(name)
+        pair.activity.user_info = {"document": URL(f"{folders[0].as_uri()}//{(Path('/') / name).as_uri()[8:]}")}
+        assert pair.activity.validate() == []
+        continued = pair.continue_().wait()
+        assert continued.user_info["document"] == URL((folders[1] / name).as_uri())
+        with continued.access(continued.user_info["document"]) as file:
+            assert file.read() == name.encode()
+
+
+def test_a_url_that_becomes_too_long_fails_at_continue(pair: Pair, tmp_path: Path) -> None:
+    """R5.3: 8 KiB, in the receiver's own form."""
+    here = Path("/h")
+    pair.origin.add_container(NAME, here)
+    pair.receiver.add_container(NAME, tmp_path / ("l" * 200))
+    url = f"{here.as_uri()}/" + "a" * (segue.limits.url - 20)
+    pair.activity.user_info = {"document": URL(url)}
+    continuation = pair.continue_()
+    with pytest.raises(segue.HandoffFailedError, match=f"{NAME}.*8192"):
+        continuation.wait()
+
+
 def test_two_names_of_one_file_cannot_travel(pair: Pair, folders: tuple[Path, Path]) -> None:
     """R5.3: a key that collides after rewriting."""
     uri = folders[0].as_uri()

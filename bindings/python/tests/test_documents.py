@@ -231,6 +231,119 @@ def test_a_rename_is_a_change(devices: Devices) -> None:
     assert document.changes == []
 
 
+@pytest.mark.parametrize("registered", ["real", "link"])
+def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
+    segue_fleet: segue.Fleet, tmp_path: Path, registered: str
+) -> None:
+    """R5.1, R5.3: and the other way round. The file need not be there yet; a container may come later."""
+    here, link = tmp_path / "data", tmp_path / "docs"
+    here.mkdir()
+    link.symlink_to(here)
+    origin = segue_fleet.add_device("phone").add_app("com.example.notes", document_types=TYPES)
+    reader = segue_fleet.add_device("laptop").add_app("com.example.notes", Reader, document_types=TYPES)
+    (tmp_path / "there").mkdir()
+    reader.add_container(NAME, tmp_path / "there")
+    opened = link if registered == "real" else here
+    document = Letter(origin, opened / "C#.txt", TEXT)
+    assert document.user_activity is None
+    origin.add_container(NAME, here if registered == "real" else link)
+    assert document.user_activity.title == "C#.txt"
+    origin.main_responder = document
+    for name in ("C#.txt", "new?.txt"):
+        document.set_url(opened / name)
+        assert document.user_activity.title == name
+        assert not [each for each in document.user_activity.validate() if each.status == segue.Status.INVALID_URL]
+        segue_fleet.run()
+        continuation = reader.continue_(reader.offers[0])
+        segue_fleet.run()
+        assert continuation.wait().user_info[DOCUMENT_URL_KEY] == URL((tmp_path / "there" / name).as_uri())
+    document.set_url(tmp_path / "elsewhere.txt")
+    assert document.user_activity is None
+    document.set_url(opened / "back.txt")
+    assert document.user_activity.title == "back.txt"
+
+
+@pytest.mark.parametrize("name", ["test?file", "C#.txt"])
+def test_a_url_with_a_query_or_a_fragment_is_no_document(devices: Devices, name: str) -> None:
+    """R5.1, R5.3: it would be the file `test`, or `C`; a path of that name is fine."""
+    for file in ("test", "C"):
+        (devices.here / file).write_text("another file")
+    with pytest.raises(segue.InvalidURLError, match="%23"):
+        segue.Document(devices.origin, f"{devices.here.as_uri()}/{name}", TEXT)
+    document = segue.Document(devices.origin, devices.here / name, TEXT)
+    with pytest.raises(segue.InvalidURLError, match="%23"):
+        document.set_url(f"{devices.here.as_uri()}/{name}")
+    assert document.user_activity.title == name
+
+
+def test_a_document_of_a_url_with_a_fragment_is_not_opened(careful: Devices) -> None:
+    """R3.5, R5.3: whatever the app has put there."""
+    activity = segue.Activity(careful.origin, TYPE)
+    activity.user_info[DOCUMENT_URL_KEY] = URL(f"{careful.here.as_uri()}/C#.txt")
+    activity.become_current()
+    with pytest.raises(segue.Error):
+        careful.pull().wait()
+    assert not hasattr(careful.reader, "urls")
+    assert careful.receipts[-1].outcome == segue.Outcome.FAILED
+
+
+def test_a_doubled_slash_stays_in_the_container(devices: Devices) -> None:
+    """R5.3"""
+    document = devices.letter()
+    document.set_url(f"{devices.here.as_uri()}//b.txt")
+    assert document.user_activity.title == "b.txt"
+    devices.pull().wait()
+    assert devices.reader.urls == [str(devices.url(devices.there, "b.txt"))]
+
+
+def test_what_is_opened_is_offered_once_and_stays(devices: Devices) -> None:
+    """R3.5, R5.1: the document is current before it is handed over; others see one offer, not one that goes again."""
+    document = devices.letter()
+    seen: list[tuple[str, str | None]] = []
+    current: list[Any] = []
+    devices.origin.on_offer(lambda kind, offer: seen.append((kind, offer.title)))
+
+    def open_it() -> segue.Document:
+        # The same file, spelled in another way.
+        url = str(devices.url(devices.there)).replace("letter", "%6Cetter")
+        devices.reader.document = Letter(devices.reader, url, TEXT)
+        devices.reader.main_responder = devices.reader.document
+        current.append(devices.reader.document.user_activity)
+        return devices.reader.document
+
+    devices.reader.answer = open_it
+    devices.pull().wait()
+    devices.fleet.run()
+    assert current == [devices.reader.document.user_activity]
+    assert [kind for kind, _ in seen] == ["appeared"]
+    del document
+
+
+def test_a_document_that_was_not_handed_over_has_an_activity_of_its_own(devices: Devices) -> None:
+    """R3.5, R5.1: opening failed, or the app handed another one over."""
+    devices.letter()
+    kept: list[segue.Document] = []
+
+    def fail() -> None:
+        kept.append(Letter(devices.reader, devices.url(devices.there), TEXT))
+        raise OSError("no")
+
+    devices.reader.answer = fail
+    with pytest.raises(segue.Error):
+        devices.pull().wait()
+    assert kept[0].user_activity is not None
+
+    def other() -> segue.Document:
+        kept.extend(Letter(devices.reader, devices.url(devices.there), TEXT) for _ in range(2))
+        return kept[-1]
+
+    devices.reader.answer = other
+    devices.pull().wait()
+    first, second = kept[1].user_activity, kept[2].user_activity
+    assert first is not None and second is not None and first is not second
+    assert second.continued_from is not None and first.continued_from is None
+
+
 def test_a_document_moved_out_and_in(devices: Devices, tmp_path: Path) -> None:
     """R5.2, R4.4: it lets go of its activity, whose URL goes; on its return it gets a new one, and those that shared
     the old one follow. Each change is told."""

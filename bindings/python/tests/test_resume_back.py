@@ -54,6 +54,75 @@ def test_it_comes_back_as_it_is_there(pair: Pair) -> None:
     pair.until(lambda: [offer.title for offer in pair.receiver.offers] == ["There"])
 
 
+@pytest.mark.parametrize("policy", ["when_pulled", "when_needed"])
+def test_unsaved_changes_of_the_origin_stay(opened: Opener, policy: str) -> None:
+    """R3.10: without a handler; the call ends DECLINED, and the other app is told."""
+    pair = Pair(opened)
+    kept = continued(pair)
+    there: list[segue.Receipt] = []
+    kept.on_continuation_ended(there.append)
+    kept.title = "There"
+    pair.activity.title = "Here"
+    if policy == "when_pulled":
+        pair.activity.on_will_save(lambda: setattr(pair.activity, "user_info", {"line": 9}))
+    with pytest.raises(segue.DeclinedError, match="the origin has unsaved changes"):
+        resume_back(pair).wait()
+    assert pair.activity.title == "Here"
+    pair.until(lambda: there)
+    assert there[0].outcome == segue.Outcome.DECLINED
+
+
+@pytest.mark.parametrize("answer", [True, False, None])
+@pytest.mark.parametrize("changed", [True, False])
+@pytest.mark.parametrize("later", [True, False])
+def test_the_delegate_is_asked_first(pair: Pair, answer: bool | None, changed: bool, later: bool) -> None:
+    """R3.10: yes or no, now or later; no answer keeps changes."""
+    kept = continued(pair)
+    kept.title = "There"
+    if changed:
+        pair.activity.title = "Here"
+    told: list[bool] = []
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def decide(told_changed: bool) -> Any:
+        told.append(told_changed)
+        return future if later else answer
+
+    pair.activity.on_will_resume_back(decide)
+    back = pair.activity.resume_back()
+    pair.until(lambda: told)
+    assert told == [changed]
+    if later:
+        assert not back.done and pair.activity.title != "There"
+        future.set_result(answer)
+    pair.until(lambda: back.done)
+    if answer if answer is not None else not changed:
+        assert back.wait() is False and pair.activity.title == "There"
+    else:
+        with pytest.raises(segue.DeclinedError):
+            back.wait()
+        assert pair.activity.title != "There"
+
+
+def test_a_handler_of_the_app_that_raises_keeps_the_state(pair: Pair) -> None:
+    """R3.10: and dispatch raises what it raised."""
+    kept = continued(pair)
+    kept.title = "There"
+
+    @pair.origin.on_will_resume_back
+    def decide(activity: segue.Activity, changed: bool) -> bool:
+        assert activity is pair.activity and not changed
+        raise RuntimeError("a bug")
+
+    back = pair.activity.resume_back()
+    with pytest.raises(RuntimeError, match="a bug"):
+        pair.until(lambda: back.done)
+    pair.until(lambda: back.done)
+    with pytest.raises(segue.DeclinedError):
+        back.wait()
+    assert pair.activity.title == "Shopping list"
+
+
 def test_an_app_is_told_for_all_of_its_activities(pair: Pair) -> None:
     """R3.10, R3.12"""
     kept = continued(pair)

@@ -67,6 +67,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         on_will_save()                 bring the activity up to date: a save is due (R2.2)
         on_was_continued(receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(receipt) an attempt ended, whatever its outcome
+        on_will_resume_back(changed)   its state where it was continued may replace this one (R3.10): True or False
         on_did_resume_back(stale)      it was replaced by the state that it has where it was continued (R3.10)
         on_did_receive_stream(stream)  a receiver asks for a stream (R7.1)
         on_request(data)               a receiver sends a request (R7.5): returns the bytes of the answer; an exception
@@ -201,12 +202,13 @@ class Activity(ActivityProperties, ActivityCallbacks):
 
     def resume_back(self, timeout: float | None = None) -> Pending[bool]:
         """Takes the state of this activity back from the app that last continued it, as it is there now (R3.10),
-        within `timeout` seconds (20 by default). All properties but the attachments are replaced, then
-        `on_did_resume_back` runs. Cancelling the await cancels it.
+        within `timeout` seconds (20 by default). `on_will_resume_back` is asked first; without it, changes that were
+        made here since then stay. All properties but the attachments are replaced, then `on_did_resume_back` runs.
+        Cancelling the await cancels it.
 
         Returns: whether an older state came, because the other app could not save (R2.4).
-        Raises: NotFoundError if no app has continued it, HandoffFailedError if that app no longer keeps it,
-            ConnectionUnavailableError if that app is gone.
+        Raises: DeclinedError if the state here stays, NotFoundError if no app has continued it, HandoffFailedError if
+            that app no longer keeps it, ConnectionUnavailableError if that app is gone.
         """
         if self._app is None:
             raise InvalidStateError("the activity has no app")

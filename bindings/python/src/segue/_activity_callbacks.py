@@ -39,6 +39,12 @@ class ActivityCallbacks(Hooked):
         def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
+        def on_will_resume_back(self, changed: bool, /) -> Any: ...
+        @overload
+        def on_will_resume_back(self, handler: Handler1[bool], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_will_resume_back(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
         def on_did_resume_back(self, stale: bool, /) -> Any: ...
         @overload
         def on_did_resume_back(self, handler: Handler1[bool], /, *args: Any, **kwargs: Any) -> Any: ...
@@ -64,6 +70,11 @@ class ActivityCallbacks(Hooked):
             doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
+        on_will_resume_back = hook(
+            "changed",
+            doc="Its state where it was continued has come, to replace this one (R3.10): True or False. Changed: "
+            "this one has changed since. Without an answer within 5 s, changes stay.",
+        )
         on_did_resume_back = hook(
             "stale",
             doc="It was replaced by the state in the app that had continued it (R3.10): show it. Stale: an older one.",

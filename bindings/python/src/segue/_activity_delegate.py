@@ -12,7 +12,8 @@ from ._hooks import is_later
 from ._native import library
 from ._receipt import receipt_of
 
-_REPLY_YES, _REPLY_LATER = 1, 2
+_REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
+_OPTIONAL = ("on_will_save", "on_did_receive_stream", "on_request")
 
 
 class Owner(Protocol):
@@ -27,8 +28,8 @@ class Owner(Protocol):
 
 
 def takes_of(owner: Owner) -> tuple[bool, ...]:
-    """Whether its delegate has callbacks for saving, streams and requests, for which that makes a difference."""
-    return tuple(owner._handler(name) is not None for name in ("on_will_save", "on_did_receive_stream", "on_request"))
+    """Whether its delegate has callbacks for those for which that makes a difference."""
+    return tuple(owner._handler(name) is not None for name in _OPTIONAL)
 
 
 def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> tuple[int, int]:
@@ -40,6 +41,7 @@ def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> tuple[int, int]:
     delegate = _native.created(library.segue_activity_delegate_create, context, _native.destroy)
     library.segue_activity_delegate_on_was_continued(delegate, _was_continued)
     library.segue_activity_delegate_on_continuation_ended(delegate, _continuation_ended)
+    library.segue_activity_delegate_on_will_resume_back(delegate, _will_resume_back)
     library.segue_activity_delegate_on_did_resume_back(delegate, _did_resume_back)
     if takes[0]:
         library.segue_activity_delegate_on_will_save(delegate, _will_save)
@@ -95,6 +97,17 @@ def _was_continued(owner: Owner, told: int, receipt: int) -> None:
 @_native.trampoline(_table.RECEIPT)
 def _continuation_ended(owner: Owner, told: int, receipt: int) -> None:
     owner._activity(told)._notify("on_continuation_ended", receipt_of(receipt))
+
+
+@_native.trampoline(_table.WILL_RESUME_BACK, default=_REPLY_NO)
+def _will_resume_back(owner: Owner, told: int, changed: bool, request: int) -> int:
+    activity = owner._activity(told)
+    handler = activity._handler("on_will_resume_back")
+    app = activity._app
+    if handler is None or app is None:
+        return _REPLY_NO if changed else _REPLY_YES
+    _request.ask_to_replace(app, handler, changed, request)
+    return _REPLY_LATER
 
 
 @_native.trampoline(_table.DID_RESUME_BACK)

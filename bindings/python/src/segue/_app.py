@@ -64,6 +64,10 @@ _MOST_MILLISECONDS = 3_600_000
 """The most that segue_app_continue takes."""
 
 
+_TOLD = ("on_was_continued", "on_continuation_ended", "on_will_resume_back", "on_did_resume_back")
+"""Callbacks for its activities of which the library need not know whether there are some."""
+
+
 class App(DeviceCalls, Dispatcher, AppCallbacks):
     """One open of the library: identifier, team, the activity types that the app can continue.
 
@@ -85,6 +89,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
         on_was_continued(activity, receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(activity, receipt) an attempt ended, whatever its outcome
+        on_will_resume_back(activity, changed)   its state where it was continued may replace it (R3.10): True or False
         on_did_resume_back(activity, stale)      it was replaced by its state where it was continued (R3.10)
         on_did_receive_stream(activity, stream)  a receiver asks for a stream (R7.1)
         on_request(activity, data)               a receiver sends a request (R7.5)
@@ -497,7 +502,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if self._answers != answers_of(self):
             self._set_delegate()
         takes = takes_of(self)
-        receipts = self._handler("on_was_continued") or self._handler("on_continuation_ended")
+        receipts = any(self._handler(name) for name in _TOLD)
         former = self._activity_delegate
         if not (receipts or any(takes)) or (former is not None and takes == self._activities_take):
             return

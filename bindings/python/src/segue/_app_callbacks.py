@@ -89,6 +89,12 @@ class AppCallbacks(Hooked):
         def on_continuation_ended(self, *args: Any, **kwargs: Any) -> Any: ...
 
         @overload
+        def on_will_resume_back(self, activity: Activity, changed: bool, /) -> Any: ...
+        @overload
+        def on_will_resume_back(self, handler: Handler2[Activity, bool], /, *args: Any, **kwargs: Any) -> Any: ...
+        def on_will_resume_back(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        @overload
         def on_did_resume_back(self, activity: Activity, stale: bool, /) -> Any: ...
         @overload
         def on_did_resume_back(self, handler: Handler2[Activity, bool], /, *args: Any, **kwargs: Any) -> Any: ...
@@ -142,6 +148,12 @@ class AppCallbacks(Hooked):
             doc="Another app continued it and restored everything (R3.6). May invalidate the activity, to move it.",
         )
         on_continuation_ended = hook("activity", "receipt", doc="An attempt ended, whatever its outcome.")
+        on_will_resume_back = hook(
+            "activity",
+            "changed",
+            doc="Its state where it was continued has come, to replace this one (R3.10): True or False. Changed: "
+            "this one has changed since. Without an answer within 5 s, changes stay.",
+        )
         on_did_resume_back = hook(
             "activity",
             "stale",

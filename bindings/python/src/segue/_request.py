@@ -98,6 +98,29 @@ def _resumed_back(response: _Response[bool], _: int, stale: bool, error: int | N
     response._end(stale, None if error is None else _native.error_from(error))
 
 
+def ask_to_replace(app: Host, handler: Any, changed: bool, handle: int) -> None:
+    """Answers will_resume_back with the result of a handler, now or later. Without a result, changes stay."""
+    request: _Request | None = _native.wrap(_Request, handle, owned=False)
+
+    def answered(value: Any, error: BaseException | None) -> None:
+        nonlocal request
+        # A future keeps this function: the request is let go.
+        asked, request = request, None
+        yes = error is None and (not changed if value is None else bool(value))
+        # By now it may have had its time, or its app may be closed.
+        if asked is not None:
+            library.segue_request_complete(asked._handle, yes)
+
+    try:
+        result = handler(changed)
+        if is_later(result):
+            return app._run_later(result, answered)
+    except BaseException as error:
+        app._failed(error)
+        return answered(None, error)
+    answered(result, None)
+
+
 def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:
     """Answers the request that a callback borrows with the result of a handler, now or later."""
     request = _native.wrap(_Request, handle, owned=False)

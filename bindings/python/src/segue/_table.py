@@ -51,6 +51,7 @@ EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 DELETION = CFUNCTYPE(None, Address, Handle, Size, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
+WILL_RESUME_BACK = CFUNCTYPE(Int32, Address, Handle, Bool, Handle)
 DID_RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool)
 DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
 REQUEST = CFUNCTYPE(None, Address, Handle, Handle, Address, Size)
@@ -80,6 +81,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_receipt_function": RECEIPT,
     "segue_did_receive_stream_function": DID_RECEIVE_STREAM,
     "segue_request_function": REQUEST,
+    "segue_will_resume_back_function": WILL_RESUME_BACK,
     "segue_did_resume_back_function": DID_RESUME_BACK,
     "segue_offer_function": OFFER,
     "segue_connection_function": CONNECTION,
@@ -217,6 +219,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_on_will_save", (Handle, WILL_SAVE), Status),
     ("segue_activity_delegate_on_was_continued", (Handle, RECEIPT), Status),
     ("segue_activity_delegate_on_continuation_ended", (Handle, RECEIPT), Status),
+    ("segue_activity_delegate_on_will_resume_back", (Handle, WILL_RESUME_BACK), Status),
     ("segue_activity_delegate_on_did_resume_back", (Handle, DID_RESUME_BACK), Status),
     ("segue_activity_delegate_on_did_receive_stream", (Handle, DID_RECEIVE_STREAM), Status),
     ("segue_activity_delegate_on_request", (Handle, REQUEST), Status),
@@ -315,6 +318,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_request_cancel", (Handle,), Status),
     ("segue_request_respond", (Handle, Bytes, Size), Status),
     ("segue_request_refuse", (Handle, Bytes, Size), Status),
+    ("segue_request_complete", (Handle, Bool), Status),
     ("segue_request_retain", (Handle,), Status),
     ("segue_request_release", (Handle,), Status),
     ("segue_activity_attach_file", (Handle, Bytes, Size, Bytes, Size), Status),
