@@ -1,4 +1,5 @@
 import SegueModel
+import SegueWire
 
 /// States of this app's activities that have come back (R3.10): each is compared, then the host is asked.
 extension IncomingContinuations {
