@@ -194,5 +194,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench wheel built-wheel install \
-        uninstall format lint clean
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
+        wheel built-wheel install uninstall format lint clean

@@ -77,7 +77,8 @@ let package = Package(
     module(
       "SegueABI",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime", "SegueManifests",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime",
+        "SegueManifests",
       ],
       exclude: ["discard.ld", "exports.map"]),
     // For tests and benchmarks of the store, in both modes.

@@ -1018,8 +1018,8 @@ segue_status segue_app_close(segue_app *app);
 /** Adds a count. */
 segue_status segue_app_retain(segue_app *app);
 /**
- * Takes a count; NULL is fine. The last one closes the app, also while other threads are in calls with it; inside one of
- * its callbacks, after that has returned.
+ * Takes a count; NULL is fine. The last one closes the app, also while other threads are in calls with it; inside one
+ * of its callbacks, after that has returned.
  */
 segue_status segue_app_release(segue_app *app);
 

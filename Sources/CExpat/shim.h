@@ -26,7 +26,7 @@ struct expat {
 #undef FIELD
 };
 
-/** Loads libexpat.so.1, which is never unloaded. Returns NULL, or the name of the library or function that is missing. */
+/** Loads libexpat.so.1, which is never unloaded. Returns NULL, or the name of what is missing: library or function. */
 static inline const char *_Nullable expat_load(struct expat *_Nonnull functions) {
   void *library = dlopen("libexpat.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)

@@ -64,7 +64,7 @@ enum {
 };
 /** Returns the kernel's version of Landlock, or -1. */
 static inline int linux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
-/** What the confined process cannot reach outside of it, from version 6 on: abstract sockets, and processes by signals. */
+/** Out of reach of the confined process, from version 6 on: abstract sockets, and processes for its signals. */
 enum { linux_landlock_scopes = 1 << 0 | 1 << 1 };
 /** Returns a descriptor of a set of rules that handles these rights and scopes, close-on-exec, or -1. */
 static inline int linux_landlock_rules(uint64_t rights, uint64_t scopes) {

@@ -207,8 +207,8 @@ public struct Dialler<Address: Equatable> {
   }
 
   /// Forgets an announced address if there are as many of a kind as may be: of those that were dialled, and led to no
-  /// device, first one whose knock was not answered, then the one heard of longest ago. One that was not dialled yet has
-  /// its turn before a later one. Addresses that have led to a device go last.
+  /// device, first one whose knock was not answered, then the one heard of longest ago. One that was not dialled yet
+  /// has its turn before a later one. Addresses that have led to a device go last.
   /// - Returns: whether there is room.
   private mutating func makeRoom(atMost limit: Int, _ isKind: (Target) -> Bool) -> Bool {
     let kind = targets.indices.filter { !targets[$0].isStatic && isKind(targets[$0]) }

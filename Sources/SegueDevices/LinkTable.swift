@@ -158,7 +158,8 @@ public struct LinkTable<Address: Equatable> {
 
   /// What the end of a connection that has failed means for its address.
   /// - Parameters:
-  ///   - error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate does not
+  ///   - error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate does
+  ///   not
   ///     count.
   ///   - isChallenged: whether the other end has asked for a knock.
   ///   - hasKnocked: whether it has proved the knock key.

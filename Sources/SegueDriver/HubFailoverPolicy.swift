@@ -5,8 +5,8 @@ import SegueModel
 struct HubFailoverPolicy {
   /// Rejections by a hub before the app looks for another: about as long as the wait for a silent one.
   private static let refusalLimit = 10
-  /// Mean milliseconds until the next attempt after a rejection. At an agent that has welcomed the app, exactly that, and
-  /// twice as long after each further one, at most 256 times.
+  /// Mean milliseconds until the next attempt after a rejection. At an agent that has welcomed the app, exactly that,
+  /// and twice as long after each further one, at most 256 times.
   private static let refusalTime: Int64 = 50
   /// Extensions for a busy hub with a recent heartbeat: about 10 s.
   private static let extensionLimit = 20
@@ -89,8 +89,8 @@ struct HubFailoverPolicy {
     return seek(minimum: generation + 1, now)
   }
 
-  /// Returns half of `refusalTime` to three halves. When a hub dies, the apps of a crowd come to the next one at the same
-  /// moment, and its backlog is short. If all waited for the same time, they would come at the same moment again.
+  /// Returns half of `refusalTime` to three halves. When a hub dies, the apps of a crowd come to the next one at the
+  /// same moment, and its backlog is short. If all waited for the same time, they would come at the same moment again.
   private mutating func refusalPause() -> Int64 {
     random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Self.refusalTime / 2 + Int64(random >> 33) % Self.refusalTime

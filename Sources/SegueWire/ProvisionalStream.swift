@@ -1,7 +1,7 @@
 import SegueModel
 
-/// Splits what another hub says over a connection that is no link: messages about the account are handled at once, all else
-/// is held until the connection becomes a link.
+/// Splits what another hub says over a connection that is no link: messages about the account are handled at once, all
+/// else is held until the connection becomes a link.
 public struct ProvisionalStream {
   /// The most bytes that are held.
   public static let limit = 64 * 1024

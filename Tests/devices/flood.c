@@ -1,5 +1,5 @@
-// Opens TCP connections that say nothing, as fast as it may, until its standard input ends: somebody without any key who
-// keeps devices apart (A19). The oldest are closed to make room for new ones.
+// Opens TCP connections that say nothing, as fast as it may, until its standard input ends: somebody without any key
+// who keeps devices apart (A19). The oldest are closed to make room for new ones.
 //
 //   flood ADDRESS PORT INTERFACE RATE [SOURCE...]    RATE: connections a second; SOURCE: the addresses to come from
 //

@@ -3,8 +3,8 @@ import SegueModel
 import SegueRouting
 import SegueTransport
 
-/// What the launcher does with a request. It trusts nothing that the agent says of an app but its bundle identifier: the
-/// manifest and the `.desktop` file are read here.
+/// What the launcher does with a request. It trusts nothing that the agent says of an app but its bundle identifier:
+/// the manifest and the `.desktop` file are read here.
 struct LauncherService {
   /// Milliseconds that reading the manifests may take: the agent waits 10 s for an answer, of which the program has 5.
   private static let readingTime: Int64 = 4_000

@@ -3,8 +3,8 @@ import SegueModel
 import SegueRuntime
 import SegueTransport
 
-/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, writes only in
-/// its folders, reaches no abstract socket and no other process, and makes none of the calls by which a process gets
+/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, writes only
+/// in its folders, reaches no abstract socket and no other process, and makes none of the calls by which a process gets
 /// around that (A28).
 public enum Confinement {
   /// What the kernel has of it.

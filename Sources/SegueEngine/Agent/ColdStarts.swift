@@ -4,8 +4,8 @@ import SegueWire
 /// Continuations of which the agent is the receiver, on behalf of apps that do not run: from the question to the
 /// origin's receipt (R3.8). Each is committed to the inbox before anything else happens.
 final class ColdStarts: AppFeature {
-  /// The most askers at a time, of one account a quarter; and of one origin for one account, a quarter of what an origin
-  /// accepts of the agent.
+  /// The most askers at a time, of one account a quarter; and of one origin for one account, a quarter of what an
+  /// origin accepts of the agent.
   static let limit = 32
   static let accountLimit = limit / Account.share
   static let originLimit = OutgoingContinuations.receiverLimit / Account.share

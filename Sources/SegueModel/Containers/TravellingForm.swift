@@ -69,8 +69,8 @@ struct TravellingForm {
 }
 
 extension ValueWriter {
-  /// Puts a value as it travels (`TravellingForm`). The result is no longer a value. Throws USER_INFO_TOO_LARGE if it is
-  /// larger than before, and than `limit` bytes.
+  /// Puts a value as it travels (`TravellingForm`). The result is no longer a value. Throws USER_INFO_TOO_LARGE if it
+  /// is larger than before, and than `limit` bytes.
   public mutating func put(
     _ value: Value, travellingFrom containers: Containers, limit: Int
   ) throws(SegueError) {

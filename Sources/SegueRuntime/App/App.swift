@@ -28,8 +28,8 @@ public final class App: Handled {
   var documents: [LiveDocument] = []
   /// App+Containers.swift.
   public internal(set) var containers = Containers()
-  /// App+Documents.swift: the continuations whose documents are being opened, the activities that they have brought, and
-  /// the URLs of the documents.
+  /// App+Documents.swift: the continuations whose documents are being opened, the activities that they have brought,
+  /// and the URLs of the documents.
   var openings: [(id: Identifier, activity: Identifier, url: String)] = []
   let environment: any AppEnvironment
   private let isOnFleetDevice: Bool

@@ -25,8 +25,8 @@ public enum ContainerFolder {
     }
   }
 
-  /// The `file:` URL of the path without symbolic links, for the URL of a file that is there, or may be made in a folder
-  /// that is there; nil if there is none.
+  /// The `file:` URL of the path without symbolic links, for the URL of a file that is there, or may be made in a
+  /// folder that is there; nil if there is none.
   public static func realURL(of url: String) -> String? {
     guard var path = AbsoluteURL.filePath(url) else { return nil }
     let slash = UInt8(ascii: "/")

@@ -11,8 +11,8 @@ public struct NetworkAddress: Equatable, Sendable {
   public var bytes: [UInt8] { withUnsafeBytes(of: system.bytes) { Array($0) } }
   public var port: UInt16 { system.port }
 
-  /// The bytes that the addresses of one network share: all of IPv4, the first 64 bits of IPv6, of which one machine has
-  /// as many addresses as it likes (RFC 4291 §2.5.4).
+  /// The bytes that the addresses of one network share: all of IPv4, the first 64 bits of IPv6, of which one machine
+  /// has as many addresses as it likes (RFC 4291 §2.5.4).
   public var prefix: [UInt8] { isIPv4 ? bytes : bytes.prefix(8) + [UInt8](repeating: 0, count: 8) }
 
   /// The same address with another port.

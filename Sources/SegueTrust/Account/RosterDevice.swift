@@ -58,7 +58,8 @@ public struct RosterDevice: Sendable {
     }
   }
 
-  /// Adds a new certificate. The oldest beyond the limit is forgotten; no date decides that, since a clock may be wrong.
+  /// Adds a new certificate. The oldest beyond the limit is forgotten; no date decides that, since a clock may be
+  /// wrong.
   mutating func add(_ certificate: IssuedCertificate) {
     certificates.append(certificate)
     certificates.removeFirst(max(0, certificates.count - Limits.certificatesPerDevice))

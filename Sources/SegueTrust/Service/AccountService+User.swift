@@ -29,8 +29,8 @@ extension AccountService {
         SegueError(
           .unsupportedVersion,
           """
-          \(outdated.joined(separator: ", ")): runs an older Segue, and does not hear that a device was revoked; update \
-          Segue there
+          \(outdated.joined(separator: ", ")): runs an older Segue, and does not hear that a device was revoked; \
+          update Segue there
           """))
     ]
   }
