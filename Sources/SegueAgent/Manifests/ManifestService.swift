@@ -103,6 +103,8 @@ final class ManifestService: @unchecked Sendable {
     guard !isClosed else { return }
     isReading = false
     lastRead = Clock.uptime
+    // The first reading was in time.
+    timer?.set(nil)
     self.catalogue = catalogue
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
@@ -118,7 +120,6 @@ final class ManifestService: @unchecked Sendable {
     }
     changed(catalogue)
     ready.take()?()
-    Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
   }
 
   /// Something has changed.

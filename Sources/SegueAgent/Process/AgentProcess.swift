@@ -102,7 +102,11 @@ final class AgentProcess {
     let inbox = InboxService(thread, saved, launcher, on: loop)
     // No app is chosen before it is known what the user prefers.
     var knowsPreferences = false
-    let manifests = ManifestService(on: loop) { catalogue in if knowsPreferences { inbox.catalogue = catalogue } }
+    let use = { (catalogue: Catalogue) in
+      inbox.catalogue = catalogue
+      Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
+    }
+    let manifests = ManifestService(on: loop) { catalogue in if knowsPreferences { use(catalogue) } }
     let device = try Device(
       folder, on: loop,
       agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
@@ -125,7 +129,7 @@ final class AgentProcess {
             try device.carryHub()
             try inbox.open(identity, on: device, in: state.address) {
               knowsPreferences = true
-              inbox.catalogue = manifests.catalogue
+              use(manifests.catalogue)
             }
             try devices.open()
           } catch {
