@@ -1,5 +1,7 @@
+import SegueDevices
 import SegueModel
 import SegueRuntime
+import SegueTLS
 import SegueTransport
 import SegueTrust
 
