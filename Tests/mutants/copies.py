@@ -80,11 +80,11 @@ def manifest(suites: Iterable[str]) -> tuple[str, list[str]]:
 def make_copy(mutants: Sequence[Mutant], suites: Iterable[str]) -> None:
     """Only what changes is written, so that a second build is short."""
     text, folders = manifest(suites)
-    wanted: dict[Path, str] = {Path("Package.swift"): text, Path("Sources/SegueModel/ActiveMutant.swift"): SWITCH}
+    wanted = {Path("Package.swift"): text.encode(), Path("Sources/SegueModel/ActiveMutant.swift"): SWITCH.encode()}
     for folder in [*folders, "docs"]:  # tests compare the messages with those that a page describes
         for path in (ROOT / folder).rglob("*"):
             if path.is_file():
-                wanted[path.relative_to(ROOT)] = path.read_text()
+                wanted[path.relative_to(ROOT)] = path.read_bytes()
     for file in {mutant.file for mutant in mutants}:
         text = applied(source(file), [mutant for mutant in mutants if mutant.file == file])
         if not file.startswith("SegueModel/") and "import SegueModel\n" not in text:
@@ -93,12 +93,12 @@ def make_copy(mutants: Sequence[Mutant], suites: Iterable[str]) -> None:
                 if not text.startswith("//")
                 else text.replace("\n", "\nimport SegueModel; ", 1)
             )
-        wanted[Path("Sources") / file] = text
-    for path, text in wanted.items():
+        wanted[Path("Sources") / file] = text.encode()
+    for path, content in wanted.items():
         there = COPY / path
-        if not there.is_file() or there.read_text() != text:
+        if not there.is_file() or there.read_bytes() != content:
             there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_text(text)
+            there.write_bytes(content)
     for folder in (COPY / "Sources", COPY / "Tests"):
         for path in folder.rglob("*"):
             if path.is_file() and path.relative_to(COPY) not in wanted:
