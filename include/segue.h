@@ -878,7 +878,7 @@ segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegat
 segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 /**
  * Takes your count, and leaves the delegate to the activities that have it, which it serves until the last of them has
- * ended, with each attempt to continue it (R3.6); then destroy runs. NULL is fine.
+ * ended, with each attempt to continue it (R3.6); then destroy runs.
  */
 segue_status segue_activity_delegate_leave(segue_activity_delegate *delegate);
 

@@ -185,7 +185,6 @@ public func segue_activity_delegate_release(_ delegate: OpaquePointer?) -> segue
 
 @_cdecl("segue_activity_delegate_leave") @implementation
 public func segue_activity_delegate_leave(_ delegate: OpaquePointer?) -> segue_status {
-  guard delegate != nil else { return SEGUE_OK }
   let status = handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in delegate.leave() }
   return status == SEGUE_OK ? handles.release(delegate, .activityDelegate) : status
 }

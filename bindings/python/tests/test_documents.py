@@ -231,6 +231,12 @@ def test_a_rename_is_a_change(devices: Devices) -> None:
     assert document.changes == []
 
 
+def held(document: segue.Document) -> segue.Activity:
+    activity = document.user_activity
+    assert activity is not None
+    return activity
+
+
 @pytest.mark.parametrize("registered", ["real", "link"])
 def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
     segue_fleet: segue.Fleet, tmp_path: Path, registered: str
@@ -247,12 +253,12 @@ def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
     document = Letter(origin, opened / "C#.txt", TEXT)
     assert document.user_activity is None
     origin.add_container(NAME, here if registered == "real" else link)
-    assert document.user_activity.title == "C#.txt"
+    assert held(document).title == "C#.txt"
     origin.main_responder = document
     for name in ("C#.txt", "new?.txt"):
         document.set_url(opened / name)
-        assert document.user_activity.title == name
-        assert not [each for each in document.user_activity.validate() if each.status == segue.Status.INVALID_URL]
+        assert held(document).title == name
+        assert not [each for each in held(document).validate() if each.status == segue.Status.INVALID_URL]
         segue_fleet.run()
         continuation = reader.continue_(reader.offers[0])
         segue_fleet.run()
@@ -260,7 +266,7 @@ def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
     document.set_url(tmp_path / "elsewhere.txt")
     assert document.user_activity is None
     document.set_url(opened / "back.txt")
-    assert document.user_activity.title == "back.txt"
+    assert held(document).title == "back.txt"
 
 
 @pytest.mark.parametrize("name", ["test?file", "C#.txt"])
@@ -273,7 +279,7 @@ def test_a_url_with_a_query_or_a_fragment_is_no_document(devices: Devices, name:
     document = segue.Document(devices.origin, devices.here / name, TEXT)
     with pytest.raises(segue.InvalidURLError, match="%23"):
         document.set_url(f"{devices.here.as_uri()}/{name}")
-    assert document.user_activity.title == name
+    assert held(document).title == name
 
 
 def test_a_document_of_a_url_with_a_fragment_is_not_opened(careful: Devices) -> None:
@@ -291,7 +297,7 @@ def test_a_doubled_slash_stays_in_the_container(devices: Devices) -> None:
     """R5.3"""
     document = devices.letter()
     document.set_url(f"{devices.here.as_uri()}//b.txt")
-    assert document.user_activity.title == "b.txt"
+    assert held(document).title == "b.txt"
     devices.pull().wait()
     assert devices.reader.urls == [str(devices.url(devices.there, "b.txt"))]
 
@@ -306,10 +312,10 @@ def test_what_is_opened_is_offered_once_and_stays(devices: Devices) -> None:
     def open_it() -> segue.Document:
         # The same file, spelled in another way.
         url = str(devices.url(devices.there)).replace("letter", "%6Cetter")
-        devices.reader.document = Letter(devices.reader, url, TEXT)
-        devices.reader.main_responder = devices.reader.document
-        current.append(devices.reader.document.user_activity)
-        return devices.reader.document
+        opened = Letter(devices.reader, url, TEXT)
+        devices.reader.document = devices.reader.main_responder = opened
+        current.append(opened.user_activity)
+        return opened
 
     devices.reader.answer = open_it
     devices.pull().wait()

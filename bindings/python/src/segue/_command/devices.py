@@ -70,8 +70,8 @@ def show(account: Account, options: argparse.Namespace) -> None:
         note(NO_ACCOUNT)
     for each in account.takeovers:
         note(f"{stranger(each)} has taken over with the recovery file: `segue account accept` if that was you")
-    for each in account.refused:
-        note(f"{stranger(each)} is not in the list of the account, and is refused")
+    for refused in account.refused:
+        note(f"{stranger(refused)} is not in the list of the account, and is refused")
     if account.message:
         note(shown(account.message, None))
 
@@ -208,7 +208,8 @@ def strangers(account: Account, text: str) -> TakeOver | RefusedDevice | None:
     Raises: CommandError if a listed one begins so, too, or several do.
     """
     begin = text.lower().replace(" ", "")
-    every = {each.device: each for each in (*account.takeovers, *account.refused)}
+    unlisted: list[TakeOver | RefusedDevice] = [*account.takeovers, *account.refused]
+    every = {each.device: each for each in unlisted}
     found = [each for device, each in every.items() if begin.strip("-") and str(device).startswith(begin)]
     if not found or any(text in (each.name, shown(each.name), named(each)) for each in account.devices):
         return None
