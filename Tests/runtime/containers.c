@@ -121,7 +121,7 @@ static void percent(void) {
 
 static void absolute(void) {
   expect("docs//etc/passwd", LATER); /* of the container, where there is none yet */
-  expect("/docs/file", DENIED);
+  expect_text("/docs/file", "inside");
   REQUIRE(segue_activity_access_begin(activity, "file:///etc/passwd", NUL, 0, &(segue_access *){0}, NULL) == DENIED);
   REQUIRE(segue_activity_access_begin(activity, "/etc/passwd", NUL, 0, &(segue_access *){0}, NULL) ==
           SEGUE_ERROR_INVALID_URL);
