@@ -304,10 +304,10 @@ def test_a_doubled_slash_stays_in_the_container(devices: Devices) -> None:
 
 def test_what_is_opened_is_offered_once_and_stays(devices: Devices) -> None:
     """R3.5, R5.1: the document is current before it is handed over; others see one offer, not one that goes again."""
-    document = devices.letter()
-    seen: list[tuple[str, str | None]] = []
+    devices.letter()
+    seen: list[segue.OfferEventKind] = []
     current: list[Any] = []
-    devices.origin.on_offer(lambda kind, offer: seen.append((kind, offer.title)))
+    devices.origin.on_offer(lambda kind, offer: seen.append(kind))
 
     def open_it() -> segue.Document:
         # The same file, spelled in another way.
@@ -321,23 +321,30 @@ def test_what_is_opened_is_offered_once_and_stays(devices: Devices) -> None:
     devices.pull().wait()
     devices.fleet.run()
     assert current == [devices.reader.document.user_activity]
-    assert [kind for kind, _ in seen] == ["appeared"]
-    del document
+    assert seen == [segue.OfferEventKind.APPEARED]
 
 
 def test_a_document_that_was_not_handed_over_has_an_activity_of_its_own(devices: Devices) -> None:
     """R3.5, R5.1: opening failed, or the app handed another one over."""
     devices.letter()
     kept: list[segue.Document] = []
+    window = Window("window")
+    failed: list[Observed] = []
 
     def fail() -> None:
-        kept.append(Letter(devices.reader, devices.url(devices.there), TEXT))
+        failed.append(Observed(devices.reader, devices.url(devices.there), TEXT))
+        window.user_activity = failed[0].user_activity
         raise OSError("no")
 
     devices.reader.answer = fail
-    with pytest.raises(segue.Error):
-        devices.pull().wait()
-    assert kept[0].user_activity is not None
+    with pytest.raises(OSError, match="no"):
+        devices.pull()
+    devices.fleet.run()
+    assert devices.receipts[-1].outcome == segue.Outcome.FAILED
+    ((came, own),) = failed[0].changes
+    assert came is not None and own is not None and came.type == own.type == TYPE
+    assert failed[0].user_activity is window.user_activity is own is not came
+    failed[0].close()
 
     def other() -> segue.Document:
         kept.extend(Letter(devices.reader, devices.url(devices.there), TEXT) for _ in range(2))
@@ -345,7 +352,7 @@ def test_a_document_that_was_not_handed_over_has_an_activity_of_its_own(devices:
 
     devices.reader.answer = other
     devices.pull().wait()
-    first, second = kept[1].user_activity, kept[2].user_activity
+    first, second = (each.user_activity for each in kept)
     assert first is not None and second is not None and first is not second
     assert second.continued_from is not None and first.continued_from is None
 
@@ -484,24 +491,27 @@ def test_what_is_not_handled_is_opened(careful: Devices) -> None:
     assert careful.receipts[0].outcome == segue.Outcome.RESTORED
 
 
-def test_a_window_of_the_opened_document_follows(devices: Devices) -> None:
-    """R3.5: the document has had an activity by itself, which its window shared."""
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_window_of_the_opened_document_follows(devices: Devices, is_open: bool) -> None:
+    """R3.5: a document that was open has had an activity by itself, which its window shared, and is told of the other;
+    one that is created meanwhile has it from the start."""
     devices.letter()
     window = Window("window")
+    kept: list[Observed] = []
 
-    def answer() -> segue.Document:
-        made = devices.reader.document = Observed(devices.reader, devices.there / "letter.txt", TEXT)
-        window.user_activity = made.user_activity
-        return made
+    def answer() -> Observed:
+        if not kept:
+            kept.append(Observed(devices.reader, devices.there / "letter.txt", TEXT))
+            window.user_activity = kept[0].user_activity
+        return kept[0]
 
     devices.reader.answer = answer
+    former = answer().user_activity if is_open else None
     activity = devices.pull().wait()
-    opened = devices.reader.document
-    assert isinstance(opened, Observed)
+    (opened,) = kept
     assert opened.user_activity is window.user_activity is activity
-    assert [new for _, new in opened.changes] == [activity]
-    former = opened.changes[0][0]
-    assert former is not None and not former.is_valid
+    assert opened.changes == ([(former, activity)] if is_open else [])
+    assert former is None or not former.is_valid
 
 
 def test_only_a_reference_of_a_document_type_is_opened(careful: Devices, tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ class Document(KnownAttributes, ResponderMixin):
 
     def user_activity_changed(self, old: Activity | None, new: Activity | None) -> Any:
         """Override it to be told that the document has another activity: it has left its container, has returned, or
-        was opened for one that was continued. Others are told by `observe_user_activity`."""
+        was open already and is opened for one that was continued. A document that `on_open_document` creates has the
+        continued one from the start; it is told if it gets one of its own, because it is not the one returned. Others
+        are told by `observe_user_activity`."""
 
     def observe_user_activity(self, handler: Changed) -> Observation:
         """Calls a function with the old and the new activity whenever the document has another one, from now on (R5.2);
