@@ -335,7 +335,7 @@ def test_a_cancellation_while_it_ends_leaves_neither_the_other_side_waiting_nor_
 @pytest.mark.parametrize("block", [True, False])
 def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(folder: str, block: bool) -> None:
     read: list[str] = []
-    over = asyncio.Event()
+    over: list[asyncio.Event] = []  # made inside the loop, as Python 3.9 needs it
 
     async def serve(stream: segue.Stream) -> None:
         reader, writer = await stream.open_streams()
@@ -344,7 +344,7 @@ def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(fol
         except segue.StreamAbortedError as error:
             read.append(f"aborted {error.abort_code}")
         writer.abort()
-        over.set()
+        over[0].set()
 
     async def cancelled(activity: segue.Activity) -> None:
         task = asyncio.current_task()
@@ -361,11 +361,12 @@ def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(fol
             await writer.wait_closed()
 
     async def main() -> None:
+        over.append(asyncio.Event())
         async with reading(folder, serve) as activity:
             task = asyncio.ensure_future(cancelled(activity))
             await asyncio.wait([task])
             assert task.cancelled()
-            await over.wait()
+            await over[0].wait()
 
     before = descriptors()
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
