@@ -96,10 +96,14 @@ class Cable:
         self.plug()
 
     def address(self, *, ipv4: bool = True) -> None:
-        """Gives both machines addresses; without IPv4 only those that every interface has."""
+        """Gives both machines addresses; without IPv4 waits for those that every interface has. The system gives them
+        once it has noticed that the other end is up, which may be a second later."""
         for number, machine in enumerate(self.machines, 1):
             if ipv4:
                 machine.run("ip", "addr", "add", f"10.99.0.{number}/24", "dev", "cable")
+            else:
+                script = "until ip -6 -o addr show dev cable scope link | grep -q fe80; do sleep 0.05; done"
+                machine.run("timeout", "10", "sh", "-c", script)
 
     def pull(self) -> None:
         self.machines[0].run("ip", "link", "set", "cable", "down")

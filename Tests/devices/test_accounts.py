@@ -348,6 +348,7 @@ def test_an_invite_where_there_are_only_link_local_addresses(cable, agents):
     """The joiner, whose interfaces have other names, tries each of them."""
     one, two = agents("one", cable.machines[0]), agents("two", cable.machines[1])
     two.machine.run("sh", "-c", "ip link add x0 type veth peer name x1; ip link set x0 up; ip link set x1 up")
+    cable.address(ipv4=False)
     one.begin().create()
     link = one.ask("invite")["link"]
     assert "h=fe80::" in link and "%" not in link.partition("&n=")[0]

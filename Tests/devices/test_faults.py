@@ -71,9 +71,12 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         one.create()
         for other in (two, three):
             one.admit(other)
+        # Links stay when discovery ends; agents that are started without it know no address of another device.
         for device in (one, two, three):
             device.ask("set-devices", discovery=False)
-            device.linked()
+            device.end()
+        for device in (one, two, three):
+            device.begin().linked()
         sockets = Sockets(cable.machines[0]), Sockets(cable.machines[1])
         for each in sockets:
             stack.callback(each.close)

@@ -127,12 +127,6 @@ def test_the_user_of_the_other_device_is_asked(home, notes):
         assert len(asked.hears()) == 1
         pushing.abandon()
         assert asked.hears() == []
-        # Nor is a device that is not linked any longer.
-        push(there, mine)
-        assert len(asked.hears()) == 1
-        one.ask("set-devices", discovery=False)
-        mine.hears("push_to_device CONNECTION_UNAVAILABLE")
-        assert asked.hears() == []
 
 
 def test_a_question_ends_with_what_it_is_about(home, notes):
@@ -161,6 +155,24 @@ def test_a_question_ends_with_what_it_is_about(home, notes):
         assert asked.hears() == []
         with pytest.raises(Refused, match=r"^8: two: "):
             pushing.answer()
+
+
+@pytest.mark.parametrize("dying", ["one", "two"])
+def test_a_question_ends_with_the_link(home, notes, dying):
+    """Who pushes is told at once, and who was asked is asked no longer, if the other agent is gone."""
+    one, two = home
+    mine, _ = notes
+    with user(two) as asked:
+        push(one.device("two"), mine)
+        assert len(asked.hears()) == 1
+        if dying == "one":
+            one.kill()
+            assert asked.hears() == []
+            two.linked()
+        else:
+            two.kill()
+            mine.hears("push_to_device CONNECTION_UNAVAILABLE")
+            one.linked()
 
 
 @pytest.mark.parametrize("leaver", ["one", "two"])
