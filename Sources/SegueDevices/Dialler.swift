@@ -80,6 +80,8 @@ public struct Dialler<Address: Equatable> {
     var quietUntil: Int64 = .min
     /// The device that was found there last.
     var device: Identifier?
+    /// Whether the user has named the address again since: it may lead elsewhere now.
+    var isDoubted = false
     /// How many epochs back the next knock goes.
     var age = 0
   }
@@ -159,19 +161,19 @@ public struct Dialler<Address: Equatable> {
   /// When it is to be dialled; nil if it is not.
   private func due(_ target: Target) -> Int64? {
     guard !target.isTrying, let dueAt = target.dueAt else { return nil }
-    guard target.device.map({ linked.contains($0) }) ?? false else { return dueAt }
+    guard !target.isDoubted, target.device.map({ linked.contains($0) }) ?? false else { return dueAt }
     return target.isStatic ? max(dueAt, (target.triedAt ?? dueAt) + Self.recheckPause) : nil
   }
 
   // MARK: Addresses
 
-  /// Sets the addresses that the user has named. What was known of where they lead is forgotten.
+  /// Sets the addresses that the user has named. It is looked again where they lead.
   public mutating func setStatic(_ addresses: [Address], _ uptime: Int64) {
     targets.removeAll { target in target.isStatic && !addresses.contains { $0 == target.address } }
     for address in addresses {
       if let index = index(of: address) {
         guard !targets[index].isStatic else {
-          targets[index].device = nil
+          targets[index].isDoubted = true
           targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
           continue
         }
@@ -289,6 +291,7 @@ public struct Dialler<Address: Equatable> {
     switch end {
     case .linked(let device):
       targets[index].device = device
+      targets[index].isDoubted = false
       targets[index].standing = .linked
       targets[index].pause = Self.firstPause
       targets[index].age = 0
@@ -351,7 +354,7 @@ public struct Dialler<Address: Equatable> {
   /// - Parameter since: the uptime at which it was linked.
   public func hasMoved(_ device: Identifier, to address: Address, since: Int64) -> Bool {
     guard let target = targets.first(where: { $0.address == address }) else { return false }
-    return target.device != device && target.heardAt > since
+    return (target.isDoubted || target.device != device) && target.heardAt > since
   }
 
   /// A device is linked, by whatever address.

@@ -44,6 +44,17 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(due(&dialler, 50_500) == "a")
   }
 
+  @Test func `an address that the user names again is dialled as soon after its link's end as any other`() {
+    var dialler = Dialler<String>()
+    dialler.setStatic(["a"], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.ended("a", .linked(one), epochs: 1, 0, random: 0)
+    dialler.setStatic(["a"], 100)
+    #expect(dialler.nextDeadline == Dialler<String>.leastPause)
+    dialler.unlinked(one, 200, random: 0)
+    #expect(dialler.nextDeadline == 200 + Dialler<String>.firstPause / 2)
+  }
+
   @Test func `a link that the other device has dialled counts, too`() {
     var dialler = Dialler<String>()
     dialler.setStatic(["a"], 0)
