@@ -100,6 +100,8 @@ def test_r2_8_offers_stay_while_a_network_comes_and_goes(cable, device, app, wha
     # While a link is new, only the device of the lower identifier replaces one that the other has dialled: as the
     # devices could be dialling each other. So the network of that one changes.
     other, one = sorted(both, key=lambda each: each.name)
+    # It may be found before it hears a beacon itself, and would have nothing to dial then.
+    other.tell(f"dial 10.99.0.{both.index(one) + 1}:{one.port}")
     know(one, other)
     link(one, other)
     here, there = app(one, "notes"), app(other, "notes")
