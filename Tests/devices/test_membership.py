@@ -158,7 +158,8 @@ def test_a_stored_account_of_an_earlier_version_goes_on(cable, agents, preloaded
     made = 1_795_392_000 + 11 * DAY  # ten days and one after the date of those accounts
     devices = [agents(name, cable.machines[name != "desk"]) for name in ("desk", "phone")]
     for device in devices:
-        device.state_folder.mkdir(mode=0o700)
+        # The earlier version, too, has noted in the folder which machine it is of.
+        device.begin().end()
         shutil.copy(STORED / device.name, device.state_folder / "account")
         (device.state_folder / "account").chmod(0o600)
         offset = int(made - time.time())

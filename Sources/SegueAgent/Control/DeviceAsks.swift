@@ -17,7 +17,8 @@ final class DeviceAsks {
     switch true {
     case Text.isSame(what, "account"): try account(ask, asker, answer)
     case Text.isSame(what, "create-account"): try create(ask, answer)
-    case Text.isSame(what, "invite"): try invite(ask, answer)
+    case Text.isSame(what, "invite"):
+      try devices.whenRead(for: asker, answer) { [self] () throws(SegueError) in try invite(ask, answer) }
     case Text.isSame(what, "cancel-invites"):
       let invite = ask["link"] == nil ? nil : try Self.invite(ask)
       perform(answer) { account, now in
@@ -61,7 +62,9 @@ final class DeviceAsks {
     _ activity: Identifier, to device: Identifier, app: String?, timeout: Int64?, for asker: Asker,
     _ answer: @escaping Answer
   ) throws(SegueError) {
-    try devices.push(activity, to: device, app: app, timeout: timeout, for: asker, answer)
+    try devices.whenRead(for: asker, answer) { [self] () throws(SegueError) in
+      try devices.push(activity, to: device, app: app, timeout: timeout, for: asker, answer)
+    }
   }
 
   // MARK: The account

@@ -494,23 +494,33 @@ final class DeviceService {
     }
   }
 
+  /// Does what an asker wants once it is known what is stored: before that, an agent that has just started would say
+  /// that there is no account, or that it listens nowhere. Throws what that throws, and BUSY.
+  func whenRead(
+    for asker: Asker, _ answer: @escaping ControlAsks.Answer, _ body: @escaping () throws(SegueError) -> Void
+  ) throws(SegueError) {
+    guard let waiting = early else { return try body() }
+    guard waiting.count < Self.earlyLimit else {
+      throw SegueError(.busy, "account: \(waiting.count) wait for the disk already")
+    }
+    let ask = {
+      do throws(SegueError) {
+        try body()
+      } catch {
+        answer(.failure(error))
+      }
+    }
+    early?.append((asker: asker, ask: ask))
+  }
+
   /// For a new asker: sets the timer for it.
   func watch(
     after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping ControlAsks.Answer
   ) throws(SegueError) {
-    if let waiting = early {
-      guard waiting.count < Self.earlyLimit else {
-        throw SegueError(.busy, "account: \(waiting.count) wait for the disk already")
+    guard early == nil else {
+      return try whenRead(for: asker, answer) { [self] () throws(SegueError) in
+        try watch(after: after, timeout: timeout, for: asker, answer)
       }
-      let ask = { [self] in
-        do throws(SegueError) {
-          try watch(after: after, timeout: timeout, for: asker, answer)
-        } catch {
-          answer(.failure(error))
-        }
-      }
-      early?.append((asker: asker, ask: ask))
-      return
     }
     renewState()
     try watchers.get(after: after, timeout: timeout, for: asker, answer)
