@@ -320,10 +320,11 @@ final class DeviceService {
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
   private func isCopied(_ device: Identifier, _ address: NetworkAddress) {
     guard device == snapshot.identity?.device else {
-      return notices.add(
+      notices.add(
         CopyAdvice.error(
           "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
           isManager: isManager(device)))
+      return publish()
     }
     let error = CopyAdvice.error("the machine at \(address.host) is this device, too", isManager: snapshot.isManager)
     copy = (error, until: Clock.uptime + Self.copyTime)
