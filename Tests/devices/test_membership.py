@@ -104,7 +104,8 @@ def test_a_restored_manager_links_with_a_device_that_it_has_forgotten(three):
     desk.begin()
     known(xray, desk)
     desk.linked("xray", patience=60)
-    assert desk.device("xray")["confirmed"] and not desk.account()["refused"]
+    state = desk.awaits(lambda state: any(each["name"] == "xray" and each["confirmed"] for each in state["devices"]))
+    assert not state["refused"]
 
 
 def test_a25_a_clock_that_jumps_brings_no_revoked_device_back(three, preloaded):
