@@ -6,12 +6,12 @@ import SegueRouting
 /// What a manifest may say, whatever the bytes of its file.
 func checkContents(_ contents: ManifestContents) {
   let launch = AppLaunch.impossible(SegueError(.notFound, "none"))
-  let app = contents.declaration(path: "/a", launch)
+  guard let app = try? contents.declaration(path: "/a", launch) else { return }
   for name in [app.bundleIdentifier, app.team, app.name] + (app.version.map { [$0] } ?? []) + app.types {
     require((1...Limits.identifier).contains(name.utf8.count), "a name that is too long, or empty")
     require(!name.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a name with control characters")
   }
-  require(app.types.count <= 2 * Limits.typesPerApp, "too many types")
+  require(app.types.count <= Limits.typesPerApp, "too many types")
   require(app.domains.allSatisfy { !$0.utf8.isEmpty && $0.utf8.count <= 255 }, "a host that is too long, or empty")
   for (one, next) in zip(app.payloadVersions ?? [], (app.payloadVersions ?? []).dropFirst()) {
     require(one < next, "versions are not ascending")
