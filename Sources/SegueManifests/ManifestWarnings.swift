@@ -1,7 +1,7 @@
 import SegueModel
 
-/// What is wrong with a manifest and takes nothing away from what it declares, for people: as many texts as somebody
-/// reads, and short ones, since they quote the file.
+/// Faults of a manifest that take nothing away from what it declares, for people: few texts, and short ones, since they
+/// quote the file.
 struct ManifestWarnings {
   /// Texts of one manifest, and bytes of each.
   private static let limit = 8

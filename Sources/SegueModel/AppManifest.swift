@@ -1,4 +1,4 @@
-/// What the manifest of an app says of it that holds while it runs (R6.1). An object, for it is handed on often.
+/// The part of an app's manifest that holds while the app runs (R6.1). An object, since it is handed on often.
 public final class AppManifest: Sendable {
   /// A kind of document that gets activities of a type by itself (R5.1).
   public struct Document: Sendable {

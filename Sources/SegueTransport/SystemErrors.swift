@@ -1,2 +1,2 @@
-// Who uses this module has the errors of the system, too.
+// Modules that import this one have the errors of the system, too.
 @_exported import SegueSystem

@@ -32,7 +32,7 @@ public struct AnswerPages {
     self.isCut = isCut
   }
 
-  /// What the next question says under `after`; nil for the first page.
+  /// The value of `after` in the next question; nil for the first page.
   public var after: Value? {
     switch order {
     case .counted: items.isEmpty ? nil : .integer(Int64(items.count))

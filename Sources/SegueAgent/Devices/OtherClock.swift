@@ -2,7 +2,7 @@ import SegueModel
 import SegueTransport
 import SegueTrust
 
-/// What a beacon says of the time, if that is another one than here: the devices do not find each other then.
+/// The time in a beacon that differs from the time here: the devices do not find each other then.
 struct OtherClock {
   /// Milliseconds between two notices, and for which a beacon counts as the present state.
   private static let noticePause: Int64 = 86_400_000
@@ -22,7 +22,7 @@ struct OtherClock {
     return error
   }
 
-  /// What is wrong now; nil if no such beacon was heard lately.
+  /// The present problem; nil if no such beacon was heard lately.
   func problem(at uptime: Int64) -> SegueError? {
     last.flatMap { uptime - $0.uptime < Self.presentTime ? $0.error : nil }
   }

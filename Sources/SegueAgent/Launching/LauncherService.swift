@@ -3,7 +3,7 @@ import SegueModel
 import SegueRouting
 import SegueTransport
 
-/// What the launcher does with a request. It trusts nothing that the agent says of an app but its bundle identifier:
+/// Handles a request in the launcher. It trusts nothing that the agent says of an app but its bundle identifier:
 /// the manifest and the `.desktop` file are read here.
 struct LauncherService {
   /// Milliseconds that reading the manifests may take: the agent waits 10 s for an answer, of which the program has 5.
@@ -15,7 +15,7 @@ struct LauncherService {
   /// - Returns: the process that has been started.
   mutating func perform(_ request: LaunchRequest) throws(SegueError) -> Int32 {
     try request.check()
-    // Which launch is under way knows the agent alone, so that here none is after this call.
+    // Only the agent knows which launch is under way, so here none is after this call.
     try gate.begin(request.app, Clock.uptime, until: 0)
     let app = request.app
     let deadline = Clock.uptime + Self.readingTime

@@ -26,7 +26,7 @@ struct ColdStart {
   /// One that waits for the outcome.
   struct Asker {
     let number: UInt64
-    /// Who is charged for it; nil: no one.
+    /// The asker that is charged for it; nil: none.
     let account: Account?
     /// The uptime by which it gets an answer.
     let deadline: Int64
@@ -34,7 +34,7 @@ struct ColdStart {
     var isShared: Bool
   }
 
-  /// That of the entry in the inbox.
+  /// The identifier of the entry in the inbox.
   var id: Identifier
   let offer: Offer
   let app: ChosenApp
@@ -72,7 +72,7 @@ struct ColdStart {
     phase = .looking(beginning)
   }
 
-  /// Who was the first to ask, and is charged for it.
+  /// The first asker, which is charged for it.
   var account: Account? { first.account }
   /// The asker for whom the app is launched: the last one that waits, else the first one.
   var launchNumber: UInt64 { (askers.last ?? first).number }

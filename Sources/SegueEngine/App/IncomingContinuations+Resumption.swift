@@ -35,7 +35,7 @@ extension IncomingContinuations {
   }
 
   /// will_resume_back was answered; nil: it was not, in time. Without an answer, only what has not changed is replaced.
-  /// What changes after it was asked for counts, unless the answer was about changes.
+  /// A change after it was asked for counts, unless the answer was about changes.
   func answerResumption(_ id: Identifier, _ answer: Bool?, _ now: Instant) {
     guard let index = index(of: id),
       case .asking(let state, let isStale, let hadChanged, isTold: true, _) = continuations[index].phase
