@@ -70,8 +70,9 @@ public func segue_app_load_manifest(
     let path = try Arguments.text(path, length, "path", atMost: AppSettings.folderLimit)
     try Text.check(path, "path", atMost: AppSettings.folderLimit)
     // Before the file is read: an app that is open gets the error whatever the file is.
-    try app.configure { (_) throws(SegueError) in }
-    let (manifest, warnings) = try AppManifest.read(path, of: app.settings.bundleIdentifier)
+    var identifier = ""
+    try app.configure { (settings) throws(SegueError) in identifier = settings.bundleIdentifier }
+    let (manifest, warnings) = try AppManifest.read(path, of: identifier)
     for warning in warnings { Log.write(.info, "manifest \(path): \(warning)") }
     try app.load(manifest)
   }

@@ -321,7 +321,7 @@ segue_reply abuse_will_resume_back_function(void *context, segue_activity *activ
   if (draw(4) == 0)
     segue_request_complete(request, draw(2));
   calls_inside();
-  return draw(16) == 0 ? (segue_reply)draw_word() : (segue_reply)draw(3);
+  return draw(16) == 0 ? (segue_reply)draw_word() : draw(2) ? SEGUE_REPLY_YES : (segue_reply)draw(3);
 }
 
 void abuse_did_resume_back_function(void *context, segue_activity *activity, bool stale) {

@@ -106,6 +106,15 @@ void make_fixture(void) {
   PUT(segue_app, app);
 }
 
+/** Any activity asks for its state back: what the other side is asked comes with the dispatches that follow. */
+static void make_return(void) {
+  segue_activity *activity = (segue_activity *)(uintptr_t)pool_look(handle_type("segue_activity"));
+  segue_request *request = NULL;
+  if (segue_activity_resume_back(activity, 0, abuse_resume_back_function, context(), abuse_destroy, &request) ==
+      SEGUE_OK)
+    PUT(segue_request, request);
+}
+
 /** Any app continues any offer, and is given the time for it, as far as the other threads let it. */
 void make_handoff(void) {
   int apps = handle_type("segue_app");
@@ -120,6 +129,7 @@ void make_handoff(void) {
     PUT(segue_continuation, continuation);
   for (size_t i = 0; i < count && i < MOST_OFFERS; i++)
     PUT(segue_offer, offers[i]);
+  make_return();
   for (int turn = 0; turn < TURNS; turn++)
     segue_app_dispatch((segue_app *)(uintptr_t)pool_look(apps), draw(2), NULL);
 }
