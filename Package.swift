@@ -134,6 +134,11 @@ let package = Package(
         .testTarget(
           name: "DeviceTests",
           dependencies: ["SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "CertificateMaker"]),
+        // The targets of the fuzzers, with the inputs that are committed.
+        .executableTarget(
+          name: "FuzzReplay",
+          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueRouting"],
+          path: "Tests/fuzz", exclude: ["run", "corpus", "regressions"]),
         .executableTarget(
           name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],
           path: "Tests/agent/LauncherProbe"),

@@ -287,9 +287,7 @@ def test_who_is_not_there_is_not_found(app):
 def test_an_invite_is_void_when_a_signal_has_ended_the_command(run, folder, number, options):
     run("account", "create", "Home")
     with programs() as start:
-        # Tests that run in the background may have inherited that SIGHUP or SIGQUIT is ignored.
-        reset = f"--default-signal={number.name}"
-        words = ["env", reset, f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", "invite", *options]
+        words = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-m", "segue", "invite", *options]
         inviting = start("invite", words)
         inviting.wait_for("^segue:join")
         assert json.loads(run("account", "--json").out)["invites"] == 1
