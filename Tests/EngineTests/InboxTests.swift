@@ -4,30 +4,7 @@ import SegueWire
 import Testing
 
 /// R3.8: a receiver whose app is not running.
-@Suite struct InboxTests {
-  private let world = World()
-  private let agent: TestAgent
-  private let editor: TestApp
-  private let activity: Identifier
-
-  init() throws {
-    agent = world.startAgent()
-    editor = world.open("editor")
-    activity = try world.offer("one", by: editor)
-  }
-
-  /// The app that the agent has launched opens, and sets its handler.
-  private func openViewer(accepts: Bool = true) -> TestApp {
-    let viewer = world.open("viewer")
-    if accepts { accept(viewer) }
-    return viewer
-  }
-
-  private func accept(_ viewer: TestApp, _ accepts: Bool = true) {
-    viewer.acceptDeliveries(accepts)
-    world.settle()
-  }
-
+@Suite final class InboxTests: InboxScene {
   @Test func `the hub of an agent keeps the last 16 failures that no host was told of (R3.13)`() throws {
     let world = World()
     let viewer = world.open("viewer")
@@ -97,9 +74,7 @@ import Testing
 
   @Test func `R3.8: an answer after the deadline leaves the origin with unknown, and ends the entry`() {
     world.ask(agent, for: activity)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     world.wait(20_000)
     #expect(editor.receipts.map { $0.outcome } == [.unknown] && agent.outcomes == [.unknown])
     #expect(agent.inbox.open.count == 1)
@@ -127,9 +102,7 @@ import Testing
   @Test func `R3.8: after three crashes an app gets an entry only when the user asks`() {
     world.ask(agent, for: activity)
     for _ in 0..<3 {
-      let viewer = openViewer(accepts: false)
-      viewer.answersContinue = false
-      accept(viewer)
+      let viewer = openViewer(answers: false)
       world.kill(viewer)
     }
     let viewer = openViewer()
@@ -144,9 +117,7 @@ import Testing
     world.ask(agent, for: activity)
     world.killAgent()
     let second = world.startAgent(agent.inbox)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     #expect(viewer.continued.map { $0.from.isRedelivered } == [true], "the former agent has begun to deliver it")
     world.killAgent()
     let third = world.startAgent(second.inbox)
@@ -159,9 +130,7 @@ import Testing
 
   @Test func `an answer while there is no agent reaches the next one`() {
     world.ask(agent, for: activity)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     world.killAgent()
     world.wait(60_000)
     world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
@@ -212,9 +181,7 @@ import Testing
 
   @Test func `an app that closes has not crashed`() {
     world.ask(agent, for: activity)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     world.close(viewer)
     #expect(agent.inbox.open.map { $0.crashes } == [0])
     #expect(openViewer().continued.count == 1)
@@ -225,9 +192,7 @@ import Testing
     let other = world.open("other")
     let second = try world.offer("two", by: other)
     world.ask(agent, for: second)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     #expect(viewer.continued.map { $0.activity.title } == ["one"])
     world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
     #expect(viewer.continued.map { $0.activity.title } == ["one", "two"])
@@ -311,9 +276,7 @@ import Testing
 
   @Test func `an answer that the disk refuses is stored later`() {
     world.ask(agent, for: activity)
-    let viewer = openViewer(accepts: false)
-    viewer.answersContinue = false
-    accept(viewer)
+    let viewer = openViewer(answers: false)
     agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
     world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
     #expect(viewer.continued.count == 1 && agent.inbox.open.count == 1 && agent.outcomes.isEmpty)

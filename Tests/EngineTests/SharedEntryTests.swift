@@ -4,26 +4,7 @@ import SegueWire
 import Testing
 
 /// R3.8: askers of one offer for one app share an entry while it is unanswered.
-@Suite struct SharedEntryTests {
-  private let world = World()
-  private let agent: TestAgent
-  private let editor: TestApp
-  private let activity: Identifier
-
-  init() throws {
-    agent = world.startAgent()
-    editor = world.open("editor")
-    activity = try world.offer("one", by: editor)
-  }
-
-  private func openViewer(answers: Bool = true) -> TestApp {
-    let viewer = world.open("viewer")
-    viewer.answersContinue = answers
-    viewer.acceptDeliveries(true)
-    world.settle()
-    return viewer
-  }
-
+@Suite final class SharedEntryTests: InboxScene {
   private func answerSave() { world.tell(editor) { [save = editor.pendingSaves[0]] in $0.saved(save, $1) } }
 
   /// Of each answer that is a report, in their order.
