@@ -57,13 +57,13 @@ let package = Package(
     module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     // expat is loaded by its users, not linked.
-    module("SegueManifests", imports: ["SegueModel", "SegueRouting", "CExpat", "CLinux"]),
+    module("SegueManifests", imports: ["SegueModel", "SegueSystem", "SegueRouting", "CExpat", "CLinux"]),
     module("SegueTrust", imports: ["SegueModel"]),
     module(
       "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "CLinux", "CSQLite"],
       links: ["sqlite3"]),
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
-    module("SegueCrypto", imports: ["SegueModel", "COpenSSL"]),
+    module("SegueCrypto", imports: ["SegueModel", "SegueSystem", "COpenSSL"]),
     module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueSystem", "SegueCrypto", "COpenSSL"]),
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
     module(

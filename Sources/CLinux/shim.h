@@ -265,7 +265,6 @@ static inline int linux_name_file(int fd, int folder, const char *name) {
 }
 /** The parts of <openssl/evp.h> that attachments need, if it can be loaded. */
 struct linux_sha256 {
-  int is_there;
   void *(*_Nonnull create)(void);
   void (*_Nonnull destroy)(void *);
   const void *(*_Nonnull algorithm)(void);
@@ -273,20 +272,22 @@ struct linux_sha256 {
   int (*_Nonnull update)(void *, const void *bytes, size_t size);
   int (*_Nonnull finish)(void *, unsigned char *digest, unsigned int *size);
 };
-static inline struct linux_sha256 linux_load_sha256(void) {
-  struct linux_sha256 functions = {0};
+/** Loads libcrypto.so.3, which is never unloaded. Returns NULL, or the name of the library or function that is missing. */
+static inline const char *_Nullable linux_load_sha256(struct linux_sha256 *_Nonnull functions) {
   void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return functions;
-  *(void **)&functions.create = dlsym(library, "EVP_MD_CTX_new");
-  *(void **)&functions.destroy = dlsym(library, "EVP_MD_CTX_free");
-  *(void **)&functions.algorithm = dlsym(library, "EVP_sha256");
-  *(void **)&functions.begin = dlsym(library, "EVP_DigestInit_ex");
-  *(void **)&functions.update = dlsym(library, "EVP_DigestUpdate");
-  *(void **)&functions.finish = dlsym(library, "EVP_DigestFinal_ex");
-  functions.is_there = functions.create && functions.destroy && functions.algorithm && functions.begin &&
-                       functions.update && functions.finish;
-  return functions;
+    return "libcrypto.so.3";
+#define FIND(field, name)                                                                                              \
+  if (!(*(void **)&functions->field = dlsym(library, name)))                                                           \
+    return name;
+  FIND(create, "EVP_MD_CTX_new")
+  FIND(destroy, "EVP_MD_CTX_free")
+  FIND(algorithm, "EVP_sha256")
+  FIND(begin, "EVP_DigestInit_ex")
+  FIND(update, "EVP_DigestUpdate")
+  FIND(finish, "EVP_DigestFinal_ex")
+#undef FIND
+  return NULL;
 }
 /** Blocks the signals of writes (SIGPIPE, SIGXFSZ) in this thread. */
 static inline void linux_block_write_signals(sigset_t *former, sigset_t *pending) {

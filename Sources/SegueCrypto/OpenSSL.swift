@@ -1,20 +1,18 @@
 import COpenSSL
 import SegueModel
+import SegueSystem
 
 /// OpenSSL 3, loaded on first need: a process without an account has no use for it. Loaded without its configuration
 /// file, and without work at the exit of the process; it stays loaded.
 public enum OpenSSL {
-  /// The functions, or the name of what is missing. Initialised once, whichever thread is first.
-  private static let loaded = Loaded()
+  private static let loaded = LoadedFunctions<openssl> { openssl_load($0) }
 
   /// Returns the table of functions, which lives as long as the process. Any thread. Throws SYSTEM if OpenSSL 3 is not
   /// installed, or lacks a function.
   public static func functions() throws(SegueError) -> UnsafePointer<openssl> {
-    guard loaded.missing == nil else {
-      let missing = loaded.missing.map { String(cString: $0) } ?? ""
-      throw SegueError(.system, "devices need OpenSSL 3 (Debian: libssl3): \(missing) cannot be loaded")
+    try loaded.table { missing in
+      SegueError(.system, "devices need OpenSSL 3 (Debian: libssl3): \(missing) cannot be loaded")
     }
-    return UnsafePointer(loaded.table)
   }
 
   /// Bytes for the private keys that OpenSSL has in use at a time, each of less than a hundred.
@@ -33,19 +31,5 @@ public enum OpenSSL {
     functions.pointee.ERR_clear_error()
     guard number != 0, let reason = functions.pointee.ERR_reason_error_string(number) else { return "no reason given" }
     return String(cString: reason)
-  }
-}
-
-/// The table, and the name of what it lacks.
-private struct Loaded: @unchecked Sendable {
-  let table: UnsafeMutablePointer<openssl>
-  let missing: UnsafePointer<CChar>?
-
-  init() {
-    let size = MemoryLayout<openssl>.size
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<openssl>.alignment)
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
-    table = memory.bindMemory(to: openssl.self, capacity: 1)
-    missing = openssl_load(table)
   }
 }

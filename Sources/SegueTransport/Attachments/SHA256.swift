@@ -1,13 +1,14 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// SHA-256 (FIPS 180-4) by OpenSSL, which is loaded on first use: apps without attachments do not need it.
 public final class SHA256 {
   /// Guards the loading of OpenSSL, and what that sets up itself when it is used first. Taken around fork: in the child
   /// no thread would finish that.
   private static let lock = Lock()
-  /// The functions of OpenSSL, which stays loaded; nil before the first use. Guarded by `lock`.
-  nonisolated(unsafe) private static var loaded: linux_sha256?
+  /// The functions of OpenSSL. Used with `lock` until they are loaded.
+  private static let loaded = LoadedFunctions<linux_sha256> { linux_load_sha256($0) }
 
   private let functions: linux_sha256
   private let context: UnsafeMutableRawPointer
@@ -23,11 +24,9 @@ public final class SHA256 {
   }
 
   private static func beginLocked() throws(SegueError) -> SHA256 {
-    let functions = loaded ?? linux_load_sha256()
-    loaded = functions
-    guard functions.is_there == 1 else {
-      throw SegueError(.system, "attachments need OpenSSL 3: libcrypto.so.3 (Debian: libssl3) cannot be loaded")
-    }
+    let functions = try loaded.table { missing in
+      SegueError(.system, "attachments need OpenSSL 3 (Debian: libssl3): \(missing) cannot be loaded")
+    }.pointee
     guard let context = functions.create(), functions.begin(context, functions.algorithm(), nil) == 1 else {
       throw SegueError(.system, "attachments need SHA-256, which libcrypto.so.3 refuses")
     }
