@@ -81,8 +81,16 @@ public struct Limits: Sendable {
   /// Arguments with which a program is launched, itself included; and the bytes of all of them, and of its folder.
   public static let launchArguments = 1_024
   public static let launchBytes = 32 * 1024
+  /// Rosters that wait for the user, devices that were refused which are shown, and notices about the account.
+  public static let takeOvers = 4
+  public static let refusedDevices = 16
+  public static let notices = 16
+  /// Bytes of the digest of a roster.
+  public static let digest = 32
   /// Seconds by which the clocks of two devices may differ.
   public static let clockDifference: Double = 86_400
+  /// Milliseconds that a question to the agent may wait.
+  public static let longestAsk: Int64 = 600_000
   /// Milliseconds for another device, or its user, to say whether it takes what is pushed to it (R3.15).
   public static let pushAnswer: Int64 = 60_000
   /// Bytes, and words, of what is searched for.

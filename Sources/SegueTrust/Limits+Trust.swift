@@ -54,9 +54,6 @@ extension Limits {
   public static let recoveryFile = 8 * 1024
   public static let passphrase = 1_024
   public static let shortestPassphrase = 12
-  /// Rosters that wait for the user, and devices that were refused which are shown.
-  public static let takeOvers = 4
-  public static let refusedDevices = 16
   /// Bytes of the file of an account.
   public static let accountFile = 384 * 1024
   /// The largest number of a roster and of its revocations.

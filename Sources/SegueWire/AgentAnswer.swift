@@ -21,6 +21,10 @@ public struct AgentAnswer {
     case Text.isSame(question, "route"):
       try answer.each("candidates") { (candidate) throws(SegueError) in try candidate.isCandidate() }
     case Text.isSame(question, "forget"): try answer.has(.integer, "count")
+    case Text.isSame(question, "failures"):
+      try answer.each("failures", atMost: UnheardFailure.limit) { (failure) throws(SegueError) in
+        try failure.isFailure()
+      }
     case Text.isSame(question, "account"): try answer.isAccount()
     case Text.isSame(question, "invite"):
       try answer.has(.string, "link")
@@ -96,6 +100,12 @@ public struct AgentAnswer {
     try has(.integer, "number")
   }
 
+  private func isFailure() throws(SegueError) {
+    for key: StaticString in ["bundle_identifier", "app_name", "type", "message"] { try has(.string, key) }
+    try hasStatus()
+    try has(.date, "date")
+  }
+
   private func isCandidate() throws(SegueError) {
     for key: StaticString in ["bundle_identifier", "name", "preference"] { try has(.string, key) }
     try has(.bool, "running")
@@ -113,11 +123,12 @@ public struct AgentAnswer {
     try has(.string, "status")
     try mayHave(.string, "message")
     try has(.dictionary, "settings")
+    if let settings = value["settings"] { try AgentAnswer(value: settings, question: question).areSettings() }
     try each("joins") { (join) throws(SegueError) in
       try join.isJoin()
       try join.has(.bool, "asks")
     }
-    try each("notices") { (notice) throws(SegueError) in
+    try each("notices", atMost: Limits.notices) { (notice) throws(SegueError) in
       try notice.has(.date, "date")
       try notice.hasStatus()
       try notice.has(.string, "message")
@@ -131,6 +142,22 @@ public struct AgentAnswer {
     try has(.integer, "port")
     try has(.integer, "invites")
     try each("devices") { (device) throws(SegueError) in try device.isDevice() }
+    try each("takeovers", atMost: Limits.takeOvers) { (device) throws(SegueError) in try device.isTakeOver() }
+    try each("refused", atMost: Limits.refusedDevices) { (device) throws(SegueError) in
+      try device.isUnlisted()
+      try device.mayHave(.string, "name")
+    }
+  }
+
+  /// What is not named stays as it is, so none is required.
+  private func areSettings() throws(SegueError) {
+    try mayHave(.integer, "port")
+    try mayHave(.string, "push")
+    for key: StaticString in ["discovery", "private"] { try mayHave(.bool, key) }
+    for key: StaticString in ["addresses", "private_types", "private_apps"]
+    where value[String(joining: "\(key)")] != nil {
+      try hasStrings(key)
+    }
   }
 
   private func isDevice() throws(SegueError) {
@@ -143,11 +170,30 @@ public struct AgentAnswer {
     try mayHave(.date, "last_seen")
     try mayHave(.string, "fingerprint")
     try mayHave(.string, "address")
+    try mayHave(.bool, "outdated")
+  }
+
+  /// A device that is not in the list.
+  private func isUnlisted() throws(SegueError) {
+    try has(.uuid, "device")
+    try has(.string, "fingerprint")
+    try has(.date, "date")
+  }
+
+  private func isTakeOver() throws(SegueError) {
+    try isUnlisted()
+    try has(.string, "name")
+    try has(.integer, "term")
+    // Callers in C pass it on as so many bytes.
+    guard let digest = value["digest"]?.data, digest.count == Limits.digest else {
+      throw malformed("'digest' is not \(Limits.digest) bytes")
+    }
   }
 
   private func isJoin() throws(SegueError) {
     try has(.integer, "join")
     for key: StaticString in ["digits", "account_name", "device_name", "platform"] { try has(.string, key) }
+    for key: StaticString in ["clock_here", "clock_there"] { try mayHave(.date, key) }
   }
 
   private func isPush() throws(SegueError) {
@@ -184,9 +230,11 @@ public struct AgentAnswer {
   }
 
   private func each(
-    _ key: StaticString, _ check: (AgentAnswer) throws(SegueError) -> Void
+    _ key: StaticString, atMost limit: Int = .max, _ check: (AgentAnswer) throws(SegueError) -> Void
   ) throws(SegueError) {
-    for element in try elements(key) {
+    let elements = try elements(key)
+    guard elements.count <= limit else { throw malformed("'\(key)' has more than \(limit) elements") }
+    for element in elements {
       guard element.kind == .dictionary else { throw malformed("an element of '\(key)' is no dictionary") }
       try check(AgentAnswer(value: element, question: question))
     }

@@ -91,12 +91,15 @@ import Testing
     func list(_ name: String, _ entries: Entries) -> (String, Value) {
       (name, try! .array([try! .dictionary(entries.map { (key: .string($0.0), value: $0.1) })]))
     }
+    let unlisted: Entries = [("device", id), ("fingerprint", .string("f")), ("date", date())]
+    let takeOver =
+      unlisted + [("name", .string("n")), ("term", .integer(2)), ("digest", .data([UInt8](repeating: 9, count: 32)))]
     let account: Entries = [
       ("change", .integer(1)), ("status", .string("member")), ("settings", .emptyDictionary),
       list("joins", join + [("asks", .bool(true))]),
       list("notices", [("date", date()), ("status", .integer(1)), ("message", .string("m"))]), ("account", id),
       ("account_name", .string("a")), ("device", id), ("manager", .bool(true)), ("port", .integer(0)),
-      ("invites", .integer(0)),
+      ("invites", .integer(0)), list("takeovers", takeOver), list("refused", unlisted),
       list(
         "devices",
         [
@@ -113,6 +116,17 @@ import Testing
         [("account", id), ("account_name", .string("a")), ("addresses", try! .array([.string("1.2.3.4:5")]))]
       ),
       ("join", join), ("recovery-file", [("file", .data([1]))]), ("forget", [("count", .integer(0))]),
+      (
+        "failures",
+        [
+          list(
+            "failures",
+            [
+              ("bundle_identifier", .string("b")), ("app_name", .string("a")), ("type", .string("t")),
+              ("status", .integer(20)), ("message", .string("m")), ("date", date()),
+            ])
+        ]
+      ),
       (
         "pushes",
         [
@@ -208,6 +222,50 @@ import Testing
       #expect(check(wrong, question)?.status == .malformed)
     }
     #expect(thrown { try AgentAnswer.check(.null, to: question) }?.status == .malformed)
+  }
+
+  /// An answer about the account in which one element of a list, or the settings, has another entry.
+  private func account(_ list: String, _ key: String, _ value: Value) throws -> SegueError? {
+    var entries = try #require(Self.answers.first { $0.question == "account" }).entries
+    let index = try #require(entries.firstIndex { $0.0 == list })
+    let former = entries[index].1.elements?.first?.entries ?? []
+    let element = try Value.dictionary(
+      former.filter { $0.key != .string(key) } + [(key: .string(key), value: value)])
+    entries[index].1 = list == "settings" ? element : try .array([element])
+    return check(entries, "account")
+  }
+
+  @Test func `what an account may have is of the right kind, and a digest has 32 bytes`() throws {
+    for (list, key, right, wrong) in [
+      ("takeovers", "digest", .data([UInt8](repeating: 1, count: 32)), .data([UInt8](repeating: 1, count: 31))),
+      ("takeovers", "digest", .data([UInt8](repeating: 2, count: 32)), .data([UInt8](repeating: 1, count: 33))),
+      ("takeovers", "term", .integer(3), .unsigned(.max)), ("refused", "name", .string("n"), .null),
+      ("devices", "outdated", .bool(true), .integer(1)), ("joins", "clock_here", Self.date(), .integer(1)),
+      ("joins", "clock_there", Self.date(), .string("")), ("settings", "port", .integer(4_711), .string("4711")),
+      ("settings", "push", .string("ask"), .bool(true)), ("settings", "discovery", .bool(true), .integer(1)),
+      ("settings", "private", .bool(true), .null), ("settings", "private_apps", try .array([]), try .array([.null])),
+      ("settings", "addresses", try .array([.string("a")]), .string("a")),
+      ("settings", "private_types", try .array([.string("t")]), .emptyDictionary), ("settings", "new", .null, .null),
+    ] as [(String, String, Value, Value)] {
+      #expect(try account(list, key, right) == nil, "\(list): \(key)")
+      guard key != "new" else { continue }
+      #expect(try account(list, key, wrong)?.message.contains("'\(key)'") == true, "\(list): \(key)")
+    }
+  }
+
+  @Test(
+    arguments: [("account", "takeovers", 4), ("account", "refused", 16), ("account", "notices", 16)] + [
+      ("failures", "failures", 16)
+    ])
+  func `a list has no more elements than segue_h says`(question: String, name: String, most: Int) throws {
+    var entries = try #require(Self.answers.first { $0.question == question }).entries
+    let index = try #require(entries.firstIndex { $0.0 == name })
+    let element = try #require(entries[index].1.elements?.first)
+    for (count, isRight) in [(0, true), (most, true), (most + 1, false)] {
+      entries[index].1 = try .array([Value](repeating: element, count: count))
+      let error = check(entries, question)
+      #expect((error == nil) == isRight && error?.message.contains("'\(name)' has more than \(most)") != isRight)
+    }
   }
 
   @Test func `numbers are those that callers can hold`() throws {

@@ -275,6 +275,8 @@ def test_who_is_not_there_is_not_found(app):
         app.revoke_device(app.account().account)
     with pytest.raises(segue.InvalidArgumentError):
         app.revoke_device(app.account().device)
+    with pytest.raises(segue.NotFoundError):
+        app.accept_roster(app.account().device, bytes(32))
     joins = segue.Join(join=4711, digits="", account_name="", device_name="", platform="")
     with pytest.raises(segue.NotFoundError):
         app.answer_join(joins, True)

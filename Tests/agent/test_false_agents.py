@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 import uuid
@@ -18,6 +21,7 @@ import cbor2
 import pytest
 import wire
 from native import Native, load
+from project import ROOT, build
 
 MALFORMED, SYSTEM, CANCELLED = 7, 13, 15
 NUL = ctypes.c_size_t(-1)
@@ -145,6 +149,7 @@ def test_a_list_has_no_more_than_there_may_be(native, false_agent, kind, most):
 
 CALLS = {
     "account": ("segue_app_get_account", (ctypes.c_int64(0), ctypes.c_uint32(0))),
+    "failures": ("segue_app_get_failures", ()),
     "pushes": ("segue_app_get_pushes", (ctypes.c_int64(0), ctypes.c_uint32(0))),
     "invite": ("segue_app_invite", (None,)),
     "read-invite": ("segue_app_read_invite", (b"segue:x", NUL)),
@@ -181,6 +186,42 @@ def test_an_answer_about_an_activity_is_what_was_asked_for(native, false_agent, 
         status = native.library.segue_activity_get_route(activity, ctypes.byref(value))
     native.call("segue_activity_release", activity)
     assert status == MALFORMED and agent.asked[0]["ask"] == question
+
+
+@pytest.mark.parametrize("name", ["takeovers", "refused"])
+def test_devices_that_are_not_in_the_list_are_what_callers_read(native, false_agent, name):
+    """A digest has the bytes that segue_app_accept_roster takes."""
+    date, id = cbor2.CBORTag(1, 0), uuid.uuid4()
+    unlisted = {"device": id, "fingerprint": "1234", "date": date, "name": "laptop"}
+    lists: dict[str, list[Any]] = {
+        "takeovers": [{**unlisted, "term": 2, "digest": bytes(32)}],
+        "refused": [unlisted],
+    }
+    account = {
+        "change": 1,
+        "status": "member",
+        "settings": {},
+        "account": id,
+        "account_name": "Home",
+        "device": id,
+        "manager": False,
+        "port": 0,
+        "invites": 0,
+        "joins": [],
+        "notices": [],
+        "devices": [],
+    }
+    answers = [{**account, **lists}]
+    false_agent(lambda _: answers[0])
+    call, arguments = CALLS["account"]
+    assert said(native, call, *arguments) == (0, "")
+    for wrong in (None, {}, [1], [{**lists[name][0], "date": "now"}], lists[name] * 17):
+        answers[0] = {**account, **lists, name: wrong}
+        status, message = said(native, call, *arguments)
+        assert status == MALFORMED and "the agent's answer to 'account'" in message
+    answers[0] = {**account, **lists, "takeovers": [{**lists["takeovers"][0], "digest": bytes(31)}]}
+    status, message = said(native, call, *arguments)
+    assert status == MALFORMED and "'digest' is not 32 bytes" in message
 
 
 def test_an_answer_about_a_saved_activity_is_what_was_asked_for(native, false_agent):
@@ -231,6 +272,69 @@ def test_without_descriptors_that_is_the_reason(native, false_agent):
         for fd in spare:
             os.close(fd)
     assert refused >= 1 and status == 0
+
+
+@pytest.fixture(scope="module")
+def refused() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="segue-refused-") as place:
+        yield build(ROOT / "Tests" / "agent" / "refused.c", Path(place))
+
+
+def asks(program: Path, folder: Path, call: str, error: int) -> str:
+    """What an app says of the agent whose thread has that call refused, within moments."""
+    done = subprocess.run(
+        [program, call, str(error)],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout.splitlines()[-1]
+
+
+CALLS_OF_AN_ASKER = ("openat", "socket", "connect", "getsockopt", "sendto", "poll", "recvmsg")
+REFUSALS = {"a sandbox": errno.EPERM, "no memory": errno.ENOMEM}
+
+
+@pytest.mark.parametrize("reason", REFUSALS)
+@pytest.mark.parametrize("call", CALLS_OF_AN_ASKER)
+def test_what_the_system_refuses_is_the_reason(folder, false_agent, refused, call, reason):
+    """An agent runs, and a sandbox, or a system without memory, keeps the app from asking it."""
+    agent = false_agent(lambda _: {"entries": [], "more": False})
+    assert asks(refused, folder, "none", 0) == "OK"
+    began, asked = time.monotonic(), len(agent.asked)
+    said = asks(refused, folder, call, REFUSALS[reason])
+    assert said.startswith("SYSTEM: ") and said.endswith(os.strerror(REFUSALS[reason])), said
+    assert time.monotonic() - began < 5
+    assert len(agent.asked) == asked + (call in ("poll", "recvmsg"))
+
+
+def test_a_list_that_finds_no_memory_says_so(folder, false_agent, refused):
+    """Its pages have come; there is no room for all of them in one piece."""
+    title = "x" * 15_000
+    agent_ends = threading.Event()
+    asker: list[int] = []
+
+    def reply(question: dict[str, Any]) -> dict[str, Any]:
+        after = question.get("after", 0)
+        if after == 996:
+            pages = int(Path(f"/proc/{asker[0]}/statm").read_text().split()[0])
+            room = pages * resource.getpagesize() + 4 * 1024 * 1024
+            resource.prlimit(asker[0], resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+            agent_ends.set()
+        entries = [{**entry(number), "title": title} for number in range(after + 1, after + 5)]
+        return {"entries": entries, "more": after < 996}
+
+    false_agent(reply)
+    with subprocess.Popen(
+        [refused, "none", "0"], env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        asker.append(int(program.stdout.readline().split()[1]))
+        said = program.stdout.read()
+    assert agent_ends.is_set() and program.returncode == 0
+    assert said.splitlines() == ["SYSTEM: out of memory"]
 
 
 # ---- Closing

@@ -4,14 +4,22 @@ do to agents on two machines."""
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import time
+import uuid
 from pathlib import Path
+from typing import Any
 
+import cbor2
+import commands
 import pytest
+import segue
 from agents import AgentDevice
+from native import load
 
 DAY = 86_400
+INVALID_ARGUMENT, NOT_FOUND = 1, 8
 PASSPHRASE = "correct horse battery"
 STORED = Path(__file__).resolve().parents[1] / "TrustTests" / "Stored"
 
@@ -71,7 +79,77 @@ def test_a24_what_a_former_manager_admits_is_refused_shown_and_revocable(three, 
     tablet.linked("laptop")
 
 
-def test_a24_a_take_over_by_a_device_that_was_admitted_meanwhile_counts_once_it_is_accepted(three):
+class InC:
+    """A settings window in C: the statuses of calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library, self.app = load(), ctypes.c_void_p()
+        nul = ctypes.c_size_t(-1)
+        assert self.library.segue_app_create(b"com.example.settings", nul, ctypes.byref(self.app)) == 0
+        assert self.library.segue_app_set_runtime_folder(self.app, str(folder).encode(), nul) == 0
+        assert self.library.segue_app_open(self.app) == 0
+
+    def account(self) -> dict[str, Any]:
+        value, bytes, length = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        get = self.library.segue_app_get_account
+        assert get(self.app, ctypes.c_int64(0), ctypes.c_uint32(0), ctypes.byref(value)) == 0
+        assert self.library.segue_value_encode(value, ctypes.byref(bytes), ctypes.byref(length)) == 0
+        found = cbor2.loads(ctypes.string_at(bytes, length.value))
+        self.library.segue_free(bytes)
+        self.library.segue_value_release(value)
+        return found
+
+    def accept(self, device: bytes | None, digest: bytes | None) -> int:
+        return self.library.segue_app_accept_roster(self.app, device, digest)
+
+    def close(self) -> None:
+        assert self.library.segue_app_release(self.app) == 0
+
+
+def accept_in_c(folder: Path) -> None:
+    """The device and the digest that were shown, and no others."""
+    window = InC(folder)
+    waiting = window.account()["takeovers"][0]
+    device, digest = waiting["device"].bytes, waiting["digest"]
+    other = bytes([digest[0] ^ 1]) + digest[1:]
+    assert window.accept(device, other) == window.accept(uuid.uuid4().bytes, digest) == NOT_FOUND
+    assert window.accept(None, digest) == window.accept(device, None) == INVALID_ARGUMENT
+    assert window.accept(device, digest) == 0
+    assert window.accept(device, digest) == NOT_FOUND
+    window.close()
+
+
+def accept_in_python(folder: Path) -> None:
+    with segue.App("com.example.settings", runtime_folder=folder) as app:
+        waiting = app.account().takeovers[0]
+        assert waiting.name == "xray" and waiting.term > 0
+        with pytest.raises(segue.NotFoundError):
+            app.accept_roster(waiting.device, bytes(32))
+        with pytest.raises(segue.InvalidArgumentError, match="digest"):
+            app.accept_roster(waiting.device, waiting.digest[:31])
+        app.accept_roster(waiting.device, waiting.digest)
+        assert not app.account().takeovers
+
+
+def accept_by_command(folder: Path) -> None:
+    """It shows the name and the fingerprint, and asks."""
+    with segue.App("com.example.settings", runtime_folder=folder) as app:
+        waiting = app.account().takeovers[0]
+    start = str(waiting.device)[:8]
+    assert f"segue account accept {start}" in commands.segue(folder, "account").out
+    none = commands.segue(folder, "account", "accept", "zz", status=1)
+    assert "0 of 1 devices that wait have an identifier that begins so" in none.err
+    asked = commands.segue(folder, "account", "accept", start, status=1, answer="n\n")
+    assert "xray" in asked.err and waiting.fingerprint in asked.err and "not accepted" in asked.err
+    assert "is the manager now" in commands.segue(folder, "account", "accept", start, answer="y\n").out
+    assert "0 of 0" in commands.segue(folder, "account", "accept", start, "--yes", status=1).err
+
+
+ACCEPTING = {"c": accept_in_c, "python": accept_in_python, "command": accept_by_command}
+
+
+@pytest.mark.parametrize("way", ACCEPTING)
+def test_a24_a_take_over_by_a_device_that_was_admitted_meanwhile_counts_once_it_is_accepted(three, way):
     desk, laptop, xray = three
     file = desk.ask("recovery-file", passphrase=PASSPHRASE)["file"]
     laptop.end()
@@ -83,9 +161,9 @@ def test_a24_a_take_over_by_a_device_that_was_admitted_meanwhile_counts_once_it_
     desk.end()
     laptop.begin()
     known(xray, laptop)
-    waiting = laptop.awaits(lambda state: state.get("takeovers"), 60)["takeovers"][0]
+    laptop.awaits(lambda state: state.get("takeovers"), 60)
     assert laptop.linked()
-    laptop.ask("accept-roster", device=waiting["device"], digest=waiting["digest"])
+    ACCEPTING[way](laptop.folder)
     known(laptop, xray)
     laptop.linked("xray", patience=60)
     assert laptop.device("xray")["manager"] and not laptop.account()["takeovers"]

@@ -9,8 +9,6 @@ final class ControlAsks {
   /// Entries in one answer, and the bytes of those of any answer.
   private static let entryLimit = 64
   static let pageSize = 32 * 1024
-  /// The longest time for an answer, in milliseconds.
-  static let longestTimeout = AgentClient.longestTimeout
 
   private let inbox: InboxService
   private let routing: RoutingAsks
@@ -109,8 +107,8 @@ final class ControlAsks {
   /// Milliseconds; nil if it is not set.
   static func timeout(_ ask: Value) throws(SegueError) -> Int64? {
     guard let value = ask["timeout"] else { return nil }
-    guard let milliseconds = value.int64, 1...longestTimeout ~= milliseconds else {
-      throw SegueError(.invalidArgument, "timeout: must be 1 to \(longestTimeout) ms")
+    guard let milliseconds = value.int64, 1...Limits.longestAsk ~= milliseconds else {
+      throw SegueError(.invalidArgument, "timeout: must be 1 to \(Limits.longestAsk) ms")
     }
     return milliseconds
   }

@@ -86,7 +86,7 @@ final class DeviceAsks {
       guard let number = value.int64 else { throw SegueError(.invalidArgument, "after: must be an integer") }
       after = number
     }
-    return (after, try ControlAsks.timeout(ask) ?? ControlAsks.longestTimeout)
+    return (after, try ControlAsks.timeout(ask) ?? Limits.longestAsk)
   }
 
   private func create(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
@@ -99,8 +99,8 @@ final class DeviceAsks {
 
   private func accept(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     let device = try Self.device(ask)
-    guard let digest = ask["digest"]?.data, digest.count == 32 else {
-      throw SegueError(.invalidArgument, "digest: must be 32 bytes of data")
+    guard let digest = ask["digest"]?.data, digest.count == Limits.digest else {
+      throw SegueError(.invalidArgument, "digest: must be \(Limits.digest) bytes of data")
     }
     perform(answer) { account, now throws(SegueError) in try account.accept(digest, of: device, at: now) }
   }

@@ -4,8 +4,6 @@ import SegueTransport
 
 /// What the user is told of the account and its devices without having asked, oldest first.
 struct AccountNotices {
-  private static let limit = 16
-
   private(set) var all: [(date: Double, error: SegueError)] = []
 
   /// What is said again at once is told once, with its last date.
@@ -16,7 +14,7 @@ struct AccountNotices {
     }
     Log.info("\(error.message)")
     all.append((Clock.date, error))
-    all.removeFirst(max(0, all.count - Self.limit))
+    all.removeFirst(max(0, all.count - Limits.notices))
   }
 
   func value() throws(SegueError) -> Value {

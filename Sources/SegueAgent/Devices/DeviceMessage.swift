@@ -57,7 +57,7 @@ enum DeviceMessage {
     guard elements.count > 4, let activity = elements[2].uuid else { throw malformed("the activity") }
     var app: String?
     if elements[3].kind != .null { app = try text(elements[3], "the app", atMost: Limits.identifier) }
-    guard let milliseconds = elements[4].int64, 1...ControlAsks.longestTimeout ~= milliseconds else {
+    guard let milliseconds = elements[4].int64, 1...Limits.longestAsk ~= milliseconds else {
       throw malformed("the time")
     }
     return PushRequest(number: number, activity: activity, app: app, milliseconds: milliseconds)

@@ -68,6 +68,9 @@ BAD: list[tuple[type[segue.Error], Callable[[segue.App], Any]]] = [
     (segue.ArgumentTypeError, lambda app: app.answer_join(JOIN, "y")),  # type: ignore[arg-type]
     (segue.ArgumentTypeError, lambda app: app.rename_device("a", "b")),  # type: ignore[arg-type]
     (segue.ArgumentTypeError, lambda app: app.revoke_device("a")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.accept_roster("a", bytes(32))),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.accept_roster(uuid4(), "a" * 32)),  # type: ignore[arg-type]
+    (segue.InvalidArgumentError, lambda app: app.accept_roster(uuid4(), bytes(31))),
     (segue.LimitExceededError, lambda app: app.recovery_file("a" * 1025)),
     (segue.LimitExceededError, lambda app: app.recover_account(b"a" * 8193, "b")),
     (segue.InvalidArgumentError, lambda app: app.set_devices(port=65536)),
@@ -94,6 +97,7 @@ ASKS: dict[str, Callable[[segue.App], Any]] = {
     "answer_join": lambda app: app.answer_join(JOIN, True),
     "rename_device": lambda app: app.rename_device("a"),
     "revoke_device": lambda app: app.revoke_device(uuid4()),
+    "accept_roster": lambda app: app.accept_roster(uuid4(), bytes(32)),
     "leave_account": lambda app: app.leave_account(),
     "recovery_file": lambda app: app.recovery_file("a" * 12),
     "recover_account": lambda app: app.recover_account(b"a", "b"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 import os
+import plistlib
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PATIENCE, TYPE, Opener
+from conftest import PATIENCE, TYPE, Opener, run_until
 from pair import Pair
 
 import segue
@@ -126,3 +128,51 @@ def test_an_unsafe_folder_is_refused(folder: str) -> None:
     os.chmod(folder, 0o777)
     with pytest.raises(segue.UnsafeFolderError), segue.App("com.example.notes", runtime_folder=folder):
         pass
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, Path])
+def test_a_manifest_says_who_an_app_is(folder: str, opened: Opener, tmp_path: Path, kind: Any) -> None:
+    """R6.1, without an agent: name, team, types and document types."""
+    documents = {
+        "LSItemContentTypes": ["text/plain"],
+        "CFBundleTypeRole": "Editor",
+        "NSUbiquitousDocumentUserActivityType": "com.example.document",
+    }
+    manifest = {
+        "CFBundleIdentifier": "com.example.sketch",
+        "CFBundleName": "Sketch",
+        "NSUserActivityTypes": [TYPE],
+        "CFBundleDocumentTypes": [documents],
+        "com.apple.developer.team-identifier": "TEAM000001",
+    }
+    path = tmp_path / "sketch.plist"
+    path.write_bytes(plistlib.dumps(manifest))
+    app = segue.App("com.example.sketch", runtime_folder=folder)
+    app.load_manifest(kind(path))
+    viewer = opened(team="TEAM000001")
+    with app:
+        activity = segue.Activity(app, title="drawing")
+        assert activity.type == TYPE
+        activity.become_current()
+        run_until([app, viewer], lambda: viewer.offers)
+        assert [(offer.app_name, offer.title) for offer in viewer.offers] == [("Sketch", "drawing")]
+        with pytest.raises(segue.InvalidStateError):
+            app.load_manifest(kind(path))
+
+
+def test_a_manifest_that_cannot_be_used_is_an_error_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "other.plist"
+    path.write_bytes(plistlib.dumps({"CFBundleIdentifier": "com.example.other", "CFBundleName": "Other"}))
+    app = segue.App("com.example.sketch")
+    with pytest.raises(segue.InvalidArgumentError, match=r"other\.plist: .*describes com.example.other"):
+        app.load_manifest(path)
+    with pytest.raises(segue.SystemRefusedError, match="No such file"):
+        app.load_manifest(tmp_path / "missing.plist")
+    with pytest.raises(segue.WrongKindError):
+        app.load_manifest(tmp_path)
+    with pytest.raises(segue.ArgumentTypeError):
+        app.load_manifest(1)  # type: ignore[arg-type]
+    path.write_bytes(b"<plist>")
+    with pytest.raises(segue.MalformedError):
+        app.load_manifest(path)
+    app.close()
