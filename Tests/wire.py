@@ -103,9 +103,10 @@ class Connection:
     def send_message(self, name: str, *elements: object) -> None:
         self.send(message(name, *elements))
 
-    def send_state(self, continuation: uuid.UUID, receiver: uuid.UUID, state: bytes) -> None:
+    def send_state(self, continuation: uuid.UUID, receiver: uuid.UUID, state: bytes, why_stale: str = "") -> None:
         """Answers a fetch, on channel 1."""
-        parts = [message("state", continuation, receiver, 1, len(state), False), frame("data", state, 1)]
+        stale = (True, why_stale) if why_stale else (False,)
+        parts = [message("state", continuation, receiver, 1, len(state), *stale), frame("data", state, 1)]
         self.send(*parts, end(1, len(state)))
 
     def transfer(self, descriptor: socket.socket, name: str, *elements: object) -> None:

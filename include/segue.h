@@ -760,6 +760,8 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
  *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
  *           "bundle_identifier": string, "stale": bool,
+ *           "stale_reason": string (one line: why it is stale; absent if it is not, or the reason is unknown, as of
+ *           what has waited in the inbox of the agent),
  *           "redelivered": bool (the agent has begun to deliver it before: R3.8),
  *           "document": bool (the URL of its document came as that of a container that this app has: section 15)}
  */
@@ -891,9 +893,14 @@ segue_status segue_save_complete(segue_save *save);
 /**
  * Answers either, inside the callback (whose return value then does not count) or later: the save failed. Waiting
  * receivers get the last snapshot, marked stale, or HANDOFF_FAILED if there is none; needs_save is set (R2.4).
+ *   reason  copied, may be NULL: why, for people; cut and mended as in segue_continuation_decline. It goes to those
+ *           that wait for this save, and to no others: to apps that may continue the activity (of the same team, and
+ *           choosers: R6.2) on the user's devices, as the message of did_fail or as the stale_reason of
+ *           segue_activity_get_continued_from; and, by the agent, to the program that has asked it to continue the
+ *           activity. The receipts and the log of this app have it, too. Put nothing into it that these may not read.
  * Errors: as for segue_save_complete.
  */
-segue_status segue_save_fail(segue_save *save);
+segue_status segue_save_fail(segue_save *save, const char *reason, size_t length);
 /** Adds a count. */
 segue_status segue_save_retain(segue_save *save);
 /** Takes a count; NULL is fine. If it is released unanswered, the activity counts as up to date. */
@@ -911,7 +918,10 @@ typedef int32_t segue_outcome;
 segue_status segue_receipt_get_outcome(const segue_receipt *receipt, segue_outcome *outcome);
 /** SEGUE_OK if restored, otherwise the cause. */
 segue_status segue_receipt_get_status(const segue_receipt *receipt, segue_status *status);
-/** The reason or error in words; may be empty. reason  out, owned: free with segue_free */
+/**
+ * The reason or error in one line; of a stale state that was restored, why the save failed; may be empty.
+ *   reason  out, owned: free with segue_free
+ */
 segue_status segue_receipt_get_reason(const segue_receipt *receipt, char **reason, size_t *length);
 /** Names of the receiver. name, identifier  out, owned: free with segue_free */
 segue_status segue_receipt_get_device_name(const segue_receipt *receipt, char **name, size_t *length);

@@ -144,7 +144,7 @@ public func segue_activity_get_continued_from(
       out.pointee = nil
       return
     }
-    let dictionary = try Value.dictionary([
+    var entries: [(key: Value, value: Value)] = [
       (key: .string("continuation_id"), value: .uuid(from.continuation)),
       (key: .string("activity_id"), value: .uuid(from.offer.description.id)),
       (key: .string("device_name"), value: .string(from.offer.deviceName)),
@@ -153,7 +153,11 @@ public func segue_activity_get_continued_from(
       (key: .string("stale"), value: .bool(from.isStale)),
       (key: .string("redelivered"), value: .bool(from.isRedelivered)),
       (key: .string("document"), value: .bool(from.documentURL != nil)),
-    ])
-    try handles.give(dictionary, to: out)
+    ]
+    if let reason = from.staleReason {
+      // Text of another app.
+      entries.append((key: .string("stale_reason"), value: .string(Text.decoded(Text.oneLine(reason)))))
+    }
+    try handles.give(try Value.dictionary(entries), to: out)
   }
 }

@@ -195,8 +195,10 @@ public func segue_save_complete(_ save: OpaquePointer?) -> segue_status {
 }
 
 @_cdecl("segue_save_fail") @implementation
-public func segue_save_fail(_ save: OpaquePointer?) -> segue_status {
-  handles.call(save, .save) { (save) throws(SegueError) in try save.fail() }
+public func segue_save_fail(
+  _ save: OpaquePointer?, _ reason: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  handles.call(save, .save) { (save) throws(SegueError) in try save.fail(Arguments.reason(reason, length)) }
 }
 
 @_cdecl("segue_save_retain") @implementation

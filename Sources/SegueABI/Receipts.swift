@@ -39,7 +39,8 @@ public func segue_receipt_get_status(
 public func segue_receipt_get_reason(
   _ receipt: OpaquePointer?, _ reason: TextOut, _ length: LengthOut
 ) -> segue_status {
-  get(receipt, reason, length) { $0.reason }
+  // It may quote text of another app.
+  get(receipt, reason, length) { Text.decoded(Text.oneLine($0.reason)) }
 }
 
 @_cdecl("segue_receipt_get_device_name") @implementation

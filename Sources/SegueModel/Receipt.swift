@@ -28,7 +28,7 @@ public final class Receipt: Sendable {
   public let outcome: Outcome
   /// `.ok` if restored, otherwise the cause.
   public let status: Status
-  /// The reason in words; may be empty.
+  /// The reason in words; of a stale state that was restored, why the save failed; may be empty.
   public let reason: String
   /// Whether an older snapshot was handed over (R2.4).
   public let isStale: Bool
@@ -56,19 +56,22 @@ public struct ContinuedFrom: Sendable {
   public let wireName: Identifier
   public let offer: Offer
   public let isStale: Bool
+  /// Why it is, if the origin says so.
+  public let staleReason: String?
   /// Whether the agent has delivered it before, so that the app may have restored it already (R3.8).
   public let isRedelivered: Bool
   /// The URL of the activity's document, if it came as container + path, and the app has that container (R3.5).
   public let documentURL: String?
 
   public init(
-    continuation: Identifier, wireName: Identifier? = nil, offer: Offer, isStale: Bool, isRedelivered: Bool = false,
-    documentURL: String? = nil
+    continuation: Identifier, wireName: Identifier? = nil, offer: Offer, isStale: Bool, staleReason: String? = nil,
+    isRedelivered: Bool = false, documentURL: String? = nil
   ) {
     self.continuation = continuation
     self.wireName = wireName ?? continuation
     self.offer = offer
     self.isStale = isStale
+    self.staleReason = staleReason
     self.isRedelivered = isRedelivered
     self.documentURL = documentURL
   }

@@ -79,10 +79,10 @@ extension Message {
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
         account: coder.code(orNull: account), isBack: coder.code(flag: isBack))
-    case .state(let id, let to, let channel, let size, let isStale):
+    case .state(let id, let to, let channel, let size, let isStale, let why):
       self = .state(
         coder.code(id), to: coder.code(to), channel: coder.code(channel), size: coder.code(size),
-        isStale: coder.code(isStale))
+        isStale: coder.code(isStale), why: coder.code(last: why))
     case .refused(let id, let to, let error):
       self = .refused(coder.code(id), to: coder.code(to), coder.code(error))
     case .outcome(let continuation, let outcome, let error, let receiver):

@@ -68,7 +68,7 @@ extension Message {
     case 9: self = .gone(.blank, nil)
     case 10: self = .ready(settling: 0)
     case 11: self = .fetch(.blank, milliseconds: 0, receiver: nil)
-    case 12: self = .state(.blank, to: .blank, channel: 0, size: 0, isStale: false)
+    case 12: self = .state(.blank, to: .blank, channel: 0, size: 0, isStale: false, why: "")
     case 13: self = .refused(.blank, to: .blank, .blank)
     case 14: self = .outcome(.blank, .unknown, nil, receiver: nil)
     case 15: self = .outcomeAck(.blank, to: .blank)

@@ -65,7 +65,7 @@ public enum Message: Sendable {
   case fetch(
     Continuation, milliseconds: Int64, receiver: Receiver?, account: Identifier? = nil, isBack: Bool = false)
   /// Origin → hub → receiver: the activity document comes on this channel.
-  case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool)
+  case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool, why: String)
   /// Origin or hub → receiver: no document will come.
   case refused(Identifier, to: Identifier, SegueError)
   /// Receiver → hub → origin: how the continuation ended. The receiver's hub fills in the receiver.

@@ -159,6 +159,11 @@ struct MessageCoder {
     hasValue(milliseconds > 0, isLast: true) ? code(milliseconds: milliseconds) : 0
   }
 
+  /// The last element, a text for people; left out if it is empty.
+  mutating func code(last text: String) -> String {
+    hasValue(!text.utf8.isEmpty, isLast: true) ? code(text, atMost: Limits.title) : ""
+  }
+
   /// The last element; left out if false.
   mutating func code(flag: Bool) -> Bool { hasValue(flag, isLast: true) && code(flag) }
 

@@ -90,7 +90,9 @@ import Testing
     // Each is answered by a frame that gives the channel up.
     for number in 0..<1_000 as Range<UInt32> {
       try away.say(
-        .state(world.identifier(), to: receiver(1).id, channel: 2 * number + Self.firstChannel, size: 1, isStale: false)
+        .state(
+          world.identifier(), to: receiver(1).id, channel: 2 * number + Self.firstChannel, size: 1, isStale: false,
+          why: "")
       )
     }
     #expect(hub.brokenInvariant == nil)

@@ -131,7 +131,7 @@ import Testing
     // The channels of the hub with the higher name.
     let channel = UInt32(2 * fetch.count)
     let size = UInt64(document.count)
-    try peer.say(.state(continuation, to: receiver, channel: channel, size: size, isStale: false))
+    try peer.say(.state(continuation, to: receiver, channel: channel, size: size, isStale: false, why: ""))
     peer.say(frame(1, document, channel) + frame(2, bigEndian(size), channel), with: nil)
   }
 

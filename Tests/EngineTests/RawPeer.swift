@@ -78,7 +78,7 @@ final class RawPeer: WorldParticipant {
       guard case .message = event, let message = try? link.takeMessage(Message.decode) else { continue }
       switch message {
       case .goodbye(let error): goodbye = error
-      case .state(_, _, let channel, _, _):
+      case .state(_, _, let channel, _, _, _):
         try? link.accept(channel)
         heard.append(message)
       case .response(_, _, _, let channel, _, _):

@@ -153,7 +153,10 @@ import Testing
     scene.world.wait(1_000)
     _ = try scene.world.continue(in: other)
     scene.world.wait(4_200)
-    #expect(other.continued.last?.from.isStale == true && scene.viewer.continued.last?.from.isStale == true)
+    for receiver in [other, scene.viewer] {
+      let from = receiver.continued.last?.from
+      #expect(from?.isStale == true && from?.staleReason == "the origin did not save in time")
+    }
   }
 
   @Test func `who could not save says so: the last snapshot at once, marked stale, or an error (R2.4)`() throws {
@@ -163,13 +166,19 @@ import Testing
       if !hasSnapshot { _ = try scene.world.offer("never saved", by: scene.editor) }
       _ = try scene.world.continue(in: scene.viewer)
       scene.world.wait(100)
-      scene.world.tell(scene.editor) { $0.saveFailed(scene.editor.pendingSaves.last ?? 0, $1) }
+      scene.world.tell(scene.editor) {
+        $0.saveFailed(scene.editor.pendingSaves.last ?? 0, because: "disk full", $1)
+      }
       scene.world.wait(100)
       #expect(scene.viewer.continued.count == 1 && scene.viewer.continued.last?.from.isStale == true)
+      #expect(scene.viewer.continued.last?.from.staleReason == "the origin could not save: disk full")
+      if !hasSnapshot { #expect(scene.viewer.failures.map { $0.message } == ["the origin could not save: disk full"]) }
       #expect(scene.viewer.takeEvents().contains("did_fail handoffFailed") == !hasSnapshot)
       #expect(scene.editor.current?.needsSave == true, "it is still unsaved")
     }
     #expect(scene.editor.receipts.map { $0.isStale } == [true, false])
+    let told = scene.editor.receipts.map { $0.reason }
+    #expect(told == ["the origin could not save: disk full", "the origin could not save: disk full"])
   }
 
   @Test func `what is being restored is passed on as it came, and saved afterwards (R4.2)`() throws {

@@ -12,6 +12,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   private(set) var events: [String] = []
   private(set) var receipts: [Receipt] = []
   private(set) var continued: [(activity: Activity, from: ContinuedFrom)] = []
+  /// What did_fail got.
+  private(set) var failures: [SegueError] = []
   private(set) var reasons: [Reason] = []
   /// How its own requests ended, and those of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
@@ -184,7 +186,9 @@ final class TestApp: FleetProgram, AppEngineOwner {
       resumed.append(state)
       activities[state.activity]?.replace(with: state.state)
       perform { $0.answer(id, handled: true, restored: true, $1) }
-    case .didFail(_, let error): events.append("did_fail \(error.status)")
+    case .didFail(_, let error):
+      failures.append(error)
+      events.append("did_fail \(error.status)")
     case .openingFailed(_, let error): events.append("opening failed \(error.status)")
     case nil: break
     }

@@ -150,10 +150,22 @@ import Testing
     func state(_ channel: UInt64) -> [Value] {
       [.unsigned(12), Self.id, Self.id, .unsigned(channel), .unsigned(.max), .bool(true)]
     }
-    guard case .state(_, _, .max, .max, true)? = try decoded(state(UInt64(UInt32.max))) else {
+    guard case .state(_, _, .max, .max, true, "")? = try decoded(state(UInt64(UInt32.max))) else {
       return #expect(Bool(false))
     }
     #expect(isRefused(state(1 << 32)))
+  }
+
+  @Test func `a state says why it is stale, in at most 1,024 bytes`() throws {
+    func state(_ why: Value) -> [Value] {
+      [.unsigned(12), Self.id, Self.id, .unsigned(3), .unsigned(9), .bool(true), why]
+    }
+    guard case .state(_, _, 3, 9, true, "disk full")? = try decoded(state(.string("disk full"))),
+      case .state(_, _, 3, 9, true, "")? = try decoded(state(.null)),
+      case .state(_, _, 3, 9, true, let long)? = try decoded(state(text(1_024)))
+    else { return #expect(Bool(false)) }
+    #expect(long.utf8.count == 1_024)
+    #expect(isRefused(state(text(1_025))) && isRefused(state(.unsigned(1))))
   }
 
   @Test func `explanations come in pairs, and those of the future are left out`() throws {

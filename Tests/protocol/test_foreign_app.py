@@ -34,6 +34,22 @@ def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
     app.until(("gone", "From Python"))
 
 
+def test_a_state_that_is_stale_says_why_in_one_line(origin):
+    """R2.4"""
+    app, peer, _, _ = origin.continued()
+    continuation, _, _, _, receiver, _ = peer.expect("fetch")
+    state = document("From Python", line=7)
+    peer.send_state(continuation, receiver[0], state, why_stale="disk\nfull\x1b[2J")
+    app.until(state)
+    came, text, length = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    app.call("segue_activity_get_continued_from", app.activity, ctypes.byref(came))
+    path = b"stale_reason"
+    app.call("segue_value_find_string", came, path, len(path), ctypes.byref(text), ctypes.byref(length))
+    assert ctypes.string_at(text, length.value) == b"disk full [2J"
+    app.library.segue_free(text)
+    app.call("segue_value_release", came)
+
+
 @pytest.fixture
 def large_states(library):
     library.segue_limit_set(USER_INFO_LIMIT, ctypes.c_uint64(1 << 20))

@@ -166,7 +166,7 @@ def test_the_tabs_of_a_program_go_on_by_themselves(built, start):
     sums.wait_for("^offered: sums$")
     sums.tell("continue")
     big.wait_for("^sums is not UTF-8$")
-    sums.wait_for("could not save")
+    sums.wait_for("could not save: its text is not UTF-8")
     big.tell("= 6 * 7")
     big.tell("sums")
     big.wait_for(r"^shows sums: 6 \* 7$")

@@ -103,7 +103,7 @@ function segue.report(message) io.stderr:write("segue: ", message, "\n") end
 
 -- Tells the library that a callback has failed. The reason is what the other device may see.
 local failures = {
-  segue_will_save_function = function(_, _, save) library.segue_save_fail(save) end,
+  segue_will_save_function = function(reason, _, save) library.segue_save_fail(save, reason, #reason) end,
   segue_continue_function = function(reason, _, _, continuation)
     library.segue_continuation_fail(continuation, reason, #reason)
   end,

@@ -102,10 +102,13 @@ def test_a_save_that_breaks_is_a_failed_save(lua):
         segue.limit_set(segue.LIMIT_USER_INFO, 1024)
         local receipt, failure = pair.continue {
           activity = { on_will_save = function(_, activity) pair.set_state(activity, ("x"):rep(2000)) end }, app = {} }
-        io.write(tostring(receipt.outcome == segue.OUTCOME_FAILED), "\\n", failure, "\\n", pair.reports[1])""")
-    failed, failure, report = output.split("\n", 2)
+        io.write(tostring(receipt.outcome == segue.OUTCOME_FAILED), "\\n", failure, "\\n", receipt.reason, "\\n",
+          pair.reports[1])""")
+    failed, failure, reason, report = output.split("\n", 3)
     assert failed == "true"
-    assert "save" in failure
+    assert failure == reason
+    assert failure.startswith("the origin could not save: segue.activity_set_user_info: USER_INFO_TOO_LARGE: ")
+    assert "script.lua" not in failure, "the path is not for another device"
     assert report.startswith("activity_delegate_on_will_save: ")
     assert "segue.activity_set_user_info: USER_INFO_TOO_LARGE: " in report
     assert "script.lua:6: in main chunk" in report  # the stack, to its end
@@ -113,7 +116,7 @@ def test_a_save_that_breaks_is_a_failed_save(lua):
 
 def test_after_a_save_that_breaks_the_former_state_is_handed_over(lua):
     assert lua("""
-        local pair, saves, state = require "pair", 0, nil
+        local pair, saves, state, why = require "pair", 0, nil, nil
         local receipt = pair.continue {
           activity = { on_will_save = function()
             saves = saves + 1
@@ -130,11 +133,15 @@ def test_after_a_save_that_breaks_the_former_state_is_handed_over(lua):
           on_offer = function(_, app, _, offer) segue.app_continue(app, offer, 0, nil) end,
           on_continue = function(_, _, activity)
             local info = segue.out("segue_value *", segue.activity_get_user_info, activity)
+            local from = segue.out("segue_value *", segue.activity_get_continued_from, activity)
+            why = segue.text(segue.value_find_string, from, "stale_reason", pair.Z)
             state = segue.text(segue.value_describe, info)
           end }
         pair.wait({ pair.origin, app }, function() return state end)
-        io.write(" ", state, " ", pair.reports[1])
-        """).startswith('false{"line": "first"} {"line": "first"} activity_delegate_on_will_save: ')
+        io.write(" ", state, " ", why, " ", pair.reports[1])
+        """).startswith(
+        'false{"line": "first"} {"line": "first"} the origin could not save: disk full activity_delegate_on_will_save: '
+    )
 
 
 @pytest.mark.parametrize(

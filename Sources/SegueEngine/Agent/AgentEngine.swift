@@ -231,8 +231,8 @@ public final class AgentEngine: HubParticipant {
       try kept.receive(id, by: app, channel: channel, size: size, now)
     case .keepAttachment(let channel, let name, let changed):
       kept.receiveAttachment(name, changed: changed, of: channel, descriptor)
-    case .state(let id, _, let channel, let size, let isStale):
-      try starts.receiveState(id, channel: channel, size: size, isStale: isStale, now)
+    case .state(let id, _, let channel, let size, let isStale, let why):
+      try starts.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
     case .refused(let id, _, let error): starts.refused(id, error, now)
     case .peerLost(let id):
       if !deliveries.peerLost(id) {

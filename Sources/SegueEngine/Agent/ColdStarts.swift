@@ -246,10 +246,10 @@ final class ColdStarts: AppFeature {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, _ now: Instant
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, why: String, _ now: Instant
   ) throws(SegueError) {
     let room = Self.bytesLimit - starts.reduce(0) { $0 + $1.size }
-    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, room: room), now)
+    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, room: room), now)
   }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {

@@ -260,7 +260,8 @@ final class InboxDeliveries: AppFeature {
       }
       let channel = link.open()
       hub.send(
-        .state(id, to: app, channel: channel, size: UInt64(document.count), isStale: delivery.item.isStale))
+        .state(
+          id, to: app, channel: channel, size: UInt64(document.count), isStale: delivery.item.isStale, why: ""))
       apps[index].delivery?.phase = .sending(channel, document, sent: 0)
       pump(channel)
     } catch {

@@ -183,8 +183,9 @@ public final class AppEngine {
   }
 
   /// The app has reported that a save failed (R2.4).
-  public func saveFailed(_ number: UInt64, _ now: Instant) {
-    saves.failed(number)
+  /// - Parameter reason: for the receivers that wait.
+  public func saveFailed(_ number: UInt64, because reason: String? = nil, _ now: Instant) {
+    saves.failed(number, reason)
     kept.sendWhenSaved()
     outgoing.sendPulled(now)
     originChanges.advance(now)

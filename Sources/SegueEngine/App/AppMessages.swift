@@ -75,8 +75,8 @@ final class AppMessages {
     case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
       outgoing.fetched(
         continuation, milliseconds: milliseconds, receiver: receiver, of: account, isBack: isBack, now)
-    case .state(let id, _, let channel, let size, let isStale):
-      try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, now)
+    case .state(let id, _, let channel, let size, let isStale, let why):
+      try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
     case .refused(let id, _, let error): incoming.refused(id, error, now)
     case .outcome(let continuation, let outcome, let error, let receiver):
       outgoing.receiveOutcome(continuation, outcome, error, receiver: receiver, now)

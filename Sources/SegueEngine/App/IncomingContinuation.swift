@@ -46,6 +46,8 @@ final class IncomingContinuation {
   var isFetched = false
   /// Bytes of the document, once its fetch has ended.
   var progress: (received: Int, total: Int) = (0, 0)
+  /// Why its state is an older snapshot, if the origin says so (R2.4).
+  var staleReason: String?
   /// The URL of its document, if it came as container + path (R3.5).
   var documentURL: String?
 

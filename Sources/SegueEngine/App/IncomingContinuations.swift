@@ -129,7 +129,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       case .offer(let offer):
         let from = ContinuedFrom(
           continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
-          isRedelivered: continuations[index].isRedelivered ?? false, documentURL: continuations[index].documentURL)
+          staleReason: continuations[index].staleReason, isRedelivered: continuations[index].isRedelivered ?? false,
+          documentURL: continuations[index].documentURL)
         return .continue(activity, from)
       case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
       }
@@ -232,9 +233,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The origin sends the document on a channel.
   func receiveState(
-    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, _ now: Instant
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, why: String, _ now: Instant
   ) throws(SegueError) {
-    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale), now)
+    end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, why: why), now)
   }
 
   func hasChannel(_ channel: FramedConnection.Channel) -> Bool { fetches.hasChannel(channel) }
@@ -295,6 +296,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private func note(_ fetch: StateFetch, at index: Int) {
     continuations[index].isFetched = fetch.wasSent
     continuations[index].progress = (fetch.document.count, fetch.size)
+    continuations[index].staleReason = fetch.staleReason
   }
 
   func refused(_ id: Identifier, _ error: SegueError, _ now: Instant) {

@@ -32,7 +32,8 @@ private struct OutgoingContinuation {
   var document: [UInt8] = []
   /// That of the snapshot.
   var revision: UInt64 = 0
-  var isStale = false
+  /// Why the document is an older snapshot; nil if it is not (R2.4).
+  var staleness: String?
 }
 
 /// Continuations of which this app is the origin: each gets the saved activity, and ends in one receipt.
@@ -141,11 +142,11 @@ final class OutgoingContinuations: AppFeature {
   func sendPulled(_ now: Instant) {
     while let state = saves.takePulled() {
       switch state {
-      case .snapshot(let snapshot, let id, let isStale):
+      case .snapshot(let snapshot, let id, let staleness):
         guard let index = index(of: id) else { continue }
         continuations[index].document = snapshot.document
         continuations[index].revision = snapshot.revision
-        continuations[index].isStale = isStale
+        continuations[index].staleness = staleness
         startSending(at: index, now)
       case .failed(let error, let id): refuse(id, error, now)
       }
@@ -188,7 +189,7 @@ final class OutgoingContinuations: AppFeature {
     hub.send(
       .state(
         id, to: continuation.receiver.id, channel: channel, size: UInt64(continuation.document.count),
-        isStale: continuation.isStale))
+        isStale: continuation.staleness != nil, why: continuation.staleness ?? ""))
     pump(channel, now)
   }
 
@@ -312,8 +313,8 @@ final class OutgoingContinuations: AppFeature {
   ) {
     let receipt = Receipt(
       continuation: continuation.id, receiver: continuation.receiver, outcome: outcome,
-      status: outcome == .restored ? .ok : error?.status ?? .handoffFailed, reason: error?.message ?? "",
-      isStale: continuation.isStale, date: now.date)
+      status: outcome == .restored ? .ok : error?.status ?? .handoffFailed,
+      reason: error?.message ?? continuation.staleness ?? "", isStale: continuation.staleness != nil, date: now.date)
     if outcome == .restored { app.deliver(.wasContinued(activity: continuation.activity, receipt)) }
     app.deliver(.continuationEnded(activity: continuation.activity, receipt))
   }

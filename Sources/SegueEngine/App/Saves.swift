@@ -12,7 +12,8 @@ struct Snapshot {
 
 /// The result of a save for a continuation.
 enum PulledState {
-  case snapshot(Snapshot, for: Identifier, isStale: Bool)
+  /// - Parameter staleness: why it is an older one; nil if it is not (R2.4).
+  case snapshot(Snapshot, for: Identifier, staleness: String?)
   case failed(SegueError, for: Identifier)
 }
 
@@ -169,10 +170,12 @@ final class Saves: AppFeature {
   }
 
   /// The app has answered a will_save: it could not bring the activity up to date (R2.4).
-  func failed(_ number: UInt64) {
+  /// - Parameter reason: of the app, for people.
+  func failed(_ number: UInt64, _ reason: String?) {
     guard let index = index(of: number) else { return }
-    app.log(.error, "a save failed")
-    abandon(at: index, SegueError(.handoffFailed, "the origin could not save, and has no older snapshot"))
+    let why: DiagnosticText = reason.map { ": \($0)" } ?? ""
+    app.log(.error, "a save failed\(why)")
+    abandon(at: index, SegueError(.handoffFailed, "the origin could not save\(why)"))
   }
 
   /// The next that a continuation has asked for, or nil.
@@ -203,8 +206,7 @@ final class Saves: AppFeature {
   func tick(_ now: Instant) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
       app.log(.error, "a save was not answered within \(app.limits.save) ms")
-      let error = SegueError(.remoteApplicationTimedOut, "the origin did not save in time, and has no older snapshot")
-      abandon(at: index, error)
+      abandon(at: index, SegueError(.remoteApplicationTimedOut, "the origin did not save in time"))
     }
   }
 
@@ -241,7 +243,7 @@ final class Saves: AppFeature {
     let snapshot = snapshots[save.activity]
     for continuation in save.waiting + save.late {
       if let snapshot {
-        pulled.append(.snapshot(snapshot, for: continuation, isStale: true))
+        pulled.append(.snapshot(snapshot, for: continuation, staleness: error.message))
       } else {
         pulled.append(.failed(error, for: continuation))
       }
@@ -256,7 +258,7 @@ final class Saves: AppFeature {
       let snapshot = try snapshot(of: activity, id)
       snapshots[id] = snapshot
       if isNew, activity.isSearchable { searchable.append(SavedState(id, activity)) }
-      for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, isStale: false)) }
+      for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, staleness: nil)) }
     } catch {
       app.log(.error, "no snapshot: \(error.message)")
       // Still needs saving: an older snapshot must not count as the current state.

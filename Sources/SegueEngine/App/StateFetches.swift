@@ -23,6 +23,8 @@ final class StateFetch {
   fileprivate(set) var size = 0
   /// Whether it is an older snapshot (R2.4).
   fileprivate(set) var isStale = false
+  /// Why, if the origin says so.
+  fileprivate(set) var staleReason: String?
   /// Once it has ended: nil if the document is whole.
   fileprivate(set) var error: SegueError?
 
@@ -85,7 +87,7 @@ final class StateFetches {
   /// The origin sends the document on a channel.
   /// - Parameter room: bytes that all documents may have.
   func receiveState(
-    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, room: Int = .max
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, why: String, room: Int = .max
   ) throws(SegueError) -> StateFetch? {
     guard let link = hub.link else { return nil }
     try link.accept(channel)
@@ -102,6 +104,7 @@ final class StateFetches {
     }
     fetch.size = size
     fetch.isStale = isStale
+    fetch.staleReason = isStale && !why.utf8.isEmpty ? why : nil
     return nil
   }
 

@@ -215,7 +215,7 @@ final class HubContinuations: HubFeature {
   // MARK: Answers
 
   func state(
-    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, from origin: Peer
+    _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, why: String, from origin: Peer
   ) throws(SegueError) {
     try origin.link.accept(channel)
     guard let route = table[id], route.originPeer === origin, let attempt = route.attempt, !attempt.isOver
@@ -228,7 +228,7 @@ final class HubContinuations: HubFeature {
       send(.refused(id, to: route.receiver, .tooManyTransfers), to: peer)
       return peerLost(id, beyond: peer)
     }
-    send(.state(id, to: route.receiver, channel: outChannel, size: size, isStale: isStale), to: peer)
+    send(.state(id, to: route.receiver, channel: outChannel, size: size, isStale: isStale, why: why), to: peer)
   }
 
   func refused(_ id: Identifier, _ error: SegueError, by origin: Peer) {

@@ -65,8 +65,8 @@ final class HubMessages {
     case .fetch(let continuation, let milliseconds, let named, _, let isBack):
       continuations.fetch(
         continuation, milliseconds: milliseconds, presence.receiver(app, named: named), isBack: isBack, by: peer)
-    case .state(let id, _, let channel, let size, let isStale):
-      try continuations.state(id, channel: channel, size: size, isStale: isStale, from: peer)
+    case .state(let id, _, let channel, let size, let isStale, let why):
+      try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, let named):
       continuations.outcome(continuation, outcome, error, presence.receiver(app, named: named), from: peer)
@@ -124,8 +124,8 @@ final class HubMessages {
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       continuations.fetch(
         continuation, milliseconds: milliseconds, connections.named(receiver, by: peer), isBack: isBack, by: peer)
-    case .state(let id, _, let channel, let size, let isStale):
-      try continuations.state(id, channel: channel, size: size, isStale: isStale, from: peer)
+    case .state(let id, _, let channel, let size, let isStale, let why):
+      try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
     case .outcome(let continuation, let outcome, let error, let receiver):
       guard let receiver else { throw SegueError(.malformed, "an outcome between hubs must name the receiver") }

@@ -122,10 +122,16 @@ extension App {
   }
 
   /// The last answer of a save; what was given up keeps the former `user_info`.
-  func endSave(_ sequence: SaveSequence, hasFailed: Bool) {
+  func endSave(_ sequence: SaveSequence, _ answer: SaveAnswer) {
     performIfOpen { engine, now in
-      sequence.activity.endSaving(sequence.number, keepsDraft: !hasFailed && engine.isSaving(sequence.number))
-      if hasFailed { engine.saveFailed(sequence.number, now) } else { engine.saved(sequence.number, now) }
+      switch answer {
+      case .upToDate:
+        sequence.activity.endSaving(sequence.number, keepsDraft: engine.isSaving(sequence.number))
+        engine.saved(sequence.number, now)
+      case .failed(let reason):
+        sequence.activity.endSaving(sequence.number, keepsDraft: false)
+        engine.saveFailed(sequence.number, because: reason, now)
+      }
     }
     // The app may have closed meanwhile.
     sequence.activity.endSaving(sequence.number, keepsDraft: false)

@@ -11,17 +11,17 @@ public final class PendingSave: Handled {
   }
 
   /// The activity is up to date. Throws INVALID_STATE the second time.
-  public func complete() throws(SegueError) { try answer(hasFailed: false) }
+  public func complete() throws(SegueError) { try answer(.upToDate) }
 
-  /// The activity could not be brought up to date (R2.4). Throws INVALID_STATE the second time.
-  public func fail() throws(SegueError) { try answer(hasFailed: true) }
+  /// The activity could not be brought up to date, for that reason (R2.4). Throws INVALID_STATE the second time.
+  public func fail(_ reason: String?) throws(SegueError) { try answer(.failed(reason)) }
 
-  private func answer(hasFailed: Bool) throws(SegueError) {
-    guard sequence.answer(step, hasFailed: hasFailed) else {
+  private func answer(_ answer: SaveAnswer) throws(SegueError) {
+    guard sequence.answer(step, answer) else {
       throw SegueError(.invalidState, "save: was answered already")
     }
   }
 
   /// The last handle that could answer was released.
-  public override func lastHandleReleased() { _ = sequence.answer(step, hasFailed: false) }
+  public override func lastHandleReleased() { _ = sequence.answer(step, .upToDate) }
 }

@@ -2,6 +2,13 @@ import SegueEngine
 import SegueModel
 import SegueTransport
 
+/// The answer to a step of a save, and to a save.
+enum SaveAnswer {
+  case upToDate
+  /// The reason is the host's, for people.
+  case failed(String?)
+}
+
 /// The callbacks of one save, in order (R4.2): will_save, then update_state of the responders, then did_update. A step
 /// that is answered later suspends it; the first failure ends it. What the engine has given up meanwhile has no effect.
 final class SaveSequence {
@@ -50,7 +57,7 @@ final class SaveSequence {
       }
     }
     if app.isSaving(number), app.tellUpdated(activity) { hasRun = true }
-    end(hasFailed: false)
+    end()
     return hasRun
   }
 
@@ -82,14 +89,13 @@ final class SaveSequence {
 
   /// The host answers a step by its handle.
   /// - Returns: false if it was answered before.
-  func answer(_ step: Int, hasFailed: Bool) -> Bool {
+  func answer(_ step: Int, _ answer: SaveAnswer) -> Bool {
     let effect: Effect? = lock.withLock {
       guard step == self.step, !isAnswered, !isOver else { return nil }
       isAnswered = true
-      if hasFailed || step == plan.responders.count && !app.answersDidUpdate {
-        isOver = true
-        return .end
-      }
+      if case .failed = answer { isOver = true }
+      if step == plan.responders.count, !app.answersDidUpdate { isOver = true }
+      guard !isOver else { return .end }
       guard isSuspended else { return .nothing }
       isSuspended = false
       isAnswered = false
@@ -98,15 +104,15 @@ final class SaveSequence {
     }
     switch effect {
     case nil: return false
-    case .end?: app.endSave(self, hasFailed: hasFailed)
+    case .end?: app.endSave(self, answer)
     case .resumption?: app.resumeSoon(self)
     case .nothing?, .next?: break
     }
     return true
   }
 
-  private func end(hasFailed: Bool) {
+  private func end() {
     lock.withLock { isOver = true }
-    app.endSave(self, hasFailed: hasFailed)
+    app.endSave(self, .upToDate)
   }
 }

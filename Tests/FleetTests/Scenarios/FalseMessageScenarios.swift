@@ -62,7 +62,7 @@ extension CheckedWorkload {
     let viewer = fixture.viewer.identity.id
     switch lie {
     case .withdraw: return .withdraw(continuation.activity)
-    case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false)
+    case .state: return .state(continuation.id, to: viewer, channel: link.open(), size: 3, isStale: false, why: "")
     case .refused: return .refused(continuation.id, to: viewer, error)
     case .outcome: return .outcome(continuation, .declined, nil, receiver: nil)
     case .outcomeAck: return .outcomeAck(continuation.id, to: viewer)

@@ -36,7 +36,9 @@ extension Input {
     case 9: .ready(settling: Int64(number() % 2_000))
     case 10: fetch()
     case 11:
-      .state(identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool())
+      .state(
+        identifier(), to: appIdentifier(), channel: channel(), size: number(), isStale: bool(),
+        why: bool() ? text(atMost: 4) : "")
     case 12: .refused(identifier(), to: appIdentifier(), error())
     case 13: .outcome(continuation(), outcome(), bool() ? error() : nil, receiver: receiver())
     case 14: .outcomeAck(identifier(), to: appIdentifier())

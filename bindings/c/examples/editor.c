@@ -82,15 +82,17 @@ static bool write_file(struct editor *editor) {
  */
 static segue_reply will_save(void *context, segue_activity *activity, segue_save *save) {
   struct editor *editor = context;
-  bool written = write_file(editor);
+  const char *failure = write_file(editor) ? NULL : "the file cannot be written";
   segue_value *user_info = make_user_info(editor);
   if (user_info != NULL) {
     notes_check(segue_activity_set_user_info(activity, user_info));
     segue_value_release(user_info);
   }
-  /* The receiver then gets an older state, and both sides learn that. */
-  if (!written || user_info == NULL)
-    notes_check(segue_save_fail(save));
+  /* The receiver then gets an older state, and both sides learn why. */
+  if (user_info == NULL)
+    failure = "the state cannot be made";
+  if (failure != NULL)
+    notes_check(segue_save_fail(save, failure, SEGUE_NUL_TERMINATED));
   return SEGUE_REPLY_YES;
 }
 

@@ -49,7 +49,7 @@ static segue_reply update(void *context, segue_activity *activity, segue_save *s
   if (segue_writer_put_string(writer, tab->text, SEGUE_NUL_TERMINATED) != SEGUE_OK) {
     printf("%s is not UTF-8\n", tab->name);
     segue_writer_release(writer);
-    notes_check(segue_save_fail(save));
+    notes_check(segue_save_fail(save, "its text is not UTF-8", SEGUE_NUL_TERMINATED));
     return SEGUE_REPLY_LATER;
   }
   notes_check(segue_writer_end(writer));

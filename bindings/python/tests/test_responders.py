@@ -209,6 +209,10 @@ def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: segue.Fleet,
     segue_fleet.run()
     got = continuation.wait()
     assert got.continued_from is not None and got.continued_from.stale
+    assert got.continued_from.stale_reason is not None
+    assert got.continued_from.stale_reason.startswith(
+        ("the origin could not save: ", "the origin did not save in time")
+    )
     assert got.user_info.copy() == former == activity.user_info.copy()
     assert activity.needs_save
     del second.update_user_activity_state  # for the save when its app closes

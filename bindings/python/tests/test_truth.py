@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -208,8 +209,13 @@ def test_a_save_that_raises_has_failed(opened: Opener, impatient: None, kind: st
     assert continued.user_info["line"] == 1
     assert continued.continued_from is not None
     assert continued.continued_from.stale
+    assert continued.continued_from.stale_reason == "the origin could not save: Mistake: saving"
     receipt = pair.receipt()
-    assert (receipt.outcome, receipt.stale) == (Outcome.RESTORED, True)
+    assert (receipt.outcome, receipt.stale, receipt.reason) == (
+        Outcome.RESTORED,
+        True,
+        "the origin could not save: Mistake: saving",
+    )
     assert pair.activity.needs_save
 
     # The next one that works is as good as ever.
@@ -229,10 +235,51 @@ def test_a_first_save_that_raises_leaves_nothing_to_continue(opened: Opener, imp
     pair.activity.needs_save = True
     continuation = pair.receiver.continue_(pair.offer)
     assert quietly(pair, lambda: continuation.done) == ["saving"]
-    with pytest.raises(segue.HandoffFailedError):
+    with pytest.raises(segue.HandoffFailedError, match="the origin could not save: Mistake: saving"):
         continuation.wait(0)
-    assert pair.receipt().outcome == Outcome.FAILED
+    receipt = pair.receipt()
+    assert (receipt.outcome, receipt.reason) == (Outcome.FAILED, "the origin could not save: Mistake: saving")
     assert pair.activity.needs_save
+    pair.activity.on_will_save(lambda: None)
+
+
+class Untold(Exception):
+    """An error whose text cannot be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (lambda: ValueError(), "ValueError"),
+        (lambda: KeyError("line"), "KeyError: 'line'"),
+        (lambda: Untold(), "Untold"),
+        (lambda: ValueError("\ud800 half"), "ValueError: ? half"),
+        (lambda: ValueError("one\ntwo\x1b[2J\u202ethree"), "ValueError: one two [2J three"),
+        (lambda: ValueError("\u00e9" * 200), "ValueError: " + "\u00e9" * 121),
+    ],
+)
+def test_the_text_of_a_save_that_raises_is_one_line_and_bounded(
+    opened: Opener, impatient: None, raised: Callable[[], Exception], reason: str
+) -> None:
+    """R2.4: of 255 bytes the whole characters count; the reader sees no control character."""
+    pair = Pair(opened)
+
+    @pair.activity.on_will_save
+    def save() -> None:
+        raise raised()
+
+    pair.activity.needs_save = True
+    continuation = pair.receiver.continue_(pair.offer)
+    while not continuation.done:
+        with suppress(ValueError, KeyError, Untold):
+            pair.until(lambda: continuation.done)
+    with pytest.raises(segue.HandoffFailedError) as told:
+        continuation.wait(0)
+    assert told.value.message == f"the origin could not save: {reason}"
+    assert pair.receipt().reason == f"the origin could not save: {reason}"
     pair.activity.on_will_save(lambda: None)
 
 
@@ -257,6 +304,7 @@ def test_an_async_save_that_raises_has_failed(folder: str, impatient: None, log:
             continued = await receiver.continue_(await offer_of(activity, receiver))
             assert continued.continued_from is not None
             assert continued.continued_from.stale
+            assert continued.continued_from.stale_reason == "the origin could not save: Mistake: saving"
             assert (await again).stale
             assert activity.needs_save
 

@@ -41,11 +41,13 @@ class Origin:
     app_name: str
     bundle_identifier: str
     stale: bool
-    """An older snapshot was handed over, because the origin did not answer (R2.4)."""
+    """An older snapshot was handed over, because the origin could not save, or not in time (R2.4)."""
     redelivered: bool
     """The agent delivers it once more: the app may have restored it already (R3.8)."""
     document: bool
     """The URL of its document came as that of a container that this app has (R3.5)."""
+    stale_reason: str | None = None
+    """Why it is stale, in one line; None if it is not, or that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
     def continued_from(self) -> Origin | None:
         """Where a continued activity came from; None for others (R3.12)."""
         origin = taken(_native.take_handle(library.segue_activity_get_continued_from, self._handle))
-        return None if origin is None else Origin(**{name: origin[name] for name in Origin.__dataclass_fields__})
+        return None if origin is None else Origin(**{name: origin.get(name) for name in Origin.__dataclass_fields__})
 
     def __repr__(self) -> str:
         return shown(self, self._state)

@@ -63,7 +63,8 @@ class ActivityCallbacks(Hooked):
         def on_request(self, *args: Any, **kwargs: Any) -> Any: ...
     else:
         on_will_save = hook(
-            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed."
+            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed, "
+            "and receivers that wait for it read the text of the error."
         )
         on_was_continued = hook(
             "receipt",

@@ -7,10 +7,11 @@ import ctypes
 import weakref
 from typing import Any, Callable, Protocol
 
-from . import _native, _request, _stream, _table
+from . import _arguments, _native, _request, _stream, _table
 from ._hooks import is_later
 from ._native import library
 from ._receipt import receipt_of
+from .errors import Error
 
 _REPLY_NO, _REPLY_YES, _REPLY_LATER = 0, 1, 2
 _OPTIONAL = ("on_will_save", "on_did_receive_stream", "on_request")
@@ -58,6 +59,17 @@ class _Save(_native.Handle):
     _noun = "save"
 
 
+def _summary(error: BaseException) -> str:
+    """What receivers read of a failed save: kind and text. Errors of the package begin with their status."""
+    try:
+        text = str(error)
+    except Exception:  # an error without a text
+        text = ""
+    if text and isinstance(error, Error):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def answer_save(app: Any, save: int, handler: Callable[[], Any]) -> int:
     """Runs a handler of a step of a save, now or later. Returns the reply to the library."""
     saving = _native.wrap(_Save, save, owned=False)
@@ -66,7 +78,11 @@ def answer_save(app: Any, save: int, handler: Callable[[], Any]) -> int:
         if error is None:
             library.segue_save_complete(saving._handle)
         else:
-            library.segue_save_fail(saving._handle)
+            fail(error)
+
+    def fail(error: BaseException) -> None:
+        reason = _arguments.reason(_summary(error))
+        library.segue_save_fail(saving._handle, reason, len(reason))
 
     try:
         result = handler()
@@ -75,7 +91,7 @@ def answer_save(app: Any, save: int, handler: Callable[[], Any]) -> int:
         app._run_later(result, saved)
     except BaseException as error:
         app._failed(error)
-        library.segue_save_fail(saving._handle)
+        fail(error)
     return _REPLY_LATER
 
 

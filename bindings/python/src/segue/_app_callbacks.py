@@ -140,7 +140,8 @@ class AppCallbacks(Hooked):
         )
         on_will_save = hook(
             "activity",
-            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed.",
+            doc="Brings the activity up to date: a save is due (R2.2). If it raises, the save has failed, "
+            "and receivers that wait for it read the text of the error.",
         )
         on_was_continued = hook(
             "activity",

@@ -226,7 +226,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_activity_delegate_release", (Handle,), Status),
     ("segue_activity_delegate_leave", (Handle,), Status),
     ("segue_save_complete", (Handle,), Status),
-    ("segue_save_fail", (Handle,), Status),
+    ("segue_save_fail", (Handle, Bytes, Size), Status),
     ("segue_save_retain", (Handle,), Status),
     ("segue_save_release", (Handle,), Status),
     ("segue_receipt_get_outcome", (Handle, Address), Status),

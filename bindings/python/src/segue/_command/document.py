@@ -65,7 +65,8 @@ def show_activity(activity: Activity, options: argparse.Namespace) -> None:
         return
     print("type:", shown(activity.type, None))
     if activity.continued_from and activity.continued_from.stale:
-        print("stale: the origin could not save its state in time, so this one is older")
+        reason = activity.continued_from.stale_reason or "the origin could not save its state in time"
+        print(f"stale: {shown(reason, None)}, so this state is an older one")
     for name in ("title", "webpage_url", "payload_version", "expiration_date"):
         value: Any = getattr(activity, name)
         if value:
