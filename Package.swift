@@ -137,7 +137,7 @@ let package = Package(
         // The targets of the fuzzers, with the inputs that are committed.
         .executableTarget(
           name: "FuzzReplay",
-          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueRouting"],
+          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueTrust", "SegueRouting"],
           path: "Tests/fuzz", exclude: ["run", "corpus", "regressions"]),
         .executableTarget(
           name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],

@@ -2,6 +2,7 @@ import Glibc
 
 /// The targets by name: each takes any bytes, and ends the process if a statement about them does not hold.
 private let targets: [String: @Sendable (UnsafeRawBufferPointer) -> Void] = [
+  "account": fuzzAccount,
   "app": fuzzApp,
   "beacons": fuzzBeacons,
   "desktop-entries": fuzzDesktopEntries,
@@ -14,6 +15,7 @@ private let targets: [String: @Sendable (UnsafeRawBufferPointer) -> Void] = [
   "link-bytes": fuzzLinkBytes,
   "messages": fuzzMessages,
   "property-lists": fuzzPropertyLists,
+  "provisional": fuzzProvisional,
   "strangers": fuzzStrangers,
   "texts": fuzzTexts,
   "urls": fuzzURLs,

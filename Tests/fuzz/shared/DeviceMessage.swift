@@ -1,0 +1,1 @@
+../../../Sources/SegueAgent/Devices/DeviceMessage.swift

@@ -1,0 +1,1 @@
+../../TrustTests/StandInCryptography.swift
