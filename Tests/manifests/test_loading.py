@@ -44,6 +44,13 @@ class App:
         self.library, self.handle = load(), ctypes.c_void_p()
         assert self.library.segue_app_create(APP.encode(), NUL, ctypes.byref(self.handle)) == OK
         assert self.library.segue_app_set_runtime_folder(self.handle, str(folder).encode(), NUL) == OK
+        # Dispatching returns when there is an offer.
+        delegate = ctypes.c_void_p()
+        self.heard = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_int32, ctypes.c_void_p)(lambda *_: None)
+        assert self.library.segue_app_delegate_create(None, None, ctypes.byref(delegate)) == OK
+        assert self.library.segue_app_delegate_on_offer(delegate, self.heard) == OK
+        assert self.library.segue_app_set_delegate(self.handle, delegate) == OK
+        self.delegate = delegate
 
     def load(self, path: Path | bytes) -> tuple[int, str]:
         status = self.library.segue_app_load_manifest(self.handle, os.fsencode(path), NUL)
@@ -64,6 +71,7 @@ class App:
 
     def close(self) -> None:
         assert self.library.segue_app_release(self.handle) == OK
+        assert self.library.segue_app_delegate_release(self.delegate) == OK
 
 
 @pytest.fixture
@@ -83,8 +91,8 @@ def test_what_it_says_holds_from_the_start(app, folder, tmp_path, name):
         app.open()
         activity = app.offer()
         viewer.until(("appeared", "from the manifest"))
-        offers = (ctypes.c_void_p * 1)()
-        viewer.call("segue_app_get_offers", viewer.app, offers, 1, None)
+        offers, count = (ctypes.c_void_p * 1)(), ctypes.c_size_t()
+        viewer.call("segue_app_get_offers", viewer.app, offers, 1, ctypes.byref(count))
         offer, said, length = ctypes.c_void_p(offers[0]), ctypes.c_void_p(), ctypes.c_size_t()
         for getter, expected in (("segue_offer_get_app_name", "Notes"), ("segue_offer_get_type", TYPE)):
             viewer.call(getter, offer, ctypes.byref(said), ctypes.byref(length))
