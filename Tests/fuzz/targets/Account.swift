@@ -2,7 +2,7 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// Any message about an account from a linked device, or from one that is not listed; genuine rosters that were changed,
+/// Any message about an account, from a linked device or one that is not listed; genuine rosters that were changed,
 /// by others or by a holder of the account's keys: nothing that is not signed counts, and what is stored can be read.
 func fuzzAccount(_ bytes: UnsafeRawBufferPointer) {
   var input = Input(bytes)
