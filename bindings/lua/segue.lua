@@ -119,13 +119,15 @@ local failures = {
 local registrations, registration_of, count, limit = {}, {}, 0, 64
 local function key(pointer) return tostring(ffi.cast("uintptr_t", pointer)) end
 
+local function forget(each, registration)
+  ffi.C.segue_lua_free(registration.address)
+  registrations[each], count = nil, count - 1
+  if registration_of[registration.handle] == registration then registration_of[registration.handle] = nil end
+end
+
 local function sweep()
   for each, registration in pairs(registrations) do
-    if ffi.C.segue_lua_was_destroyed(registration.address) == 0 then
-      ffi.C.segue_lua_free(registration.address)
-      registrations[each], count = nil, count - 1
-      if registration_of[registration.handle] == registration then registration_of[registration.handle] = nil end
-    end
+    if ffi.C.segue_lua_was_destroyed(registration.address) == 0 then forget(each, registration) end
   end
   limit = math.max(64, 2 * count)
 end
@@ -147,9 +149,11 @@ end
 
 local replies = { [true] = segue.REPLY_YES, [false] = segue.REPLY_NO }
 
--- The result for the library; no result is a yes. Throws if it is none.
+-- What no result means, where it is no yes: unsaved changes are replaced only if the handler says so (R3.10).
+local defaults = { segue_will_resume_back_function = function(_, changed) return not changed end }
+
+-- The result for the library. Throws if it is none.
 local function answer(returns, result)
-  if result == nil then result = true end
   if returns == "bool" then return result ~= false end
   local reply = replies[result] or tonumber(result)
   if reply ~= segue.REPLY_YES and reply ~= segue.REPLY_NO and reply ~= segue.REPLY_LATER then
@@ -162,10 +166,12 @@ end
 -- thousand in a process.
 local function guarded(name, parameter)
   local callback = callbacks[parameter.callback]
-  local returns, failure = callback.returns, failures[callback.name]
+  local returns, failure, default = callback.returns, failures[callback.name], defaults[callback.name]
   local function run(registration, ...)
     local result = registration.functions[name](registration.context, ...)
-    if returns ~= "void" then return answer(returns, result) end
+    if returns == "void" then return end
+    if result == nil then result = default == nil or default(...) end
+    return answer(returns, result)
   end
   return ffi.cast(callback.name, function(address, ...)
     local whole, result = xpcall(run, problem, registrations[key(address)], ...)
@@ -206,18 +212,20 @@ local function caller(each)
     if parameter.callback == "segue_destroy" then destroy = i end
   end
 
+  -- Returns the registration of the functions, and what takes all of this back: the library has not got them.
   local function replace_functions(arguments)
-    local registration, creates = nil, context and parameters[#parameters]
+    local registration, former = nil, {}
     for i, parameter in ipairs(parameters) do
       if type(arguments[i]) == "function" and parameter.role == "callback" then
+        if destroy and arguments[destroy] ~= nil then raise("%s: destroy: only for functions of C", name) end
         if not registration then
           registration = context and register(arguments[context])
             or type(arguments[1]) == "cdata" and registration_of[key(arguments[1])]
         end
         if not registration then raise("%s: %s: it is released, or was not made by Lua", name, names[1]) end
-        if destroy and arguments[destroy] ~= nil then raise("%s: destroy: only for functions of C", name) end
         local id = parameter.name == "function" and name or name .. "." .. parameter.name
         guards[i] = guards[i] or guarded(id, parameter)
+        former[id] = registration.functions[id] or false
         registration.functions[id], arguments[i] = arguments[i], guards[i]
       end
     end
@@ -228,7 +236,11 @@ local function caller(each)
       arguments[context] = registration.address
       arguments[destroy] = ffi.cast("segue_destroy", ffi.C.segue_lua_destroyed)
     end
-    return creates and registration, #parameters
+    return context and registration, function()
+      if not registration then return end
+      if context then return forget(key(registration.address), registration) end
+      for id, replaced in pairs(former) do registration.functions[id] = replaced or nil end
+    end
   end
 
   local function native(...) return library[called](...) end
@@ -238,20 +250,21 @@ local function caller(each)
     if given ~= #parameters then
       raise("%s: %d arguments instead of %d: (%s)", name, given, #parameters, table.concat(names, ", "))
     end
-    local registration, output
+    local registration, take_back
     if takes_functions or name == "app_set_delivery" then
       refuse(name, parameters, arguments)
-      if takes_functions then registration, output = replace_functions(arguments) end
+      if takes_functions then registration, take_back = replace_functions(arguments) end
     end
     local done, status = pcall(native, unpack(arguments, 1, given))
     if not done then
+      if take_back then take_back() end
       local number, why = tostring(status):match "#(%d+) to '[^']*' %((.*)%)$"
       if number then raise("%s: %s: %s", name, names[tonumber(number)], why) end
       raise("%s: %s", name, (tostring(status):gsub("^[^\n]-:%d+: ", "")))
     end
     if each.returns ~= "int32" or status == 0 or name == "last_error" or name == "status_foundation_code" then
-      local created = registration and arguments[output]
-      if created and created ~= nil and parameters[output].handle then
+      local created = registration and arguments[#parameters]
+      if created and created ~= nil and parameters[#parameters].handle then
         registration.handle = key(created[0])
         registration_of[registration.handle] = registration
       end

@@ -181,6 +181,36 @@ def test_callbacks_that_forget_their_return_have_answered_yes(lua):
     )
 
 
+RESUME_BACK = """
+    local pair = require "pair"
+    local Z, kept, told, ended = pair.Z, nil, nil, false
+    local _, _, activity = pair.continue {
+      activity = { on_will_resume_back = function(_, _, changed) told = changed HANDLER end },
+      app = { on_continue = function(_, _, continued)
+        segue.activity_retain(continued)
+        kept = continued
+      end } }
+    segue.activity_set_title(kept, "there", Z)
+    CHANGE
+    segue.out("segue_request *", segue.activity_resume_back, activity, 0, function() ended = true end, nil, nil)
+    pair.wait({ pair.origin, pair.receiver }, function() return ended end)
+    io.write(tostring(told), " ", tostring(segue.text(segue.activity_get_title, activity)))"""
+
+
+@pytest.mark.parametrize(("handler", "title"), [("", "here"), ("return true", "there"), ("return false", "here")])
+def test_a_change_is_replaced_only_if_the_handler_says_so(lua, handler, title):
+    """R3.10: a handler that forgets its return keeps unsaved changes."""
+    assert (
+        lua(RESUME_BACK.replace("CHANGE", "segue.activity_set_title(activity, 'here', Z)").replace("HANDLER", handler))
+        == f"true {title}"
+    )
+
+
+@pytest.mark.parametrize(("handler", "title"), [("", "there"), ("return false", "nil")])
+def test_what_is_unchanged_is_replaced_unless_the_handler_says_no(lua, handler, title):
+    assert lua(RESUME_BACK.replace("CHANGE", "").replace("HANDLER", handler)) == f"false {title}"
+
+
 def test_false_and_an_object_that_breaks_are_not_restored(lua):
     assert (
         lua("""
@@ -355,6 +385,30 @@ def test_any_number_of_functions_is_taken_and_let_go_of(lua):
         for _ in pairs(made) do left = left + 1 end
         io.write(left)""")
     assert int(count) <= 128
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "segue.out('segue_restorable *', segue.restorable_create, made, {}, 1)",
+        "segue.restorable_create(made, nil, nil, 'no output')",
+        "segue.activity_delegate_on_will_save(delegate, made, 1)",
+    ],
+    ids=["destroy", "output", "arguments"],
+)
+def test_what_is_refused_before_the_call_is_let_go_of(lua, call):
+    count = lua(f"""
+        local delegate = segue.out("segue_activity_delegate *", segue.activity_delegate_create, nil, nil)
+        local all, left = setmetatable({{}}, {{ __mode = "k" }}), 0
+        for _ = 1, 300 do
+          local made = function() return all end
+          all[made] = true
+          assert(not pcall(function() {call} end))
+        end
+        collectgarbage()
+        for _ in pairs(all) do left = left + 1 end
+        io.write(left)""")
+    assert int(count) <= 1
 
 
 def test_the_module_can_be_loaded_again(lua):
