@@ -13,6 +13,7 @@ from conftest import PATIENCE, TYPE, Log, Opener
 
 import segue
 import segue.glib
+from segue._glib_loop import GLibLoop
 
 pytest.importorskip("gi", reason="needs python3-gi")
 with warnings.catch_warnings():  # it imports in a way that Python will drop
@@ -222,3 +223,70 @@ def test_a_coroutine_may_close_its_app_and_iterate_the_main_loop(opened: Opener,
     segue.glib.attach(app)
     main_loop(lambda: "closed" in ended and not app._tasks)
     assert ended == ["begun", "called", "closed"]
+
+
+class Counting:
+    """GLib, whose sources for timers are counted."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(GLib, name)
+
+    def timeout_source_new(self, wait: int) -> Any:
+        source = GLib.timeout_source_new(wait)
+        self.made.append(source)
+        return source
+
+    @property
+    def live(self) -> int:
+        return sum(not source.is_destroyed() for source in self.made)
+
+
+def test_a_loop_has_one_source_for_all_timers() -> None:
+    context = GLib.MainContext.new()
+    loop = GLibLoop(context)
+    loop._glib = counting = Counting()
+    order: list[int] = []
+    far = [loop.call_later(3_600 + number, order.append, number) for number in range(100)]
+    near = loop.call_later(0.03, order.append, 2)
+    loop.call_later(0.01, order.append, 1)
+    cancelled = loop.call_later(0.02, order.append, 3)
+    assert counting.live == 1
+    cancelled.cancel()
+    while len(order) < 2:
+        context.iteration(True)
+    assert order == [1, 2] and not near.cancelled()
+    assert counting.live == 1, "for the earliest of those that are left"
+    for timer in far:
+        timer.cancel()
+    loop.call_soon(order.append, 4)
+    while len(order) < 3:
+        context.iteration(True)
+    assert counting.live == 0, "none that is cancelled wakes it up"
+    loop.call_later(3_600, order.append, 5)
+    loop.close()
+    assert counting.live == 0
+
+
+def test_a_wait_that_is_over_leaves_no_timer(opened: Opener, main_loop: Any) -> None:
+    app = opened()
+    counted: list[int] = []
+    loops: list[GLibLoop] = []
+
+    @app.on_connection
+    async def connected(connection: segue.Connection) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, GLibLoop)
+        loop._glib = counting = Counting()
+        for _ in range(50):
+            await asyncio.wait_for(asyncio.sleep(0), 3_600)
+        loops.append(loop)
+        await asyncio.sleep(0)
+        counted.append(counting.live)
+
+    segue.glib.attach(app)
+    main_loop(lambda: counted)
+    assert counted == [0]
+    app.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -143,6 +144,41 @@ def test_a_thread_waits_though_the_loop_has_ended(folder: str) -> None:
         thread.join()
     for app in (origin, receiver):
         app.close()
+
+
+@in_a_loop
+async def test_closing_ends_the_wait_for_what_is_answered_later(folder: str) -> None:
+    """R3.14: the handler has returned LATER."""
+    await _closed_unanswered(folder, lambda: segue.LATER)
+
+
+@in_a_loop
+async def test_closing_ends_the_wait_for_a_handler_that_never_returns(folder: str) -> None:
+    await _closed_unanswered(folder, lambda: asyncio.Event().wait())
+
+
+async def _closed_unanswered(folder: str, answer: Callable[[], Any]) -> None:
+    async with notes(folder) as origin, notes(folder) as receiver:
+        _kept, receipt = await offering(origin)
+        told = asyncio.Event()
+
+        @receiver.on_continue
+        def take(activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            told.set()
+            return answer()
+
+        offer = (await first(receiver.offer_events())).offer
+        waiting = asyncio.ensure_future(_activity(receiver.continue_(offer)))
+        await told.wait()
+        receiver.close()
+        with pytest.raises((segue.CancelledError, asyncio.CancelledError)):
+            await asyncio.wait_for(waiting, PATIENCE)
+        assert not receiver._continuations and not receiver._answered_later
+        assert (await receipt).outcome != Outcome.RESTORED
+
+
+async def _activity(continuation: segue.Continuation) -> segue.Activity:
+    return await continuation
 
 
 def test_a_thread_that_waits_goes_on_when_the_loop_ends(folder: str) -> None:

@@ -146,7 +146,7 @@ def launch_of(value: Any) -> Launch:
         outcome=Outcome(value["outcome"]),
         status=Status(status) if status in Status.__members__.values() else status,
         message=value["message"],
-        shared=value["shared"],
+        shared=value.get("shared", False),  # an older agent does not say it
     )
 
 

@@ -157,6 +157,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._outliving: weakref.WeakSet[_native.Kept] = weakref.WeakSet()
         """Dropped activities whose attempts have not ended."""
         self._continuations: set[Continuation] = set()
+        self._answered_later: weakref.WeakSet[Continuation] = weakref.WeakSet()
+        """Those that the host has answered with LATER, and holds."""
         self._expected: set[Pending[Any]] = set()
         self._restoring: list[Any] = []
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
@@ -543,15 +545,14 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         for kept in self._outliving:
             kept.target = None
         expected, self._expected = self._expected, set()
-        for answer in [*expected, *self._readinesses]:
+        for answer in [*expected, *self._readinesses, *self._continuations, *self._answered_later]:
             answer._end(None, CancelledError("the app was closed"))
         self._offer_events.publish(None)
 
     def _died(self) -> None:
         """Its process in the fleet is gone, without a word."""
         self._closed = True
-        continuations, self._continuations = self._continuations, set()
-        for continuation in continuations:
+        for continuation in [*self._continuations, *self._answered_later]:
             continuation._end(None, CancelledError("the process of the app is gone"))
         self._left()
 
@@ -565,7 +566,9 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         try:
             result = handler(activity, continuation)
             if result is LATER:
-                self._forget(continuation)  # the host holds it
+                self._continuations.discard(continuation)  # the host holds it
+                if not continuation.done:
+                    self._answered_later.add(continuation)
                 return _REPLY_LATER
             continuation._later = None
             if is_later(result):
@@ -593,6 +596,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def _forget(self, continuation: Continuation) -> None:
         self._continuations.discard(continuation)
+        self._answered_later.discard(continuation)
 
     def _open_document(self, url: str, activity: Activity, continuation: Continuation) -> int:
         return _document.open_document(self, url, activity, continuation)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of agents of other versions, and calls of the agent inside the log callback."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import threading
+from typing import Any
+from uuid import uuid4
+
+import segue
+from segue import _log, _native
+from segue._agent import launch_of, push_of
+
+
+def test_an_older_agent_does_not_say_whether_an_entry_is_shared() -> None:
+    """R3.8: the launch has happened, so its result is told."""
+    chosen: dict[str, Any] = {
+        "continuation_id": uuid4(),
+        "bundle_identifier": "com.example.notes",
+        "app_name": "Notes",
+    }
+    report = {**chosen, "outcome": int(segue.Outcome.RESTORED), "status": 0, "message": ""}
+    assert launch_of(report).shared is False
+    assert launch_of({**report, "shared": True}).shared is True
+    assert push_of(chosen).shared is False
+    assert push_of({**chosen, "shared": True}).shared is True
+
+
+def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
+    """Its thread defers what is released there; another one would not."""
+    made_on: list[int] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            made_on.append(_native.interruptible(threading.get_ident))
+
+    handler, line = Handler(), ctypes.create_string_buffer(b"a line")
+    logger = logging.getLogger("segue")
+    logger.addHandler(handler)
+    try:
+        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
+    finally:
+        logger.removeHandler(handler)
+    assert made_on == [threading.get_ident()]
+    assert _native.interruptible(threading.get_ident) != threading.get_ident()
