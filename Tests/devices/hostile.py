@@ -68,12 +68,18 @@ def context(folder: Path) -> ssl.SSLContext:
 
 
 class HostileHub:
-    """Linked with a DeviceProbe of epoch 1."""
+    """A hub that is linked by hand."""
 
-    def __init__(self, port: int, folder: Path):
+    @classmethod
+    def of_probe(cls, port: int, folder: Path) -> HostileHub:
+        """Linked with a DeviceProbe of epoch 1."""
         connected = socket.create_connection(("127.0.0.1", port), timeout=wire.PATIENCE)
         knock(connected, bytes([1]) * 32)
-        self.peer = SecureConnection(context(folder).wrap_socket(connected))
+        return cls(context(folder).wrap_socket(connected))
+
+    def __init__(self, secured: ssl.SSLSocket):
+        """secured: a connection that this end has dialled, TLS being up"""
+        self.peer = SecureConnection(secured)
         # The lower identifier decides that a session begins.
         self.id, self.app = uuid.UUID(int=uuid.uuid4().int >> 64), uuid.uuid4()
         self._number, self._channel = 0, 1
@@ -110,6 +116,17 @@ class HostileHub:
         _, continuation, _, _, kind, *_, receiver = self.peer.receive_kind("outcome")
         self.peer.send_message("outcomeAck", continuation, receiver[0])
         return kind
+
+    def says_of_account(self, *elements: object) -> None:
+        """docs/trust.md, "Over links"."""
+        self.peer.send_message("account", cbor2.dumps(list(elements), canonical=True))
+
+    def is_heard(self) -> None:
+        """Returns once the other agent has heard all that was said of the account: a push is answered after it."""
+        push = int.from_bytes(os.urandom(4), "big")
+        self.says_of_account(8, push, uuid.uuid4(), None, 5_000)
+        while cbor2.loads(self.peer.receive_kind("account")[1])[:2] != [9, push]:
+            pass
 
     def close(self) -> None:
         self.peer.close()

@@ -93,7 +93,7 @@ def test_a18_what_has_expired_or_is_private_is_neither_shown_nor_continued(devic
     """The hub of another device of the account was modified: it offers such things, and delivers them."""
     receiving = device("1")
     notes = app(receiving, "notes")
-    hub = HostileHub(receiving.port, account / "3")
+    hub = HostileHub.of_probe(receiving.port, account / "3")
     try:
         hub.offers("expired", 0)
         hub.offers("private", None, True)

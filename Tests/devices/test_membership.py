@@ -16,6 +16,8 @@ import commands
 import pytest
 import segue
 from agents import AgentDevice
+from hostile import HostileHub
+from intruder import Keys, secured
 from native import load
 
 DAY = 86_400
@@ -229,6 +231,47 @@ def test_all_are_told_of_a_manager_that_was_copied_and_the_advice_works(three, a
     copy.ask("leave-account", abandons=True)
     desk.admit(copy)
     assert "message" not in copy.linked("desk", "laptop", patience=60)
+
+
+def test_a_members_false_word_of_a_removal_does_not_count(three, sockets):
+    """Not at the manager, which alone removes devices, nor while another device of the list is linked."""
+    desk, laptop, xray = three
+    desk.admit(xray)
+    xray.linked("desk", "laptop", patience=60)
+    laptop.end()
+    keys = Keys.of(laptop.state_folder)
+
+    def linked(device: AgentDevice) -> HostileHub:
+        connection = sockets[0].connect("10.99.0.2", device.account()["port"])
+        keys.knock(connection)
+        return HostileHub(secured(connection, keys))
+
+    def says_removed(hub: HostileHub, device: AgentDevice) -> bool:
+        """Whether its user is told so."""
+        hub.says_of_account(11)
+        hub.is_heard()
+        return "says that this device was removed" in device.problems()
+
+    manager, member = linked(desk), linked(xray)
+    desk.linked("laptop", "xray")
+    xray.linked("laptop", "desk")
+    assert not says_removed(manager, desk) and not says_removed(member, xray)
+    xray.end()
+    desk.linked("laptop")
+    assert not says_removed(manager, desk), "at the manager no other device has to be linked"
+    member.close()
+    xray.begin()
+    xray.linked("desk", patience=60)
+    member = linked(xray)
+    xray.linked("laptop", "desk")
+    desk.end()
+    xray.linked("laptop")
+    # The control: no other device is linked. Its user is told until one is.
+    assert says_removed(member, xray)
+    assert "laptop: says that this device was removed" in xray.account()["message"]
+    desk.begin()
+    xray.linked("laptop", "desk", patience=60)
+    assert "message" not in xray.account()
 
 
 def test_a_stored_account_of_an_earlier_version_goes_on(cable, agents, preloaded):
