@@ -120,7 +120,11 @@ let package = Package(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
           exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
-        .testTarget(name: "AgentTests", dependencies: ["SegueAgent"]),
+        .testTarget(
+          name: "AgentTests",
+          dependencies: [
+            "SegueAgent", "SegueModel", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust", "CLinux",
+          ]),
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",
           linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),

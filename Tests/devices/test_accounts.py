@@ -356,6 +356,31 @@ def test_an_invite_where_there_are_only_link_local_addresses(cable, agents):
     one.linked("two")
 
 
+@pytest.mark.parametrize("ipv4", [True, False], ids=["IPv4", "IPv6"])
+def test_a_device_that_joins_dials_again_when_it_gets_an_address(cable, agents, ipv4):
+    """It has no way to the other one when it begins: its interface comes up later."""
+    one, two = agents("one", cable.machines[0]), agents("two", cable.machines[1])
+    two.machine.run("sh", "-c", "ip link add x0 type veth peer name x1; ip link set x0 up; ip link set x1 up")
+    cable.address(ipv4=ipv4)
+    one.begin().create()
+    host = one.ask("invite")["link"].partition("&h=")[2].partition("&")[0].split(",")[0]
+    link = one.ask("invite", **({"addresses": ["10.99.0.1"]} if ipv4 else {"addresses": [host]}))["link"]
+    two.begin()
+    for command in (["addr", "flush", "dev", "cable"], ["link", "set", "cable", "down"]):
+        two.machine.run("ip", *command)
+    for other in ("x0", "x1"):
+        two.machine.run("ip", "link", "set", other, "down")
+    there = two.asking("join", link=link, device_name="two")
+    two.agent.wait_for("join: this device has no way to the other one yet")
+    two.machine.run("ip", "link", "set", "cable", "up")
+    if ipv4:
+        two.machine.run("ip", "addr", "add", "10.99.0.2/24", "dev", "cable")
+    end = two.asking("await-join", join=there.answer()["join"])
+    one.ask("answer-join", join=one.awaits(lambda state: state["joins"])["joins"][0]["join"], admits=True)
+    end.answer()
+    one.linked("two")
+
+
 def test_what_is_private_is_kept_off_other_devices(account, app):
     """R10.2, by the device, by type and by app; at once, and after a restart."""
     one, two = account

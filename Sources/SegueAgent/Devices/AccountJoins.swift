@@ -64,8 +64,9 @@ final class AccountJoins: DeviceConnectionOwner {
     self.loop = loop
   }
 
-  /// Closes all connections; the account knows.
+  /// Closes all connections; the account knows. What its thread still answers calls nobody.
   func close() {
+    (changed, refused, hasJoined) = (nil, nil, nil)
     beginner?.dialler?.cancel()
     beginner = nil
     for connection in connections { connection.end() }
@@ -165,6 +166,8 @@ final class AccountJoins: DeviceConnectionOwner {
         case .success(let connection): begin(over: connection, deviceName, for: serial)
         }
       }
+      // It calls that until it is done or cancelled.
+      dialler.changed = { [unowned(unsafe) self] in changed?() }
       beginner?.dialler = dialler
       dialler.start(on: loop)
       changed?()

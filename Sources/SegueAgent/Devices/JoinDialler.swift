@@ -4,33 +4,57 @@ import SegueTLS
 import SegueTransport
 import SegueTrust
 
-/// Dials all addresses of an invite at once, until one of them has answered with its key. For the loop.
+/// Dials all addresses of an invite at once, until one of them has answered with its key; again when this device gets
+/// another address meanwhile. For the loop.
 final class JoinDialler: DeviceConnectionOwner {
-  /// The uptime at which it gives up.
-  let deadline: Int64
+  /// The most addresses that are dialled: each of an invite, some on each interface.
+  private static let limit = 32
+  /// Milliseconds for an interface to get an address while this device has no way to any address of the invite.
+  private static let interfaceTime: Int64 = 10_000
+
   private let invite: Invite
+  /// The uptime at which it gives up.
+  private let end: Int64
   private let done: (Result<DeviceConnection, SegueError>) -> Void
+  /// Called when `deadline` has changed.
+  var changed: (() -> Void)?
   private var connections: [DeviceConnection] = []
   private var lastNumber: UInt64 = 0
   private var isOver = false
+  /// Nil before `start`, and where the system tells no news of networks.
+  private var network: NetworkWatcher?
+  /// The uptime until which it waits for an address of this device; nil while it dials.
+  private var waitsUntil: Int64?
   /// Why the last address failed, and whether any device was reached.
   private var failure = SegueError(.connectionUnavailable, "the invite has no address that this device can dial")
   private var isReached = false
 
-  /// - Parameter done: called once, with a connection that the callee owns then, or why there is none; not before
-  ///   `start` has returned.
-  init(_ invite: Invite, until deadline: Int64, _ done: @escaping (Result<DeviceConnection, SegueError>) -> Void) {
+  /// - Parameters:
+  ///   - end: the uptime at which it gives up.
+  ///   - done: called once, with a connection that the callee owns then, or why there is none; not before `start` has
+  ///     returned.
+  init(_ invite: Invite, until end: Int64, _ done: @escaping (Result<DeviceConnection, SegueError>) -> Void) {
     self.invite = invite
-    self.deadline = deadline
+    self.end = end
     self.done = done
   }
 
-  /// The most addresses that are dialled: each of an invite, some on each interface.
-  private static let limit = 32
+  /// The uptime at which `tick` has something to do.
+  var deadline: Int64 { min(end, waitsUntil ?? end) }
+
+  func start(on loop: Loop) {
+    do throws(SegueError) {
+      let network = try NetworkWatcher()
+      // `cancel` closes it, and nothing but that lets go of this object before.
+      try network.start(on: loop) { [unowned(unsafe) self] in self.networkHasChanged(loop) }
+      self.network = network
+    } catch { Log.info("join: \(error.message)") }
+    dial(on: loop)
+  }
 
   /// What to dial. Link-local addresses come last.
   private func targets() -> [NetworkAddress] {
-    let interfaces = NetworkInterface.all()
+    let interfaces = network?.interfaces ?? NetworkInterface.all()
     var all: [NetworkAddress] = []
     for host in invite.addresses {
       do throws(SegueError) {
@@ -40,8 +64,10 @@ final class JoinDialler: DeviceConnectionOwner {
     return Array((all.filter { !$0.isLinkLocal } + all.filter { $0.isLinkLocal }).prefix(Self.limit))
   }
 
-  func start(on loop: Loop) {
-    for address in targets() {
+  /// Dials the addresses that are not being dialled. If this device has no way to any, it waits for another address of
+  /// its own.
+  private func dial(on loop: Loop) {
+    for address in targets() where !connections.contains(where: { $0.address == address }) {
       do throws(SegueError) {
         let channel = try SecureChannel(joiningWith: invite, nonce: try Randomness.identifier().bytes)
         lastNumber += 1
@@ -53,19 +79,33 @@ final class JoinDialler: DeviceConnectionOwner {
         failure = error
       }
     }
-    if connections.isEmpty { loop.post { [self] in finish(.failure(explained)) } }
+    guard connections.isEmpty else { return waitsUntil = nil }
+    waitsUntil = Clock.uptime + (network == nil ? 0 : Self.interfaceTime)
+    Log.info("join: this device has no way to the other one yet: \(failure.message)")
+  }
+
+  private func networkHasChanged(_ loop: Loop) {
+    guard !isOver else { return }
+    // Perhaps they are on their way from an address that has gone.
+    for connection in connections where connection.isConnecting { connection.terminate() }
+    dial(on: loop)
+    changed?()
   }
 
   /// Gives up. Calls nothing afterwards.
   func cancel() {
     isOver = true
+    changed = nil
+    network?.close()
     for connection in connections { connection.terminate() }
   }
 
   func tick(_ uptime: Int64) {
-    guard deadline <= uptime, !isOver else { return }
-    if connections.contains(where: { !$0.isConnecting }) { isReached = true }
-    failure = SegueError(.remoteApplicationTimedOut, "nothing has answered in time")
+    guard !isOver, deadline <= uptime else { return }
+    if end <= uptime, !connections.isEmpty {
+      if connections.contains(where: { !$0.isConnecting }) { isReached = true }
+      failure = SegueError(.remoteApplicationTimedOut, "nothing has answered in time")
+    }
     finish(.failure(explained))
   }
 
