@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 /** The address of a socket: IPv6, or IPv4 as ::ffff:a.b.c.d. */
@@ -128,6 +129,11 @@ static inline int linux_dial(const struct linux_address *address) {
     return -1;
   }
   return fd;
+}
+/** Returns the bytes that have arrived, and are not read yet. */
+static inline int linux_unread(int socket) {
+  int count = 0;
+  return ioctl(socket, FIONREAD, &count) == 0 ? count : 0;
 }
 /** Returns why connecting failed, 0 if it did not. */
 static inline int linux_socket_error(int socket) {

@@ -22,6 +22,8 @@ public struct LinkTable<Address: Equatable> {
 
   /// Milliseconds for the hubs to move what they share to a link that has taken another one's place.
   public static var movingTime: Int64 { 2_000 }
+  /// Milliseconds that an attempt has left when the network changes: it may come from an address that has gone.
+  public static var changeTime: Int64 { 1_000 }
 
   /// What becomes of a connection whose other end has shown its certificate.
   public enum Choice: Equatable, Sendable {
@@ -85,7 +87,17 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// This device has another network or address, or it has woken up: all links may be dead, and all is dialled.
-  public mutating func networkChanged(_ uptime: Int64) { dialler.networkChanged(uptime) }
+  /// What was being dialled is dialled again soon, if that comes to nothing.
+  public mutating func networkChanged(_ uptime: Int64) {
+    dialler.networkChanged(uptime)
+    let (deadline, overflow) = uptime.addingReportingOverflow(Self.changeTime)
+    guard !overflow else { return }
+    for index in entries.indices where isAttempt(entries[index]) {
+      entries[index].deadline = min(entries[index].deadline, deadline)
+    }
+  }
+
+  private func isAttempt(_ entry: Entry) -> Bool { entry.dialled != nil && entry.link == nil && !entry.isProvisional }
 
   // MARK: Connections
 
@@ -171,7 +183,10 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// The other end of a connection has shown the certificate of a device that belongs to the account.
-  public mutating func choice(for number: UInt64, of peer: Identifier, _ uptime: Int64) -> Choice {
+  /// - Parameter hub: at the other end of the link that there is with that device; nil if it has not said so.
+  public mutating func choice(
+    for number: UInt64, of peer: Identifier, hub: Identifier? = nil, _ uptime: Int64
+  ) -> Choice {
     guard let former = entries.first(where: { $0.link?.peer == peer }), let link = former.link else {
       return .taken(replacing: nil)
     }
@@ -181,7 +196,7 @@ public struct LinkTable<Address: Equatable> {
     let replaces = LinkChoice.replaces(
       own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: uptime - link.since)
     guard replaces || hasMoved(peer, to: number) else { return .refused }
-    return replacements.take(peer, uptime) ? .taken(replacing: former.number) : .contested
+    return replacements.take(peer, hub: hub, uptime) ? .taken(replacing: former.number) : .contested
   }
 
   /// Whether a link is so new that the other device may be dialling this one at the same time.

@@ -37,6 +37,12 @@ public enum Randomness {
     return Identifier(high: words.0, low: words.1)
   }
 
+  /// 32 bits for jitter, of the clock where a sandbox refuses random ones.
+  public static var jitter: UInt32 {
+    let drawn = try? identifier().bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    return drawn ?? UInt32(truncatingIfNeeded: Clock.uptime)
+  }
+
   /// Does the same for several, with one system call.
   static func identifiers(_ count: Int) throws(SegueError) -> [Identifier] {
     var identifiers = [Identifier](repeating: Identifier(high: 0, low: 0), count: count)

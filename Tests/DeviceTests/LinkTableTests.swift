@@ -147,6 +147,77 @@ import Testing
     #expect(choices == Array(repeating: .taken(replacing: 1), count: 6) + [.contested, .contested])
   }
 
+  @Test func `R2.8: a process moves as often as its networks change, and two machines take turns six times at most`() {
+    let hubs = [Identifier(high: 5, low: 5), Identifier(high: 6, low: 6)]
+    for count in [1, 2] {
+      var table = table(of: low, with: high)
+      var choices: [LinkTable<String>.Choice] = []
+      for number in UInt64(2)..<20 {
+        let uptime = Int64(number) * 3_000
+        _ = table.accepted(number, from: source, uptime)
+        // Of the link that there is.
+        let hub = hubs[Int(number) % count]
+        let choice = table.choice(for: number, of: high, hub: hub, uptime)
+        choices.append(choice)
+        guard case .taken(let former?) = choice else { continue }
+        table.linked(number, with: high, epochs: 1, uptime, random: 0)
+        table.remove(former, epochs: 1, uptime, random: 0)
+      }
+      #expect(choices.contains(.contested) == (count == 2))
+      if count == 2 { #expect(choices.firstIndex(of: .contested) == LinkReplacements.limit) }
+    }
+  }
+
+  @Test func `connections count as another machine's until it is known which hubs they lead to`() {
+    let (one, hub) = (Identifier(high: 1, low: 1), Identifier(high: 5, low: 5))
+    var replacements = LinkReplacements()
+    // Which hub a link leads to is said a little later.
+    var results = (0..<Int64(LinkReplacements.limit)).map { replacements.take(one, hub: nil, $0) }
+    for uptime in Int64(10)..<20 { results.append(replacements.take(one, hub: hub, uptime)) }
+    #expect(results == Array(repeating: true, count: 6) + Array(repeating: false, count: 10))
+  }
+
+  @Test func `an attempt that was under way when the network changed has a second left, and is made again at once`() {
+    var table = LinkTable<String>(own: low)
+    table.setStatic(["a"], 0)
+    _ = table.takeDue(0)
+    table.dialled("a", as: 1, 0)
+    _ = table.accepted(2, from: source, 0)
+    table.networkChanged(100)
+    let end = 100 + LinkTable<String>.changeTime
+    #expect(table.nextDeadline == end)
+    #expect(table.overdue(end - 1) == [])
+    #expect(table.overdue(end) == [1])
+    table.remove(1, .unreached, epochs: 1, end, random: 0)
+    #expect(table.takeDue(end)?.address == "a")
+    table.dialled("a", as: 3, end)
+    #expect(table.overdue(HalfOpenTable.time) == [2])
+    table.remove(2, epochs: 1, HalfOpenTable.time, random: 0)
+    #expect(table.overdue(end + HalfOpenTable.time) == [3])
+    // One that is to end sooner is given no time.
+    var late = LinkTable<String>(own: low)
+    late.setStatic(["a"], 0)
+    _ = late.takeDue(0)
+    late.dialled("a", as: 1, 0)
+    late.networkChanged(HalfOpenTable.time - 10)
+    #expect(late.overdue(HalfOpenTable.time) == [1])
+  }
+
+  @Test func `a link lives if something comes that was sent after the network has changed`() {
+    var suspicion = LinkSuspicion()
+    func reads(_ counts: Int...) -> [Bool] { counts.map { suspicion.read($0) } }
+    #expect(reads(10) == [false], "nothing is suspected")
+    suspicion.begin(unread: 100)
+    #expect(reads(60, 40, 1, 1) == [false, false, true, false], "not by what had come before, and once")
+    suspicion.begin(unread: 100)
+    #expect(reads(0, 101) == [false, true], "in one read with it")
+    suspicion.begin(unread: -1)
+    #expect(reads(0, 1) == [false, true])
+    suspicion.begin(unread: 5)
+    suspicion.begin(unread: 7)
+    #expect(reads(6, 1, 1) == [false, false, true], "it has changed again")
+  }
+
   @Test func `what a failure means depends on who has dialled, and on the knock`() {
     func end(_ status: Status, _ isDialled: Bool, _ hasKnocked: Bool) -> String {
       "\(LinkTable<String>.end(of: SegueError(status, "so"), isDialled: isDialled, hasKnocked: hasKnocked))"

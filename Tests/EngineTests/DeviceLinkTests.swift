@@ -302,6 +302,31 @@ import Testing
     #expect(second.isConnected && titles(in: chooser).isEmpty)
   }
 
+  @Test(arguments: [Identifier(high: 0, low: 1), Identifier(high: .max, low: 1)])
+  func `R2.8: two devices that have begun a session over each of two connections share the last one alone`(
+    id: Identifier
+  ) throws {
+    let (first, chooser, activity) = try replacement(id)
+    let second = try RawPeer(hubIn: world, as: id, device: one)
+    first.disconnect()
+    // It had named nothing when the first one began.
+    try second.resume()
+    if second.decision == nil { try second.say(.proceed(session: nil, received: 0)) }
+    try second.say(.route(to: id, Route([id], sequence: 1), isSought: false))
+    let version = OffersVersion(hub: id, number: 1)
+    try second.say(.offered(activity, "Letter", by: origin, of: id), .listed(version))
+    #expect(titles(in: chooser) == ["Letter"])
+    let third = try RawPeer(hubIn: world, as: id, device: one)
+    #expect(third.sessions.map { $0.secret } == [second.secret])
+    let secret = try #require(second.secretOfHub)
+    try third.resume((try #require(first.secretOfHub), isConnected: false), (secret, isConnected: false))
+    try third.say(.proceed(session: secret, received: 0))
+    #expect(third.decision?.session == second.secret && !second.isConnected && third.isConnected)
+    // What changes is taken over the session that goes on.
+    try third.say(.offered(activity, "Answer", by: origin, of: id))
+    #expect(titles(in: chooser) == ["Answer"])
+  }
+
   @Test func `of two new connections of a device one takes over, and the other is refused`() throws {
     let id = Identifier(high: .max, low: 1)
     let (first, chooser, _) = try replacement(id)
@@ -312,6 +337,49 @@ import Testing
     try second.resume((secret, isConnected: false))
     try third.resume((secret, isConnected: false))
     #expect(second.isConnected && !third.isConnected && !first.isConnected && titles(in: chooser) == ["Letter"])
+  }
+
+  @Test func `R2.8: when the network changes each device is asked at once, and a link that answers stays`() throws {
+    let (silent, answering, app) = (
+      try world.linkHub(device: one), try world.linkHub(device: other), try world.linkHub()
+    )
+    func pings(_ peer: RawPeer) -> Int { peer.heard.count { if case .ping = $0 { true } else { false } } }
+    func change() {
+      world.hub?.networkChanged(world.now)
+      world.device.hub?.flush()
+      world.settle()
+    }
+    change()
+    change()
+    #expect([silent, answering, app].map { pings($0.peer) } == [1, 1, 0], "once until something is heard")
+    try answering.peer.say(.pong(0))
+    change()
+    #expect([silent, answering].map { pings($0.peer) } == [1, 2])
+    try answering.peer.say(.pong(0))
+    // One that has no session yet is not asked.
+    let late = try RawPeer(hubIn: world, as: world.identifier(), device: Identifier(high: 0xd0, low: 3))
+    change()
+    #expect(pings(late) == 0)
+    try answering.peer.say(.pong(0))
+    world.wait(HubLinks.hubSilenceTime - 1_000)
+    try answering.peer.say(.pong(0))
+    world.wait(1_001)
+    #expect(!silent.peer.isConnected && answering.peer.isConnected)
+  }
+
+  @Test func `the hub at the other end of a link is known once it has said so`() throws {
+    let id = world.identifier()
+    let peer = try RawPeer(hubIn: world, as: id, device: one, saysWho: false)
+    let number = try #require(peer.number)
+    #expect(world.hub?.hub(at: number) == nil && world.hub?.hub(at: number + 1) == nil)
+    try peer.say(
+      .link(
+        HubIdentity(id: id, deviceName: "away"), version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
+    #expect(world.hub?.hub(at: number) == id)
+    try peer.resume()
+    #expect(world.hub?.hub(at: number) == id)
+    peer.disconnect()
+    #expect(world.hub?.hub(at: number) == nil)
   }
 
   // MARK: Accounts

@@ -47,8 +47,8 @@ final class DeviceConnection: ByteConnection {
   let address: NetworkAddress
   /// Whether this device has dialled it.
   let isDialled: Bool
-  /// Whether the network has changed since something was heard on it.
-  var isSuspected = false
+  /// Whether it has outlived the last change of networks.
+  private var suspicion = LinkSuspicion()
   private(set) var isOver = false
 
   private let fd: Int32
@@ -99,6 +99,12 @@ final class DeviceConnection: ByteConnection {
   var challenge: [UInt8]? { channel.challenge }
   /// Whether its device was revoked since.
   func isRevoked(by context: TLSContext) -> Bool { channel.isRevoked(by: context) }
+
+  /// The driver's number for it; nil before it is the hub's.
+  var hubNumber: UInt64? { hub?.number }
+
+  /// The network has changed: it may be dead, until something is heard on it that was sent since.
+  func suspect() { if !isOver { suspicion.begin(unread: TCPSocket.unread(fd)) } }
 
   /// Has it end soon after the other machine has gone, though neither end says anything for minutes. Links have
   /// heartbeats.
@@ -200,13 +206,12 @@ final class DeviceConnection: ByteConnection {
       return .full
     }
     var failure: SegueError?
+    var isHeard = false
     let result = Socket.read(fd, atMost: limit) { bytes, _ in
+      isHeard = suspicion.read(bytes.count)
       failure = feed(bytes) { body($0, nil) }
     }
-    if isSuspected, result != .closed {
-      isSuspected = false
-      owner.heard(self)
-    }
+    if isHeard, failure == nil { owner.heard(self) }
     if !isHandling { _ = flush() }
     if let failure {
       Log.info("link with \(address.text): \(failure.message)")

@@ -7,21 +7,41 @@ import SegueTrust
 /// Announces this device on its networks, and hears other devices of the account. A network without multicast has
 /// neither: addresses are static there. For the loop's thread.
 final class DeviceDiscovery {
+  /// Where beacons lead.
+  private struct Listener {
+    let loop: Loop
+    let found: (NetworkAddress, _ isFormer: Bool) -> Void
+    let differs: (_ date: Double) -> Void
+  }
+
   private let announcer: Announcer
+  /// Whether beacons are sent and heard once it is open.
+  private var isOn: Bool
+  /// The other devices of the account.
+  private var others: [Identifier] = []
+  /// Nil unless it is open.
+  private var listener: Listener?
   private var sockets: [BeaconSocket] = []
 
-  /// - Parameter epochs: of the account, newest first.
-  convenience init(_ epochs: [EpochKeys]) throws(SegueError) { self.init(try Announcer(epochs)) }
+  /// - Parameters:
+  ///   - epochs: of the account, newest first.
+  ///   - isOn: whether beacons are sent and heard.
+  convenience init(_ epochs: [EpochKeys], isOn: Bool) throws(SegueError) {
+    self.init(try Announcer(epochs), isOn: isOn)
+  }
 
-  private init(_ announcer: Announcer) { self.announcer = announcer }
+  private init(_ announcer: Announcer, isOn: Bool) { (self.announcer, self.isOn) = (announcer, isOn) }
 
   func renew(_ epochs: [EpochKeys]) throws(SegueError) { try announcer.renew(epochs) }
 
   /// Sets the port of this device's listener.
   func setPort(_ port: UInt16) { announcer.port = port }
 
-  /// The other devices of the account.
-  func setKnown(_ devices: [Identifier]) { announcer.setKnown(devices) }
+  /// Sets the other devices of the account.
+  func setKnown(_ devices: [Identifier]) {
+    others = devices
+    announcer.setKnown(isOn ? others : [])
+  }
 
   /// - Parameters:
   ///   - found: called with the address at which another device of the account listens, and whether it has said so
@@ -31,14 +51,33 @@ final class DeviceDiscovery {
     _ interfaces: [NetworkInterface], on loop: Loop,
     found: @escaping (NetworkAddress, _ isFormer: Bool) -> Void, differs: @escaping (_ date: Double) -> Void
   ) {
+    listener = Listener(loop: loop, found: found, differs: differs)
+    if isOn { openSockets(interfaces) }
+  }
+
+  /// Has beacons sent and heard, or no longer.
+  func set(isOn: Bool, _ interfaces: [NetworkInterface]) {
+    guard isOn != self.isOn else { return }
+    self.isOn = isOn
+    if isOn { openSockets(interfaces) } else { closeSockets() }
+    setKnown(others)
+  }
+
+  func close() {
+    listener = nil
+    closeSockets()
+  }
+
+  private func openSockets(_ interfaces: [NetworkInterface]) {
+    guard let listener else { return }
     for group in BeaconSocket.groups {
       do throws(SegueError) {
         let socket = try BeaconSocket(group)
         // `close` ends it before this object goes.
-        try socket.start(on: loop) { [unowned(unsafe) self] bytes, address in
+        try socket.start(on: listener.loop) { [unowned(unsafe) self] bytes, address in
           switch self.announcer.read(bytes, at: Clock.date) {
-          case .listens(let port, let isFormer): found(address.with(port: port), isFormer)
-          case .otherTime(let date): differs(date)
+          case .listens(let port, let isFormer): listener.found(address.with(port: port), isFormer)
+          case .otherTime(let date): listener.differs(date)
           case nil: break
           }
         }
@@ -50,7 +89,7 @@ final class DeviceDiscovery {
     }
   }
 
-  func close() {
+  private func closeSockets() {
     for socket in sockets { socket.close() }
     sockets = []
   }
@@ -67,9 +106,8 @@ final class DeviceDiscovery {
     guard announcer.isDue(linked: linked, uptime) else { return }
     do throws(SegueError) {
       let nonce = try Randomness.identifier()
-      let jitter = try Randomness.identifier().bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
       let now = Instant(uptime: uptime, date: Clock.date)
-      guard let beacon = announcer.takeDue(now, nonce: nonce.bytes, random: jitter) else { return }
+      guard let beacon = announcer.takeDue(now, nonce: nonce.bytes, random: Randomness.jitter) else { return }
       for socket in sockets { socket.send(beacon) }
     } catch {
       Log.error("\(error.message)")

@@ -67,6 +67,16 @@ extension DeviceLinks {
     turnedAway?(held.shown)
   }
 
+  func isRefused(_ connection: DeviceConnection) {
+    // A device that has itself been removed knows a key, too: while others link with this one, its word does not count.
+    guard connection.peer != nil || table.devices.isEmpty else { return }
+    refused?(connection.peer?.device)
+  }
+
+  static var revoked: SegueError {
+    SegueError(.notAllowed, "the other device's certificate was revoked meanwhile")
+  }
+
   static var unlisted: SegueError {
     SegueError(.notAllowed, "the device has a certificate of the account, and is not in its list of devices")
   }

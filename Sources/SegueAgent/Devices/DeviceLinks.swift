@@ -9,50 +9,35 @@ import SegueTrust
 /// The links of this device with the other devices of its account (docs/device-links.md): listens, dials, and passes
 /// connections to the hub once a device has shown its certificate. For the loop's thread, all but `init`.
 public final class DeviceLinks: DeviceConnectionOwner {
-  /// Connections accepted in a turn.
-  private static let acceptsInTurn = 64
-  /// Milliseconds without accepting after the system refused a connection.
-  private static let acceptPause: Int64 = 250
-  /// Milliseconds between two looks at the clock, which tell that the device has slept.
-  private static let sleepCheck: Int64 = 10_000
-  /// Milliseconds between two lines of the log about connections that come to nothing.
-  private static let logPause: Int64 = 5_000
-  /// The most own challenges that are remembered.
-  private static let challengeLimit = 64
-
   private let loop: Loop
   private let device: Device
   private let timer: LoopTimer
   private let network: NetworkWatcher
   private let announcing: DeviceDiscovery
-  /// Whether beacons are sent and heard.
-  private var isAnnounced: Bool
-  /// The other devices of the account.
-  private var others: [Identifier] = []
   /// This device, by its certificate.
   public let identity: DeviceIdentity
   private(set) var context: TLSContext
   private var epochs: [EpochKeys]
 
-  private var listener: (fd: Int32, watch: Watch)?
-  private var acceptsAt: Int64?
+  // `close` ends all that may call.
+  private lazy var listener = DeviceListener(
+    { [unowned(unsafe) self] fd, address in self.admit(fd, address, Clock.uptime) },
+    { [unowned(unsafe) self] in self.act() })
   private var lastNumber: UInt64 = 0
   /// What each connection is, by its number.
   var table: LinkTable<NetworkAddress>
   private var connections: [DeviceConnection] = []
-  /// Own challenges that the other end has answered under a key of the account, oldest first: a connection that leads
-  /// back to this process has one of them.
-  private var challenges: [[UInt8]] = []
-  private var slept = Clock.slept
+  private var challenges = OwnChallenges()
+  private var sleep = SleepCheck()
   private var isClosed = false
-  /// The uptime at which the log was last told why there is no link.
-  private var loggedAt: Int64 = -logPause
+  private var log = FailedLinkLog()
   /// Called when a device is linked (true), or no longer.
   public var changed: ((_ device: Identifier, _ isLinked: Bool) -> Void)?
   /// Called when this device has another network or address, or has woken up.
   var networkChanged: (() -> Void)?
-  /// Called when another connection with a linked device takes the place of the former one.
-  var moved: ((_ device: Identifier) -> Void)?
+  /// Called when another connection with a linked device takes the place of the former one, and whether that has ended:
+  /// then the session of the hubs is about to resume, or to begin anew.
+  var moved: ((_ device: Identifier, _ hasEnded: Bool) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
   var copied: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
   /// Called when a genuine beacon is of another time, in seconds since 1970.
@@ -82,22 +67,19 @@ public final class DeviceLinks: DeviceConnectionOwner {
   ) throws(SegueError) {
     let context = try TLSContext(credentials)
     guard let identity = context.identity else { throw SegueError(.invalidArgument, "the certificate has no device") }
-    let announcing = try DeviceDiscovery(epochs)
-    self.init(
-      loop, device, try LoopTimer(), try NetworkWatcher(), announcing, isAnnounced: isAnnounced, identity, context,
-      epochs)
+    let announcing = try DeviceDiscovery(epochs, isOn: isAnnounced)
+    self.init(loop, device, try LoopTimer(), try NetworkWatcher(), announcing, identity, context, epochs)
   }
 
   private init(
     _ loop: Loop, _ device: Device, _ timer: LoopTimer, _ network: NetworkWatcher, _ announcing: DeviceDiscovery,
-    isAnnounced: Bool, _ identity: DeviceIdentity, _ context: TLSContext, _ epochs: [EpochKeys]
+    _ identity: DeviceIdentity, _ context: TLSContext, _ epochs: [EpochKeys]
   ) {
     self.loop = loop
     self.device = device
     self.timer = timer
     self.network = network
     self.announcing = announcing
-    self.isAnnounced = isAnnounced
     self.identity = identity
     self.context = context
     self.epochs = epochs
@@ -125,7 +107,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let port = try listen(port: port)
     try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
     try network.start(on: loop) { [unowned(unsafe) self] in self.networkHasChanged() }
-    if isAnnounced { startAnnouncing() }
+    // `close` ends all that may call.
+    announcing.open(
+      network.interfaces, on: loop,
+      found: { [unowned(unsafe) self] address, isFormer in self.noteAddress(address, isFormer: isFormer) },
+      differs: { [unowned(unsafe) self] date in self.otherTime?(date) })
     act()
     return port
   }
@@ -138,44 +124,16 @@ public final class DeviceLinks: DeviceConnectionOwner {
     return port
   }
 
-  /// Listens, in place of where it does now.
   private func listen(port: UInt16) throws(SegueError) -> UInt16 {
-    let (fd, port) = try TCPSocket.listen(port: port)
-    do throws(SegueError) {
-      // `close` ends all that may call.
-      let watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
-      stopListening()
-      listener = (fd, watch)
-    } catch {
-      Descriptors.close(fd)
-      throw error
-    }
-    acceptsAt = nil
+    let port = try listener.open(port: port, on: loop)
     announcing.setPort(port)
     return port
   }
 
-  private func stopListening() {
-    guard let listener else { return }
-    self.listener = nil
-    listener.watch.close()
-    Descriptors.close(listener.fd)
-  }
-
-  private func startAnnouncing() {
-    // `close` ends all that may call.
-    announcing.open(
-      network.interfaces, on: loop,
-      found: { [unowned(unsafe) self] address, isFormer in self.noteAddress(address, isFormer: isFormer) },
-      differs: { [unowned(unsafe) self] date in self.otherTime?(date) })
-  }
-
   /// Has beacons sent and heard, or no longer. Links stay.
   func setAnnounced(_ isAnnounced: Bool) {
-    guard isAnnounced != self.isAnnounced else { return }
-    self.isAnnounced = isAnnounced
-    if isAnnounced { startAnnouncing() } else { announcing.close() }
-    setDevices(others)
+    announcing.set(isOn: isAnnounced, network.interfaces)
+    act()
   }
 
   /// Dials an address at which a device of the account listens.
@@ -186,15 +144,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   }
 
   /// Whether the port was free.
-  var isListening: Bool { listener != nil }
+  var isListening: Bool { listener.isOpen }
   /// The addresses of this device.
   var interfaces: [NetworkInterface] { network.interfaces }
-
-  func isRefused(_ connection: DeviceConnection) {
-    // A device that has itself been removed knows a key, too: while others link with this one, its word does not count.
-    guard connection.peer != nil || table.devices.isEmpty else { return }
-    refused?(connection.peer?.device)
-  }
 
   /// Closes all connections. No call may follow.
   public func close() {
@@ -202,7 +154,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     timer.close()
     network.close()
     announcing.close()
-    stopListening()
+    listener.close()
     for connection in connections { connection.terminate() }
   }
 
@@ -216,8 +168,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// Sets the other devices of the account: this one announces itself until all of them are linked.
   public func setDevices(_ devices: [Identifier]) {
-    others = devices.filter { $0 != identity.device }
-    announcing.setKnown(isAnnounced ? others : [])
+    announcing.setKnown(devices.filter { $0 != identity.device })
     act()
   }
 
@@ -246,10 +197,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   private func tick() {
     let uptime = Clock.uptime
-    if let at = acceptsAt, at <= uptime {
-      acceptsAt = nil
-      listener?.watch.watch(reading: true, writing: false)
-    }
+    listener.tick(uptime)
     for connection in table.overdue(uptime).compactMap({ connection($0) }) {
       if table.isReplaced(connection.number) {
         connection.terminate()
@@ -268,15 +216,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
   func act() {
     guard !isClosed else { return }
     let uptime = Clock.uptime
-    let slept = Clock.slept
-    if slept > self.slept + 1_000 {
-      self.slept = slept
-      networkHasChanged()
-    }
+    if sleep.hasSlept() { networkHasChanged() }
     while let (address, age) = table.takeDue(uptime) { dial(address, age, uptime) }
     announcing.announce(linked: table.surelyLinked, uptime)
-    var next = uptime + Self.sleepCheck
-    for deadline in [table.nextDeadline, announcing.nextDeadline, acceptsAt] {
+    var next = uptime + SleepCheck.pause
+    for deadline in [table.nextDeadline, announcing.nextDeadline, listener.nextDeadline] {
       if let deadline { next = min(next, deadline) }
     }
     timer.set(next)
@@ -285,29 +229,15 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func networkHasChanged() {
     Log.debug("the network has changed")
     networkChanged?()
-    for connection in connections { connection.isSuspected = true }
+    for connection in connections { connection.suspect() }
     table.networkChanged(Clock.uptime)
+    // A link that answers stays.
+    device.networkChanged()
     announcing.networkChanged(network.interfaces, Clock.uptime)
     act()
   }
 
   // MARK: Connections
-
-  private func accept() {
-    guard let listener, acceptsAt == nil else { return }
-    let uptime = Clock.uptime
-    loop: for _ in 0..<Self.acceptsInTurn {
-      switch TCPSocket.accept(listener.fd) {
-      case .connection(let fd, let address): admit(fd, address, uptime)
-      case .none: break loop
-      case .exhausted:
-        listener.watch.watch(reading: false, writing: false)
-        acceptsAt = uptime + Self.acceptPause
-        break loop
-      }
-    }
-    act()
-  }
 
   /// A connection that is refused costs no more than its descriptor.
   private func admit(_ fd: Int32, _ address: NetworkAddress, _ uptime: Int64) {
@@ -326,7 +256,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       let channel = SecureChannel(answering: epochs, invites: invites, nonce: nonce, context)
       try add(fd, address, as: number, isDialled: false, channel)
     } catch {
-      table.remove(number, epochs: epochs.count, uptime, random: random())
+      table.remove(number, epochs: epochs.count, uptime, random: Randomness.jitter)
       Log.error("\(error.message)")
     }
   }
@@ -340,7 +270,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       table.dialled(address, as: lastNumber, uptime)
     } catch {
       Log.debug("\(error.message)")
-      table.undialled(address, uptime, random: random())
+      table.undialled(address, uptime, random: Randomness.jitter)
     }
   }
 
@@ -353,12 +283,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
     connections.append(connection)
   }
 
-  /// A number for jitter.
-  private func random() -> UInt32 {
-    let drawn = try? Randomness.identifier()
-    return drawn?.bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } ?? UInt32(truncatingIfNeeded: Clock.uptime)
-  }
-
   // MARK: From connections
 
   /// The other end has proved the knock key.
@@ -366,7 +290,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
     table.knocked(connection.number)
     guard !connection.isDialled, let challenge = connection.challenge else { return }
     challenges.append(challenge)
-    challenges.removeFirst(max(0, challenges.count - Self.challengeLimit))
   }
 
   /// Something was heard on a link that was suspected of being dead.
@@ -377,24 +300,15 @@ public final class DeviceLinks: DeviceConnectionOwner {
       of: error, isDialled: connection.isDialled, isChallenged: connection.challenge != nil,
       hasKnocked: connection.hasKnocked)
     // The certificate is this device's, and the listener another process.
-    if case .own = what, let challenge = connection.challenge,
-      !challenges.contains(where: { $0.elementsEqual(challenge) })
-    {
+    if case .own = what, let challenge = connection.challenge, !challenges.contains(challenge) {
       copied?(identity.device, connection.address)
     }
-    // One that has knocked is a device of the account, or was: worth a word, but not one for each try.
-    var isTold = Clock.uptime >= loggedAt + Self.logPause
-    switch what {
-    case .failed, .foreign: break
-    case .linked, .own, .silent, .unreached: isTold = false
-    }
-    if isTold { loggedAt = Clock.uptime }
-    Log.write(isTold ? .info : .debug, "no link with \(connection.address.text): \(error.message)")
+    log.write(what, at: connection.address, error, Clock.uptime)
     end(connection, what)
   }
 
   func end(_ connection: DeviceConnection, _ end: LinkTable<NetworkAddress>.End) {
-    table.remove(connection.number, end, epochs: epochs.count, Clock.uptime, random: random())
+    table.remove(connection.number, end, epochs: epochs.count, Clock.uptime, random: Randomness.jitter)
     connection.terminate()
     act()
   }
@@ -407,10 +321,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
     if table.isSuperfluous(connection.number, to: peer.device) { return end(connection, .linked(peer.device)) }
     if context.lists(peer.device) { attach(connection, peer) }
-  }
-
-  private static var revoked: SegueError {
-    SegueError(.notAllowed, "the other device's certificate was revoked meanwhile")
   }
 
   /// Passes a connection to the hub; ends it if there is none.
@@ -439,21 +349,25 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// - Parameter isAttached: whether the hub has the connection already.
   func link(_ connection: DeviceConnection, with peer: DeviceIdentity, isAttached: Bool) {
     let uptime = Clock.uptime
-    switch table.choice(for: connection.number, of: peer.device, uptime) {
+    let present = link(with: peer.device)
+    let hub = present?.hubNumber.flatMap { device.hub(at: $0) }
+    switch table.choice(for: connection.number, of: peer.device, hub: hub, uptime) {
     case .refused: return end(connection, .linked(peer.device))
     case .contested:
       copied?(peer.device, connection.address)
       return failed(connection, SegueError(.busy, "the other device's link changes hands again and again"))
-    case .taken(let former):
-      // Of two that are made at once one ends now. An older one stays until the hubs have moved what they share.
-      if let former, table.isNew(former, uptime) { self.connection(former)?.terminate() }
+    case .taken: break
     }
-    let isReplacing = table.number(of: peer.device) != nil
+    let isReplacing = present != nil
+    // Of two that are made at once one ends now. An older one stays until the hubs have moved what they share.
+    let ending = present.flatMap { table.isNew($0.number, uptime) ? $0 : nil }
     if !isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }
-    table.linked(connection.number, with: peer.device, epochs: epochs.count, uptime, random: random())
+    table.linked(connection.number, with: peer.device, epochs: epochs.count, uptime, random: Randomness.jitter)
+    // Not before the hub has the new one: what the other device offers stays where it is (R2.8).
+    ending?.terminate()
     Log.info("linked with the device at \(connection.address.text)")
-    if isReplacing { moved?(peer.device) } else { changed?(peer.device, true) }
+    if isReplacing { moved?(peer.device, ending != nil) } else { changed?(peer.device, true) }
     connection.passOn()
     act()
   }
@@ -464,7 +378,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       return failed(connection, SegueError(.invalidState, "no device can join now"))
     }
     connections.removeAll { $0 === connection }
-    table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: random())
+    table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: Randomness.jitter)
     joined(connection)
     act()
   }
@@ -474,7 +388,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     connections.removeAll { $0 === connection }
     for held in provisional where held.connection === connection { held.close() }
     provisional.removeAll { $0.connection === connection }
-    let peer = table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: random())
+    let peer = table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: Randomness.jitter)
     guard let peer else { return }
     Log.info("the link with the device at \(connection.address.text) has ended")
     changed?(peer, false)

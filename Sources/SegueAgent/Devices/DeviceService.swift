@@ -15,37 +15,32 @@ final class DeviceService {
   let pushes: DevicePushes
   private let timer: LoopTimer
   private(set) var links: DeviceLinks?
-  /// Where this device listens; 0: nowhere.
-  private(set) var port: UInt16 = 0
+  private let listening = DevicePort()
   private(set) var snapshot = AccountSnapshot()
   private(set) var settings = DeviceSettings()
-  /// Why what the user has set could not be read, or cannot be done.
-  private var (settingsProblem, portProblem): (SegueError?, SegueError?)
-  /// Another machine has the keys of this device.
-  private var copy: (problem: SegueError, until: Int64)?
-  private var toldOfCopyAt: Int64?
-  /// Milliseconds for which that is said after the other machine was met last, and between two messages about it.
-  private static let copyTime: Int64 = 600_000
-  private static let copyPause: Int64 = 3_600_000
+  /// Why what the user has set could not be read.
+  private var settingsProblem: SegueError?
+  var copy = DeviceCopy()
   /// What beacons say of the time.
-  private var otherClock = OtherClock()
+  var otherClock = OtherClock()
+  /// Where this device listens; 0: nowhere.
+  var port: UInt16 { listening.number }
   var problem: SegueError? {
-    copy?.problem ?? settingsProblem ?? settings.problem ?? portProblem ?? otherClock.problem(at: Clock.uptime)
+    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem(at: Clock.uptime)
   }
-  private(set) var notices = AccountNotices()
+  var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
   private(set) var lastSeen: [(device: Identifier, date: Double)] = []
   /// What another device says of this one: it is not believed alone, and undoes nothing.
-  private(set) var removal: SegueError?
+  var removal: SegueError?
   /// What the hub calls the devices.
   private var names: [(device: Identifier, name: String)] = []
   /// Nil once it is closed.
-  private var messages: AccountMessages?
+  private(set) var messages: AccountMessages?
   private var isTicking = false
-  private var isClosed = false
-  /// Who asks before it is known what is stored: "in no account" would be wrong. Nil once it is known.
-  private var early: [(asker: Asker, ask: () -> Void)]? = []
-  private static let earlyLimit = 64
+  private(set) var isClosed = false
+  /// Nil once it is known what is stored.
+  private var early: EarlyAsks? = EarlyAsks()
 
   /// - Parameters:
   ///   - thread: has been started.
@@ -102,10 +97,10 @@ final class DeviceService {
       if let problem { Log.error("\(problem.message)") }
       if case .unusable(let error) = snapshot.status { Log.error("\(error.message)") }
       device.setPrivacy(settings.privacy)
-      let due = early ?? []
+      let due = early
       early = nil
       apply(snapshot, [])
-      for each in due { each.ask() }
+      due?.ask()
     }
   }
 
@@ -118,8 +113,6 @@ final class DeviceService {
     account.changed = nil
     pushes.close()
     joins.close()
-    // What the account's thread still answers finds none of these.
-    (joins.changed, joins.refused, joins.hasJoined) = (nil, nil, nil)
     closeLinks()
     timer.close()
   }
@@ -129,7 +122,7 @@ final class DeviceService {
     joins.abandon(asker)
     watchers.abandon(asker)
     pushes.abandon(asker)
-    early?.removeAll { $0.asker.number == asker.number }
+    early?.abandon(asker)
   }
 
   // MARK: What the account says
@@ -145,7 +138,7 @@ final class DeviceService {
   private func handle(_ event: AccountEvent) {
     switch event {
     case .membershipChanged:
-      (copy, toldOfCopyAt) = (nil, nil)
+      copy = DeviceCopy()
       device.endLinks(of: nil, SegueError(.connectionUnavailable, "the other device has left the account"))
       closeLinks()
       align()
@@ -188,7 +181,10 @@ final class DeviceService {
       links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
       links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
       links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
-      links.moved = { [unowned(unsafe) self] _ in self.publish() }
+      links.moved = { [unowned(unsafe) self] peer, hasEnded in
+        if hasEnded { self.messages?.linkChanged(peer) }
+        self.publish()
+      }
       links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
       links.greeting = { [unowned(unsafe) self] in self.snapshot.greeting(at: Clock.now) }
       links.heardUnlisted = { [unowned(unsafe) self] message, shown, judged in
@@ -204,13 +200,12 @@ final class DeviceService {
       }
       links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
       self.links = links
-      portProblem = nil
-      port = try listen(links)
+      try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
       links.setAddresses(settings.dialled)
     } catch {
-      portProblem = error
+      listening.fail(error)
       Log.error("other devices: \(error.message)")
       closeLinks()
     }
@@ -227,40 +222,10 @@ final class DeviceService {
     }
   }
 
-  /// Listens where the user wants it now. What is linked stays so.
-  private func listenAnew(_ links: DeviceLinks) {
-    portProblem = nil
-    guard settings.port > 0, settings.port != port else { return listens() }
-    do throws(SegueError) {
-      port = try links.move(to: settings.port)
-      listens()
-    } catch { portProblem = stays(after: error) }
-  }
-
-  private func stays(after error: SegueError) -> SegueError {
-    SegueError(
-      error.status,
-      "\(error.message); this device listens at port \(Int(port)) until the other one is free and set again")
-  }
-
-  /// Listens where the user wants, else where it did before, else anywhere.
-  private func listen(_ links: DeviceLinks) throws(SegueError) -> UInt16 {
-    let wanted = settings.port > 0 ? settings.port : settings.lastPort
-    guard wanted > 0 else { return try links.open(port: 0) }
-    do throws(SegueError) {
-      return try links.open(port: wanted)
-    } catch {
-      guard !links.isListening else { throw error }
-      port = try links.open(port: 0)
-      if settings.port > 0 { portProblem = stays(after: error) }
-      return port
-    }
-  }
-
   private func closeLinks() {
     guard let former = links else { return }
     links = nil
-    port = 0
+    listening.close()
     former.close()
     keepPushes()
   }
@@ -273,24 +238,6 @@ final class DeviceService {
       notices.add(error)
       closeLinks()
     }
-  }
-
-  /// A device says that this one was removed from the account. The user hears of it until a device links again. Any
-  /// member may say that: it does not count at the manager, which alone removes devices, nor while another device of
-  /// the account is linked.
-  /// - Parameter peer: nil: one that has not shown who it is, and knows a key of the account.
-  private func noteRemoval(by peer: Identifier?) {
-    guard !snapshot.isManager, (links?.devices ?? []).allSatisfy({ $0 == peer }) else { return }
-    let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device of the account, it seems"
-    let error = SegueError(
-      .notAllowed,
-      """
-      \(name): says that this device was removed from the account; if that is so, `segue account leave` forgets the \
-      account here, and an invite brings this device back
-      """)
-    removal = error
-    notices.add(error)
-    publish()
   }
 
   private func linkChanged(_ peer: Identifier, _ isLinked: Bool) {
@@ -307,61 +254,6 @@ final class DeviceService {
   private func networkChanged() {
     links?.setAddresses(settings.dialled)
     publish()
-  }
-
-  /// A device of the account, or who has recorded it, says that it is another time.
-  private func heardOtherTime(_ date: Double) {
-    let isPresent = otherClock.problem(at: Clock.uptime) != nil
-    let news = otherClock.heard(date, at: Clock.now)
-    if let news { notices.add(news) }
-    if news != nil || !isPresent { publish() }
-  }
-
-  /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
-  private func isCopied(_ device: Identifier, _ address: NetworkAddress) {
-    guard device == snapshot.identity?.device else {
-      notices.add(
-        CopyAdvice.error(
-          "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
-          isManager: isManager(device)))
-      return publish()
-    }
-    let error = CopyAdvice.error("the machine at \(address.host) is this device, too", isManager: snapshot.isManager)
-    copy = (error, until: Clock.uptime + Self.copyTime)
-    notices.add(error)
-    // The other machine is met again and again: each device hears of it once an hour.
-    if toldOfCopyAt.map({ Clock.uptime - $0 >= Self.copyPause }) ?? true,
-      let told = try? DeviceMessage.copied.encoding()
-    {
-      toldOfCopyAt = Clock.uptime
-      for peer in links?.devices ?? [] { messages?.send(told, to: peer) }
-    }
-    publish()
-  }
-
-  /// A device says that another machine has its keys.
-  private func noteCopy(of peer: Identifier) {
-    notices.add(
-      CopyAdvice.error("\(name(of: peer)): has met another machine with its keys", isManager: isManager(peer)))
-    publish()
-  }
-
-  private func name(of device: Identifier) -> String {
-    snapshot.devices.first { $0.id == device }?.name ?? "another device"
-  }
-  private func isManager(_ device: Identifier) -> Bool {
-    snapshot.devices.contains { $0.id == device && $0.isManager }
-  }
-
-  /// A device has said something that is not about the members of the account.
-  private func heard(_ message: DeviceMessage, from peer: Identifier) {
-    guard !isClosed else { return }
-    switch message {
-    case .removed: return noteRemoval(by: peer)
-    case .copied: return noteCopy(of: peer)
-    case .push, .pushed, .withdrawn: break
-    }
-    if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
   }
 
   /// Addresses at which others may reach this device: last those of IPv6 that count on one network, without the name
@@ -390,7 +282,9 @@ final class DeviceService {
       if let links {
         links.setAnnounced(settings.isAnnounced)
         // A port that was in use is tried again.
-        if settings.port != former.port || (ask["port"] != nil && portProblem != nil) { listenAnew(links) }
+        if settings.port != former.port || (ask["port"] != nil && listening.problem != nil) {
+          if listening.move(links, settings) { listens() }
+        }
         links.setAddresses(settings.dialled)
       }
       align()
@@ -406,10 +300,7 @@ final class DeviceService {
     joins.tick(uptime)
     watchers.tick(uptime)
     pushes.tick(uptime)
-    if let until = copy?.until, until <= uptime {
-      copy = nil
-      publish()
-    }
+    if copy.tick(uptime) { publish() }
     if let deadline = accountDeadline, deadline <= uptime, !isTicking {
       isTicking = true
       account.perform({ account, now in account.tick(at: now) }) { [self] in
@@ -429,7 +320,7 @@ final class DeviceService {
   private func setTimer() {
     guard !isClosed else { return }
     var next = isTicking ? nil : accountDeadline
-    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy?.until] {
+    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.nextDeadline] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }
     timer.set(next)
@@ -481,7 +372,7 @@ final class DeviceService {
   // MARK: What is told
 
   /// Tells those who wait, if there is something new. Who asks later sees what there is then.
-  private func publish() {
+  func publish() {
     if watchers.isAwaited { renewState() }
     setTimer()
   }
@@ -495,23 +386,12 @@ final class DeviceService {
     }
   }
 
-  /// Does what an asker wants once it is known what is stored: before that, an agent that has just started would say
-  /// that there is no account, or that it listens nowhere. Throws what that throws, and BUSY.
+  /// Does what an asker wants once it is known what is stored. Throws what that throws, and BUSY.
   func whenRead(
     for asker: Asker, _ answer: @escaping ControlAsks.Answer, _ body: @escaping () throws(SegueError) -> Void
   ) throws(SegueError) {
-    guard let waiting = early else { return try body() }
-    guard waiting.count < Self.earlyLimit else {
-      throw SegueError(.busy, "account: \(waiting.count) wait for the disk already")
-    }
-    let ask = {
-      do throws(SegueError) {
-        try body()
-      } catch {
-        answer(.failure(error))
-      }
-    }
-    early?.append((asker: asker, ask: ask))
+    guard early != nil else { return try body() }
+    try early?.append(for: asker, answer, body)
   }
 
   /// For a new asker: sets the timer for it.

@@ -140,6 +140,20 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
+  /// This device has another network or address, or has woken up: asks all linked devices for a sign of life, which says
+  /// soon what links are left.
+  public func networkChanged(_ now: Instant) {
+    connections.begin(now)
+    links.askDevices()
+    registration.removeDropped()
+  }
+
+  /// The hub at the other end of a link, which is another one in each process; nil before it has said so.
+  public func hub(at number: PeerNumber) -> Identifier? {
+    let peer = peers[number]
+    return peer?.hub?.identity.id ?? peer?.handshake?.identity?.id
+  }
+
   /// Answers an app's request for a link that could not be made.
   public func refuse(_ request: LinkRequest, _ error: SegueError) {
     links.refuse(request, error)

@@ -89,8 +89,19 @@ final class HubLinks: HubFeature {
     return peers.hubs.contains { $0 !== peer && $0.device == device && $0.handshake != nil && !$0.isClosing }
   }
 
-  /// A connection of a device has come to nothing, or has begun a session of its own: offers of those sessions that it
-  /// was to take over go, unless another one does.
+  /// A connection of a device has begun a session: the former ones with that hub are over, and offers of others that the
+  /// connection was to take over go. Of two connections at a time one may have begun a session after the other hub had
+  /// named over the second what the two share: it must not resume later in place of this one.
+  func endFormer(by peer: Peer, _ hub: HubIdentity) {
+    guard let device = peer.device else { return }
+    for other in peers.hubs where other !== peer && other.device == device && other.hub?.identity.id == hub.id {
+      disconnect(other, SegueError(.connectionUnavailable, "the two devices have begun a new session"))
+    }
+    dropUnreplaced(by: peer)
+  }
+
+  /// A connection of a device has come to nothing: offers of those sessions that it was to take over go, unless another
+  /// one takes them over.
   func dropUnreplaced(by peer: Peer) {
     guard let device = peer.device else { return }
     for other in peers.hubs where other !== peer && other.device == device && other.isSuspended {
@@ -165,6 +176,20 @@ final class HubLinks: HubFeature {
 
   var nextDeadline: Int64? { peers.nextLinkDeadline }
 
+  /// Asks each linked device for a sign of life, unless it has yet to answer a former question.
+  func askDevices() {
+    for peer in peers.hubs where peer.device != nil && peer.isLinked && !peer.isClosing {
+      guard let hub = peer.hub, !hub.isAsked else { continue }
+      ask(peer, hub)
+      checkHubs(by: hub.heardAt + Self.hubSilenceTime)
+    }
+  }
+
+  private func ask(_ peer: Peer, _ hub: HubSession) {
+    hub.ask()
+    send(.ping(UInt64(clamping: now.uptime)), to: peer)
+  }
+
   func tick() {
     guard peers.takeLinksDue(now.uptime) else { return }
     for peer in peers.hubs where !peer.isClosing {
@@ -190,10 +215,7 @@ final class HubLinks: HubFeature {
         connections.boundSuspended()
         continue
       }
-      if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime {
-        hub.ask()
-        send(.ping(UInt64(clamping: now.uptime)), to: peer)
-      }
+      if !hub.isAsked, hub.heardAt + Self.hubAskTime <= now.uptime { ask(peer, hub) }
       checkHubs(by: hub.heardAt + (hub.isAsked ? Self.hubSilenceTime : Self.hubAskTime))
     }
   }

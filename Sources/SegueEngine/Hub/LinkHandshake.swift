@@ -173,7 +173,7 @@ extension HubLinks {
     let session = HubSession(
       hub, sessionID: handshake.sessionID, peerSessionID: secret, heardAt: now.uptime, offers.remoteHubs.bytes)
     peer.identify(as: .hub(session))
-    dropUnreplaced(by: peer)
+    endFormer(by: peer, hub)
     offers.publishEverything(peer, session)
     checkHubs(by: now.uptime + Self.hubAskTime)
     reportLinkUp(of: peer, hub)

@@ -124,6 +124,13 @@ public final class Device {
     carried?.host?.sendAccount(message, to: device)
   }
 
+  /// Asks all linked devices for a sign of life: this one has another network or address, or has woken up.
+  public func networkChanged() { carried?.host?.networkChanged() }
+
+  /// The hub at the other end of a link, by the number of `addLink`; nil before it has said so, or without a hub here.
+  /// Two processes of one device have different ones.
+  public func hub(at number: UInt64) -> Identifier? { carried?.host?.hub(at: number) }
+
   /// Ends the links with a device for good, or with all (nil), and forgets what it offers.
   public func endLinks(of device: Identifier?, _ error: SegueError) { carried?.host?.endLinks(of: device, error) }
 

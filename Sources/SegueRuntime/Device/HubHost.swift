@@ -107,6 +107,16 @@ final class HubHost {
     driver.flush()
   }
 
+  /// See `Device.networkChanged`.
+  func networkChanged() {
+    guard !hasEnded else { return }
+    engine.networkChanged(now)
+    driver.flush()
+  }
+
+  /// See `Device.hub(at:)`.
+  func hub(at number: UInt64) -> Identifier? { hasEnded ? nil : engine.hub(at: number) }
+
   /// Ends the links with a device, or with all (nil), and forgets what it offers.
   func endLinks(of device: Identifier?, _ error: SegueError) {
     guard !hasEnded else { return }

@@ -57,6 +57,9 @@ public enum TCPSocket {
   /// Has a connection end, as if it were cut, though nothing is sent on it: some 20 s after the other machine has gone.
   public static func probe(_ fd: Int32) { linux_probe_connection(fd, probeInterval) }
 
+  /// The bytes that have arrived on a connection, and are not read yet.
+  public static func unread(_ fd: Int32) -> Int { Int(linux_unread(fd)) }
+
   /// Returns why connecting has failed; nil if it has not.
   public static func failure(_ fd: Int32, dialling address: NetworkAddress) -> SegueError? {
     let number = linux_socket_error(fd)

@@ -1,0 +1,26 @@
+import SegueDevices
+import SegueModel
+import SegueRuntime
+import SegueTransport
+
+/// The log of connections that have come to nothing.
+struct FailedLinkLog {
+  /// Milliseconds between two lines that all users see.
+  private static let pause: Int64 = 5_000
+
+  /// The uptime of the last one.
+  private var writtenAt = -pause
+
+  /// One that has knocked is a device of the account, or was: worth a word, but not one for each try.
+  mutating func write(
+    _ end: LinkTable<NetworkAddress>.End, at address: NetworkAddress, _ error: SegueError, _ uptime: Int64
+  ) {
+    let isTold =
+      switch end {
+      case .failed, .foreign: uptime >= writtenAt + Self.pause
+      case .linked, .own, .silent, .unreached: false
+      }
+    if isTold { writtenAt = uptime }
+    Log.write(isTold ? .info : .debug, "no link with \(address.text): \(error.message)")
+  }
+}
