@@ -8,8 +8,6 @@ private enum Longest {
   static let invite = 2_048
   static let recoveryFile = 8 * 1024
   static let passphrase = 1_024
-  /// Exactly.
-  static let digest = 32
 }
 
 /// A question to the agent about devices: what the caller's arguments say.
@@ -160,7 +158,7 @@ public func segue_app_accept_roster(
 ) -> segue_status {
   ask(app, "accept-roster") { (question) throws(SegueError) in
     try question.addDevice(device)
-    let bytes = try Arguments.bytes(digest, Longest.digest, "digest", atMost: Longest.digest)
+    let bytes = try Arguments.bytes(digest, Limits.digest, "digest", atMost: Limits.digest)
     question.add("digest", .data(Array(bytes)))
   }
 }
