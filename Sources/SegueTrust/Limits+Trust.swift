@@ -6,7 +6,7 @@ extension Limits {
   public static let devices = 64
   /// Certificates of one device that are remembered.
   public static let certificatesPerDevice = 4
-  /// Devices that were revoked which are remembered; certificates in a list of revocations.
+  /// Devices that were revoked which are remembered, and their certificates, all of which the list of revocations has.
   public static let removedDevices = 256
   public static let revocations = 384
   /// Epochs that are kept, and so answered.
@@ -42,7 +42,7 @@ extension Limits {
   public static let joinApproval: Int64 = 300_000
   /// Bytes of a message, and of all messages that the other device sends, while it joins.
   public static let joinBytes = 64 * 1024
-  /// Bytes of a roster, revocations included.
+  /// Bytes of a roster, revocations included: enough for all devices, removals, serials and epochs that may be in it.
   public static let rosterBytes = 60 * 1024
   /// Characters of the name of an account, and of a device.
   public static let deviceName = 64
@@ -58,4 +58,9 @@ extension Limits {
   public static let accountFile = 384 * 1024
   /// The largest number of a roster and of its revocations.
   static let rosterNumber: UInt64 = 1 << 62
+  /// What the numbers of another roster may be above the own ones, and above all dates: changes that this device has
+  /// missed. Above that nothing would be left to count with.
+  static let missedChanges: UInt64 = 1 << 20
+  /// Seconds by which a clock is set without a word to other devices.
+  static let clockStep: Int64 = 60
 }

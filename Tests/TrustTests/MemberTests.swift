@@ -206,7 +206,7 @@ import Testing
       let greeting = try manager.service.greeting(at: world.now)
       let events = phone.service.receive(greeting, from: try manager.certificate, at: ahead)
       #expect(!events.contains { if case .send = $0 { true } else { false } })
-      #expect(phone.service.tick(at: ahead).count == 1)
+      #expect(phone.service.tick(at: ahead).count == 2, "it says what time it is there, and asks")
       _ = try received(manager, .renew, from: phone)
     }
     #expect(try manager.member.roster[phone.id]?.certificates.count == 1)

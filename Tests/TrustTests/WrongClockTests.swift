@@ -9,6 +9,16 @@ import Testing
     Instant(uptime: world.now.uptime, date: world.now.date + days * 86_400)
   }
 
+  /// Whether a device is sent a certificate.
+  private func isRenewed(_ events: [AccountEvent]) -> Bool {
+    events.contains { event in
+      guard case .send(_, let message) = event, case .certificate? = try? TrustMessage.known(message) else {
+        return false
+      }
+      return true
+    }
+  }
+
   @Test(arguments: Primitives.allCases)
   func `a revoked device stays out though the manager's clock jumps, and a device sleeps through it (A25)`(
     _ primitives: Primitives
@@ -95,6 +105,76 @@ import Testing
     let own = try desk.certificate
     _ = desk.service.tick(at: ahead(world, days: 200))
     #expect(try desk.certificate != own)
+  }
+
+  @Test func `a device whose clock was set after its link began gets its renewal when it asks again (A25)`() throws {
+    let world = World()
+    let devices = try world.account("desk", "phone")
+    let (desk, phone) = (devices[0], devices[1])
+    world.wait(days: 190)
+    _ = desk.service.tick(at: world.now)
+    // The device starts with a clock that is three days behind, links and asks.
+    func behind() -> Instant { Instant(uptime: world.now.uptime, date: world.now.date - 3 * 86_400) }
+    let first = try phone.certificate
+    func tell(_ events: [AccountEvent]) throws -> [AccountEvent] {
+      var answers: [AccountEvent] = []
+      for event in events {
+        switch event {
+        case .send(_, let message), .sendToAll(_, let message):
+          answers += desk.service.receive(message, from: try phone.certificate, at: world.now)
+        default: break
+        }
+      }
+      return answers
+    }
+    desk.events += desk.service.receive(try phone.service.greeting(at: behind()), from: first, at: world.now)
+    #expect(try !isRenewed(tell(phone.service.tick(at: behind()))))
+    // Its clock is set a minute later. The manager hears that, and does what it was asked for.
+    world.wait(seconds: 60)
+    let said = phone.service.tick(at: world.now)
+    #expect(said.contains { $0.label == "sendToAll" })
+    _ = try tell(said)
+    world.wait(seconds: 300)
+    #expect(isRenewed(desk.service.tick(at: world.now)))
+    #expect(phone.service.tick(at: world.now).isEmpty, "nothing was set since")
+  }
+
+  @Test func `a request for a certificate says what time it is there (A25)`() throws {
+    let world = World()
+    let devices = try world.account("desk", "phone")
+    let (desk, phone) = (devices[0], devices[1])
+    world.wait(days: 190)
+    _ = desk.service.tick(at: world.now)
+    let certificate = try phone.certificate
+    let behind = Instant(uptime: world.now.uptime, date: world.now.date - 3 * 86_400)
+    _ = desk.service.receive(try phone.service.greeting(at: behind), from: certificate, at: world.now)
+    // Its agent has started again since, over a link that lasts, with the right time.
+    phone.restart()
+    world.wait(seconds: 10)
+    var answers: [AccountEvent] = []
+    for case .send(_, let message) in phone.service.tick(at: world.now) {
+      answers += desk.service.receive(message, from: certificate, at: world.now)
+    }
+    #expect(isRenewed(answers))
+  }
+
+  @Test func `a manager whose clock was ahead sets its dates right, and keeps them so when it signs at once (A25)`()
+    throws
+  {
+    let world = World()
+    let devices = try world.account("desk", "phone", "lost")
+    let (desk, phone) = (devices[0], devices[1])
+    _ = try desk.service.revoke(try devices[2].id, at: ahead(world, days: 3_650))
+    var roster = try desk.member.roster
+    for index in roster.devices.indices { roster.devices[index].isConfirmed = false }
+    try desk.service.keep(
+      try desk.member.signed(roster, at: world.now.seconds, to: "test", desk.cryptography), at: world.now)
+    #expect(try desk.member.record.epochDates.isAhead(of: world.now.seconds))
+    let number = try desk.number
+    _ = desk.service.receive(
+      try phone.service.greeting(at: world.now), from: try phone.certificate, at: world.now)
+    #expect(try desk.number > number && desk.member.roster[phone.id]?.isConfirmed == true)
+    #expect(try !desk.member.record.epochDates.isAhead(of: world.now.seconds))
   }
 
   @Test func `control: an account a week old admits its second device (A25)`() throws {

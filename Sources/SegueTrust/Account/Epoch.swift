@@ -28,14 +28,18 @@ struct Epochs: Sendable {
 
   var current: Epoch { all[all.count - 1] }
 
+  /// Whether an epoch is one of these.
+  func has(_ epoch: Epoch) -> Bool { all.contains { $0.number == epoch.number && $0.secret == epoch.secret } }
+
   /// Adds the next one, and forgets the oldest beyond `Limits.epochs`.
-  mutating func begin(_ secret: [UInt8], at date: Int64) throws(SegueError) {
-    let number = max(try current.number.next(), UInt64(max(0, date)))
+  /// - Parameter former: a number of another line of rosters that ends now; 0 for none.
+  mutating func begin(_ secret: [UInt8], after former: UInt64 = 0, at date: Int64) throws(SegueError) {
+    let number = max(try max(current.number, former).next(), UInt64(max(0, date)))
     all.append(Epoch(number: number, secret: secret))
     all.removeFirst(max(0, all.count - Limits.epochs))
   }
 
-  /// Adds those of another line of rosters.
+  /// Adds those of a line of rosters that the same device has signed.
   mutating func merge(_ others: Epochs) {
     for epoch in others.all where !all.contains(where: { $0.number == epoch.number }) { all.append(epoch) }
     all.sort { $0.number < $1.number }

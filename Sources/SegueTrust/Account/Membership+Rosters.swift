@@ -5,7 +5,7 @@ import SegueModel
 /// There is one manager at a time, so rosters form a line. But a device may become the manager by the recovery file
 /// before it knows the last roster of the former one, and a manager may be restored from a backup. Then there are two
 /// lines. No device gives up a removal that it knows: it keeps its roster, and sends it. A manager takes removals from
-/// the rosters of managers that it knows; devices only from what it has signed itself.
+/// the rosters of managers that it knows; devices and epochs only from what it has signed itself.
 extension Membership {
   enum Adoption: Sendable {
     /// Nothing new, or nothing that counts here.
@@ -27,6 +27,9 @@ extension Membership {
       encoding, signature, managerSignature, root: record.root, rootPublicKey: rootPublicKey, cryptography)
     let theirs = signed.roster
     guard !signed.digest.elementsEqual(record.roster.digest) else { return .known }
+    guard leavesNumbers(theirs) else {
+      throw SegueError(.notAllowed, "roster: its numbers are higher than any manager's can be, so it does not count")
+    }
     let isOwn = theirs.term == roster.term && theirs.manager == roster.manager
     if isManager, theirs.term <= roster.term {
       if isOwn || roster.hasListed(theirs.manager),
@@ -48,15 +51,24 @@ extension Membership {
     return .newer(taking(signed), hasMerged: false)
   }
 
-  /// Whether another roster has each removal of the own one, and the own epoch or a later one. One of the own manager
-  /// also has each device, or has removed it: otherwise that manager was restored from a backup.
+  /// Whether numbers are left after those of another roster. They rise by one, or to the date, so that the highest ones
+  /// are forged: after them nothing could be revoked any longer.
+  private func leavesNumbers(_ theirs: Roster) -> Bool {
+    func isNear(_ number: UInt64, _ own: UInt64) -> Bool { number <= own + Limits.missedChanges }
+    let lastDate = UInt64(Instant.lastSecond)
+    return isNear(theirs.term, roster.term) && isNear(theirs.number, max(roster.number, lastDate))
+      && isNear(theirs.epochs.current.number, max(roster.epochs.current.number, lastDate))
+  }
+
+  /// Whether another roster has each removal of the own one. One of the own manager also has the own epoch or a later
+  /// one, and each device, or has removed it: otherwise that manager was restored from a backup.
   private func hasAll(_ theirs: Roster, isOwn: Bool) -> Bool {
     guard
-      roster.removed.all.allSatisfy({ theirs.removed.has($0.id) || theirs.removed.isFull && theirs[$0.id] == nil }),
-      theirs.epochs.current.number >= roster.epochs.current.number
+      roster.removed.all.allSatisfy({ theirs.removed.has($0.id) || theirs.removed.isFull && theirs[$0.id] == nil })
     else { return false }
     guard isOwn else { return true }
-    return theirs.forgotten >= roster.number || roster.devices.allSatisfy { theirs.hasListed($0.id) }
+    return theirs.epochs.current.number >= roster.epochs.current.number
+      && (theirs.forgotten >= roster.number || roster.devices.allSatisfy { theirs.hasListed($0.id) })
   }
 
   /// The record with another roster as the own one.
@@ -109,15 +121,18 @@ extension Membership {
     var merged = roster
     // A number of this device's that is higher was signed before the backup: it is not used again.
     var isChanged = withDevices && theirs.number > roster.number
-    // Who is removed in one of them may know the current epoch of the other.
     var isEpochOver = false
-    for device in theirs.removed.all where device.id != identity.device {
+    // Who was admitted and removed there has had the current epoch if that began before the two lines parted.
+    let isEpochShared = theirs.epochs.has(roster.epochs.current)
+    for device in theirs.removed.all where device.id != identity.device && merged.takesRemoval(of: device.id) {
+      let (wasListed, wasRemoved) = (merged[device.id] != nil, merged.removed.has(device.id))
       guard merged.remove(device) else { continue }
-      (isChanged, isEpochOver) = (true, true)
+      isChanged = true
+      if wasListed || isEpochShared && !wasRemoved { isEpochOver = true }
     }
     for device in theirs.devices {
       if merged.removed.has(device.id) {
-        if merged.remove(RemovedDevice(device)) { (isChanged, isEpochOver) = (true, true) }
+        if merged.remove(RemovedDevice(device)) { isChanged = true }
       } else if let index = merged.devices.firstIndex(where: { $0.id == device.id }) {
         if merged.devices[index].take(device.certificates) { isChanged = true }
       } else if withDevices, theirs.number > merged.forgotten {
@@ -131,13 +146,17 @@ extension Membership {
         }
       }
     }
-    let newest = merged.epochs.current.number
-    merged.epochs.merge(theirs.epochs)
-    // The devices of another line know it, and this one may not list them.
-    if merged.epochs.current.number != newest { (isChanged, isEpochOver) = (true, true) }
+    if withDevices {
+      let newest = merged.epochs.current.number
+      merged.epochs.merge(theirs.epochs)
+      // The devices of another line know it, and this one may not list them.
+      if merged.epochs.current.number != newest { (isChanged, isEpochOver) = (true, true) }
+      merged.number = max(merged.number, theirs.number)
+    }
     guard isChanged else { return nil }
-    if withDevices { merged.number = max(merged.number, theirs.number) }
-    if isEpochOver { try merged.epochs.begin(try cryptography.random(32), at: date) }
+    if isEpochOver {
+      try merged.epochs.begin(try cryptography.random(32), after: theirs.epochs.current.number, at: date)
+    }
     return try signed(merged, at: date, to: "merge two lists", cryptography)
   }
 }

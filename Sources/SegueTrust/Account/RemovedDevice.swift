@@ -37,23 +37,35 @@ struct RemovedDevice: Sendable {
     }
   }
 
-  /// Takes what another roster knows of the same device.
-  /// - Returns: whether there was something new.
-  fileprivate mutating func merge(_ other: RemovedDevice) -> Bool {
-    let new = other.serials.filter { serial in !serials.contains { $0.elementsEqual(serial) } }
-    serials = (serials + new).suffix(Limits.certificatesPerDevice)
+  /// Takes what another roster knows of the same device, as far as there is room: if an old one went for a new one, the
+  /// same two rosters would change each other without end.
+  /// - Parameter room: for serials.
+  /// - Returns: whether something was taken.
+  fileprivate mutating func merge(_ other: RemovedDevice, room: Int) -> Bool {
+    let room = min(room, Limits.certificatesPerDevice - serials.count)
+    let new = other.serials.filter { serial in !serials.contains { $0.elementsEqual(serial) } }.suffix(max(0, room))
+    serials += new
     return !new.isEmpty
+  }
+
+  /// Drops the oldest serials.
+  /// - Returns: how many there were of as many.
+  fileprivate mutating func dropSerials(_ count: Int) -> Int {
+    let dropped = min(count, serials.count)
+    serials.removeFirst(dropped)
+    return dropped
   }
 }
 
 /// The devices that were revoked, those revoked last at the end.
 struct RemovedDevices: Sendable {
-  /// At most `Limits.removedDevices`.
+  /// At most `Limits.removedDevices`, with at most `Limits.revocations` serials together.
   private(set) var all: [RemovedDevice] = []
 
   /// - Parameter version: of the roster. Throws MALFORMED.
   init(_ values: [Value], _ version: UInt64) throws(SegueError) {
     for value in values { all.append(try RemovedDevice(value, version)) }
+    dropSerials()
   }
 
   init() {}
@@ -66,13 +78,24 @@ struct RemovedDevices: Sendable {
   /// - Returns: whether there was something new, and whether one was dropped.
   @discardableResult
   mutating func add(_ device: RemovedDevice) -> (isNew: Bool, dropsOne: Bool) {
-    if let index = all.firstIndex(where: { $0.id == device.id }) { return (all[index].merge(device), false) }
+    if let index = all.firstIndex(where: { $0.id == device.id }) {
+      let room = Limits.revocations - serials.count
+      return (all[index].merge(device, room: room), false)
+    }
     all.append(device)
     let surplus = all.count - Limits.removedDevices
     all.removeFirst(max(0, surplus))
+    dropSerials()
     return (true, surplus > 0)
   }
 
-  /// What the list of revocations has: the certificates of those that were revoked last.
-  var serials: [[UInt8]] { all.flatMap { $0.serials }.suffix(Limits.revocations) }
+  /// Drops the serials of the devices that were revoked first, as many as are too many: a roster with the most devices
+  /// of all kinds fits into `Limits.rosterBytes`.
+  private mutating func dropSerials() {
+    var surplus = serials.count - Limits.revocations
+    for index in all.indices where surplus > 0 { surplus -= all[index].dropSerials(surplus) }
+  }
+
+  /// What the list of revocations has.
+  var serials: [[UInt8]] { all.flatMap { $0.serials } }
 }

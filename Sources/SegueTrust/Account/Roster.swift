@@ -19,7 +19,8 @@ struct Roster: Sendable {
   private(set) var manager: Identifier
   var devices: [RosterDevice]
   var removed: RemovedDevices
-  /// The number of the last roster that has dropped a removal, of too many: what is not newer brings no device back.
+  /// The number of the last roster that has dropped a removal, of too many. A roster with a number up to this one adds
+  /// no device when it is merged.
   var forgotten: UInt64
   var epochs: Epochs
   /// The list of revoked certificates (CRL), in DER.
@@ -37,6 +38,10 @@ struct Roster: Sendable {
 
   /// Whether it lists a device, or has removed it: one that it never had is a stranger.
   func hasListed(_ device: Identifier) -> Bool { self[device] != nil || removed.has(device) }
+
+  /// Whether the removal of a device by another roster counts here. If there is no room, one of a device that is not
+  /// listed would push out another one, and that one this one again; who is not listed is refused anyway.
+  func takesRemoval(of device: Identifier) -> Bool { !removed.isFull || hasListed(device) }
 
   /// Removes a device, with the certificates that are known of it here and there.
   /// - Returns: whether that is new.

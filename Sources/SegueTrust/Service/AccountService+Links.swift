@@ -48,11 +48,15 @@ extension AccountService {
     at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
+    // All that the manager has signed is taken. What comes of other rosters is rationed, as what an unlisted device
+    // says was before.
+    let mayTake = { [self] in !isListed || answers.take(peer.bytes, at: now.uptime) }
     switch try membership.adopting(encoding, signature, managerSignature, at: now.seconds, cryptography) {
     case .known: return []
-    case .newer(let record, let hasMerged): return try commit(record, from: hasMerged ? nil : peer, at: now)
+    case .newer(let record, hasMerged: false): return try commit(record, from: peer, at: now)
+    case .newer(let record, hasMerged: true): return mayTake() ? try commit(record, at: now) : []
     case .objection: return isListed ? try ownRoster(to: peer, at: now) : []
-    case .aside(let record): return try keepAside(record, membership, at: now)
+    case .aside(let record): return mayTake() ? try keepAside(record, membership, at: now) : []
     }
   }
 
@@ -141,7 +145,7 @@ extension AccountService {
   private func greet(
     _ peer: Identifier, _ shown: CertificateFields, date: Int64, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
-    let membership = try membership()
+    var membership = try membership()
     let name = membership.roster[peer]?.name ?? "a device"
     let difference = ClockAdvice.difference(here: now.seconds, there: date, name)
     var events = difference.map { notice($0.about(name), of: peer, at: now) } ?? []
@@ -150,6 +154,7 @@ extension AccountService {
       var record = membership.record
       record.epochDates.setRight(now.seconds)
       try keep(record, at: now)
+      membership = try self.membership()
       events.append(.credentialsChanged)
     }
     if membership.isManager {
@@ -159,7 +164,7 @@ extension AccountService {
       if let record { events += try commit(record, at: now) }
     } else if peer == membership.roster.manager, difference == nil, membership.isRenewalDue(at: now.seconds) {
       // By which of two clocks that differ?
-      events.append(try renewal(membership, at: now))
+      events += try renewal(membership, at: now)
     }
     return events
   }
@@ -176,10 +181,15 @@ extension AccountService {
     greetings.contains { $0.device == device && $0.version < Roster.version }
   }
 
-  /// Asks the manager for another certificate.
-  func renewal(_ membership: Membership, at now: Instant) throws(SegueError) -> AccountEvent {
+  /// Asks the manager for another certificate, and says what time it is here: the manager makes none while the clocks
+  /// differ, and this one may have been set since the link began.
+  func renewal(_ membership: Membership, at now: Instant) throws(SegueError) -> [AccountEvent] {
     renewalAskedAt = now.uptime
-    return .send(to: membership.roster.manager, try TrustMessage.renew.encoding())
+    let manager = membership.roster.manager
+    return [
+      .send(to: manager, try RosterNumbers(membership.record.roster).greeting(at: now)),
+      .send(to: manager, try TrustMessage.renew.encoding()),
+    ]
   }
 
   /// Nothing if the device has had it too often lately, or no device would take it.

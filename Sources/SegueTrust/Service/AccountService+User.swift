@@ -159,20 +159,33 @@ extension AccountService {
   /// asks for another one at other devices: once a day, since a link may last, and an answer may be lost.
   public func tick(at now: Instant) -> [AccountEvent] {
     invites.expire(at: now)
-    var events = upgrade(at: now) + tickJoins(at: now) + serveRequests(at: now)
+    var events = greetAnew(at: now) + upgrade(at: now) + tickJoins(at: now) + serveRequests(at: now)
     guard case .member(let membership) = state, !membership.isRevoked, membership.isRenewalDue(at: now.seconds) else {
       return events
     }
     do throws(SegueError) {
       guard membership.isManager else {
         let isDue = renewalAskedAt.map { now.uptime - $0 >= 1000 * Limits.renewalInterval } ?? true
-        return isDue ? events + [try renewal(membership, at: now)] : events
+        return isDue ? events + (try renewal(membership, at: now)) : events
       }
       var (record, certificate) = try membership.renewing(membership.certificate, at: now.seconds, cryptography)
       record.certificate = certificate
       events += try commit(record, at: now)
     } catch { events.append(.notice(error)) }
     return events
+  }
+
+  /// Says to all linked devices what time it is here if the clock was set since the last call, or this device has
+  /// slept: they count on from what they have heard.
+  private func greetAnew(at now: Instant) -> [AccountEvent] {
+    let last = ticked
+    ticked = now
+    guard let last, case .member(let membership) = state, !membership.isRevoked else { return [] }
+    let step = now.seconds - last.seconds - (now.uptime - last.uptime) / 1000
+    guard step.magnitude >= UInt64(Limits.clockStep),
+      let greeting = try? RosterNumbers(membership.record.roster).greeting(at: now)
+    else { return [] }
+    return [.sendToAll(except: nil, greeting)]
   }
 
   /// Brings what an earlier version has stored up to this one: the manager signs its roster anew, and all take now for

@@ -45,6 +45,8 @@ public final class AccountService {
   private var verified = VerifiedCertificates()
   /// The uptime at which the manager was asked for another certificate.
   var renewalAskedAt: Int64?
+  /// When `tick` was called last.
+  var ticked: Instant?
 
   /// Reads what is stored. A file that cannot be used is no reason not to start: `status` says what to do.
   public init(storage: any AccountStorage, cryptography: any Cryptography) {
