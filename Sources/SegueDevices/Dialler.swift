@@ -45,6 +45,8 @@ public struct Dialler<Address: Equatable> {
     case unreached
     /// The device there does not belong to the account, or no longer.
     case foreign
+    /// The device there has a certificate of the account, and is not in the list of devices.
+    case unlisted
     /// All else.
     case failed
   }
@@ -56,6 +58,22 @@ public struct Dialler<Address: Equatable> {
     case knocked
     /// A device was linked by it.
     case linked
+  }
+
+  /// Beacons that do not have an address dialled, since the device that was found there is refused.
+  private enum Quiet {
+    case none
+    /// Those under a former epoch.
+    case former(until: Int64)
+    /// All, until the list of devices changes.
+    case all(until: Int64)
+
+    func holds(at uptime: Int64) -> Bool {
+      switch self {
+      case .none: false
+      case .former(let until), .all(let until): until > uptime
+      }
+    }
   }
 
   private struct Target {
@@ -76,8 +94,7 @@ public struct Dialler<Address: Equatable> {
     /// Whether the other side of the attempt under way has proved the knock key.
     var hasKnocked = false
     var standing = Standing.unknown
-    /// The uptime until which beacons under a former epoch do not have it dialled.
-    var quietUntil: Int64 = .min
+    var quiet = Quiet.none
     /// The device that was found there last.
     var device: Identifier?
     /// Whether the user has named the address again since: it may lead elsewhere now.
@@ -131,8 +148,9 @@ public struct Dialler<Address: Equatable> {
   /// The attempts that keep an address from its turn.
   private func blockers(of index: Int) -> [Int] {
     guard !hasEnough(of: targets[index]) else { return [] }
-    let isFormerAlone = targets.count { $0.isTrying } < Self.attemptLimit || targets[index].isFormer
-    return targets.indices.filter { targets[$0].isTrying && (targets[$0].isFormer || !isFormerAlone) }
+    // It waits for another one that was announced under a former epoch, unless all attempts are under way.
+    let isOverAll = targets.count { $0.isTrying } >= Self.attemptLimit && !targets[index].isFormer
+    return targets.indices.filter { targets[$0].isTrying && (targets[$0].isFormer || isOverAll) }
   }
 
   /// The uptime at which an attempt makes room for another one.
@@ -192,9 +210,9 @@ public struct Dialler<Address: Equatable> {
       targets[index].heardAt = uptime
       if !isFormer {
         targets[index].isFormer = false
-        targets[index].quietUntil = .min
+        if case .former = targets[index].quiet { targets[index].quiet = .none }
       }
-      guard targets[index].quietUntil <= uptime else { return }
+      guard !targets[index].quiet.holds(at: uptime) else { return }
       // A device that announces itself can be reached: not later than is planned.
       targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
       return
@@ -236,8 +254,17 @@ public struct Dialler<Address: Equatable> {
     linked = []
     for index in targets.indices {
       targets[index].pause = Self.firstPause
-      targets[index].quietUntil = .min
+      targets[index].quiet = .none
       targets[index].dueAt = uptime
+    }
+  }
+
+  /// The list of devices has changed: it may have one that was refused.
+  public mutating func devicesChanged(_ uptime: Int64) {
+    for index in targets.indices {
+      guard case .all = targets[index].quiet else { continue }
+      targets[index].quiet = .none
+      targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
     }
   }
 
@@ -299,7 +326,10 @@ public struct Dialler<Address: Equatable> {
       return boundAddresses(of: device)
     case .own: return look(index, uptime)
     case .foreign:
-      targets[index].quietUntil = uptime + Self.recheckPause
+      targets[index].quiet = .former(until: uptime + Self.recheckPause)
+      guard targets[index].isStatic else { return }
+    case .unlisted:
+      targets[index].quiet = .all(until: uptime + Self.recheckPause)
       guard targets[index].isStatic else { return }
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
     case .unreached, .failed: break

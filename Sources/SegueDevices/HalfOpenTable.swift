@@ -3,10 +3,12 @@ import SegueModel
 /// The connections that have not shown yet that a device of the account is at their other end: at most 64, each for at
 /// most 5 seconds, so that a flood neither exhausts this device nor shuts a genuine device out (A19).
 ///
-/// One more is refused, or ends another one. A connection has 200 ms for its knock: the oldest that has waited longer
-/// ends, and while there is none the newest of the address from which most have come lately, so that a flood of any
-/// rate leaves others the time for a knock. An address that has got past the knock lately comes before all that never
-/// have.
+/// One more is refused, or ends another one, by this order:
+/// 1. the oldest that has waited for more than 200 ms for its knock;
+/// 2. the newest of the address from which most have come lately, so that a flood of any rate leaves others the time
+///    for a knock.
+///
+/// An address that has got past the knock lately comes before all that never have.
 public struct HalfOpenTable {
   /// The most connections, and the most of one address.
   public static let limit = 64

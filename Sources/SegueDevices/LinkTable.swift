@@ -99,6 +99,9 @@ public struct LinkTable<Address: Equatable> {
 
   private func isAttempt(_ entry: Entry) -> Bool { entry.dialled != nil && entry.link == nil && !entry.isProvisional }
 
+  /// The list of devices has changed.
+  public mutating func devicesChanged(_ uptime: Int64) { dialler.devicesChanged(uptime) }
+
   // MARK: Connections
 
   /// Returns the next address to dial, and how many epochs back to knock; nil if none is due. `dialled` or `undialled`
@@ -171,8 +174,7 @@ public struct LinkTable<Address: Equatable> {
   /// What the end of a connection that has failed means for its address.
   /// - Parameters:
   ///   - error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate does
-  ///   not
-  ///     count.
+  ///     not count.
   ///   - isChallenged: whether the other end has asked for a knock.
   ///   - hasKnocked: whether it has proved the knock key.
   public static func end(of error: SegueError, isDialled: Bool, isChallenged: Bool = true, hasKnocked: Bool) -> End {

@@ -236,6 +236,34 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     #expect(dialler.nextDeadline == later + Dialler<String>.firstPause / 2)
   }
 
+  @Test func `a device that is not listed is left alone whatever it announces, until the list of devices changes`() {
+    var dialler = Dialler<String>()
+    dialler.announced("a", from: [1], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.ended("a", .unlisted, epochs: 1, 0, random: 0)
+    for uptime in stride(from: Int64(10_000), to: Dialler<String>.recheckPause, by: 10_000) {
+      dialler.announced("a", from: [1], uptime)
+      #expect(due(&dialler, uptime) == nil && dialler.nextDeadline == nil)
+    }
+    // It may be listed by a roster that nobody tells.
+    let later = Dialler<String>.recheckPause
+    dialler.announced("a", from: [1], later)
+    #expect(due(&dialler, later) == "a")
+    dialler.ended("a", .unlisted, epochs: 1, later, random: 0)
+    dialler.announced("a", from: [1], later + 10_000)
+    #expect(due(&dialler, later + 10_000) == nil)
+    dialler.devicesChanged(later + 20_000)
+    #expect(due(&dialler, later + 20_000) == "a")
+    dialler.ended("a", .unlisted, epochs: 1, later + 20_000, random: 0)
+    // Also where the network has changed.
+    dialler.networkChanged(later + 30_000)
+    #expect(due(&dialler, later + 30_000) == "a")
+    // What was refused under a former epoch is not dialled because of another device.
+    dialler.ended("a", .foreign, epochs: 1, later + 30_000, random: 0)
+    dialler.devicesChanged(later + 40_000)
+    #expect(due(&dialler, later + 40_000) == nil)
+  }
+
   @Test func `who does not answer a knock is asked under an older epoch, in turn`() {
     var dialler = Dialler<String>()
     dialler.setStatic(["a"], 0)

@@ -18,7 +18,7 @@ final class DeviceDiscovery {
   /// Whether beacons are sent and heard once it is open.
   private var isOn: Bool
   /// The other devices of the account.
-  private var others: [Identifier] = []
+  private(set) var others: [Identifier] = []
   /// Nil unless it is open.
   private var listener: Listener?
   private var sockets: [BeaconSocket] = []

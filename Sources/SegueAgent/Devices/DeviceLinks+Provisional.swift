@@ -58,12 +58,12 @@ extension DeviceLinks {
     turnAway(held, Self.unlisted)
   }
 
-  /// Leaves its address alone for a while.
+  /// Leaves its address alone for a while, unless the list of devices changes.
   private func turnAway(_ held: ProvisionalLink, _ error: SegueError) {
     held.close()
     provisional.removeAll { $0 === held }
     Log.info("no link with \(held.connection.address.text): \(error.message)")
-    end(held.connection, .foreign)
+    end(held.connection, .unlisted)
     turnedAway?(held.shown)
   }
 

@@ -168,7 +168,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// Sets the other devices of the account: this one announces itself until all of them are linked.
   public func setDevices(_ devices: [Identifier]) {
-    announcing.setKnown(devices.filter { $0 != identity.device })
+    let others = devices.filter { $0 != identity.device }
+    if others != announcing.others { table.devicesChanged(Clock.uptime) }
+    announcing.setKnown(others)
     act()
   }
 

@@ -17,7 +17,7 @@ struct FailedLinkLog {
   ) {
     let isTold =
       switch end {
-      case .failed, .foreign: uptime >= writtenAt + Self.pause
+      case .failed, .foreign, .unlisted: uptime >= writtenAt + Self.pause
       case .linked, .own, .silent, .unreached: false
       }
     if isTold { writtenAt = uptime }
