@@ -45,7 +45,7 @@ final class AccountMessages {
     device.setAccountHandler(nil)
   }
 
-  /// A link begins, ends, or takes another one's place: the greeting comes after it.
+  /// Forgets what waits for a device with which a link has begun or ended: a greeting comes first.
   func linkChanged(_ peer: Identifier) {
     readyDevices.removeAll { $0 == peer }
     unsent.removeAll { $0.device == peer }
@@ -70,8 +70,9 @@ final class AccountMessages {
     for (_, message) in due { device.sendAccount(message, to: peer) }
   }
 
-  /// A device has said something; nil: its session begins. The hub must not be called from here.
-  /// - Returns: what is said to it at once: the greeting goes out with the hub's own first messages.
+  /// Handles what a device has said. The hub must not be called from here.
+  /// - Parameter message: nil: the session of its hub begins.
+  /// - Returns: the greeting for a session that begins, which goes out with the hub's own first messages; nil else.
   private func heard(_ message: [UInt8]?, from peer: Identifier) -> [UInt8]? {
     guard let message else {
       if !readyDevices.contains(peer) { readyDevices.append(peer) }

@@ -1,20 +1,31 @@
 import SegueModel
 import SegueRuntime
 import SegueTransport
+import SegueTrust
 
 /// What the user is told of the account and its devices without having asked, oldest first.
 struct AccountNotices {
   private(set) var all: [(date: Double, error: SegueError)] = []
+  /// What each device has told.
+  private var claims = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
 
-  /// What is said again at once is told once, with its last date.
+  /// What was said before is told once, with its last date.
   mutating func add(_ error: SegueError) {
-    if let last = all.last, last.error.status == error.status, Text.isSame(last.error.message, error.message) {
-      all[all.count - 1].date = Clock.date
-      return
+    let known = all.firstIndex {
+      $0.error.status == error.status && Text.isSame($0.error.message, error.message)
     }
-    Log.info("\(error.message)")
+    if let known { all.remove(at: known) } else { Log.info("\(error.message)") }
     all.append((Clock.date, error))
     all.removeFirst(max(0, all.count - Limits.notices))
+  }
+
+  /// Adds what another device says, or is found to do, unless it has caused too many notices lately.
+  /// - Parameter peer: nil: one that has not shown who it is.
+  /// - Returns: whether it was added.
+  mutating func add(_ error: SegueError, of peer: Identifier?, at uptime: Int64) -> Bool {
+    guard claims.take(peer?.bytes ?? [], at: uptime) else { return false }
+    add(error)
+    return true
   }
 
   func value() throws(SegueError) -> Value {

@@ -1,32 +1,39 @@
 import SegueModel
+import SegueTrust
 
-/// Another machine that has the keys of this device, too. For the loop.
+/// Another machine that has the keys of this device: for how long that is said, and which devices were told of it.
 struct DeviceCopy {
-  /// Milliseconds for which it is named after it was met last, and between two messages about it to the other devices.
-  private static let time: Int64 = 600_000
-  private static let pause: Int64 = 3_600_000
+  /// Milliseconds for which it is said after the other machine was met last, and between two messages to one device:
+  /// the other machine is met again and again.
+  static let presentTime: Int64 = 600_000
+  static let pause: Int64 = 3_600_000
 
-  /// What the user is told; nil if none was met lately.
-  private(set) var problem: SegueError?
-  /// The uptime at which that is over.
-  private(set) var nextDeadline: Int64?
-  /// The uptime at which the other devices were told last.
-  private var toldAt: Int64?
+  private var present: (problem: SegueError, until: Int64)?
+  /// When each device was told last, at most `Limits.devices`.
+  private var told: [(device: Identifier, uptime: Int64)] = []
+
+  /// Nil if the other machine was not met lately.
+  var problem: SegueError? { present?.problem }
+  /// The uptime at which `expire` has something to do.
+  var deadline: Int64? { present?.until }
 
   /// The other machine was met.
-  /// - Returns: whether the other devices are told now: it is met again and again, and each hears of it once an hour.
-  mutating func met(_ problem: SegueError, _ uptime: Int64) -> Bool {
-    self.problem = problem
-    nextDeadline = uptime + Self.time
-    guard toldAt.map({ uptime - $0 >= Self.pause }) ?? true else { return false }
-    toldAt = uptime
+  mutating func met(_ problem: SegueError, at uptime: Int64) { present = (problem, uptime + Self.presentTime) }
+
+  /// - Returns: whether the problem has just ended.
+  mutating func expire(at uptime: Int64) -> Bool {
+    guard let deadline, deadline <= uptime else { return false }
+    present = nil
     return true
   }
 
-  /// - Returns: whether it is named no longer.
-  mutating func tick(_ uptime: Int64) -> Bool {
-    guard let deadline = nextDeadline, deadline <= uptime else { return false }
-    (problem, nextDeadline) = (nil, nil)
-    return true
+  /// Those of some linked devices that are to be told now; each counts as told.
+  mutating func takeUntold(of linked: [Identifier], at uptime: Int64) -> [Identifier] {
+    guard present != nil else { return [] }
+    told.removeAll { uptime - $0.uptime >= Self.pause }
+    let untold = linked.filter { device in !told.contains { $0.device == device } }
+    told += untold.map { ($0, uptime) }
+    told.removeFirst(max(0, told.count - Limits.devices))
+    return untold
   }
 }

@@ -18,14 +18,14 @@ extension DeviceService {
       \(name): says that this device was removed from the account; if that is so, `segue account leave` forgets the \
       account here, and an invite brings this device back
       """)
+    guard notices.add(error, of: peer, at: Clock.uptime) else { return }
     removal = error
-    notices.add(error)
     publish()
   }
 
   /// A device of the account, or who has recorded it, says that it is another time.
   func heardOtherTime(_ date: Double) {
-    let isPresent = otherClock.problem(at: Clock.uptime) != nil
+    let isPresent = otherClock.problem != nil
     let news = otherClock.heard(date, at: Clock.now)
     if let news { notices.add(news) }
     if news != nil || !isPresent { publish() }
@@ -33,26 +33,31 @@ extension DeviceService {
 
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
   func isCopied(_ device: Identifier, _ address: NetworkAddress) {
+    let uptime = Clock.uptime
     guard device == snapshot.identity?.device else {
-      notices.add(
-        CopyAdvice.error(
-          "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
-          isManager: isManager(device)))
-      return publish()
+      let error = CopyAdvice.error(
+        "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
+        isManager: isManager(device))
+      if notices.add(error, of: device, at: uptime) { publish() }
+      return
     }
     let error = CopyAdvice.error("the machine at \(address.host) is this device, too", isManager: snapshot.isManager)
-    notices.add(error)
-    if copy.met(error, Clock.uptime), let told = try? DeviceMessage.copied.encoding() {
-      for peer in links?.devices ?? [] { messages?.send(told, to: peer) }
-    }
-    publish()
+    copy.met(error, at: uptime)
+    tellOfCopy(links?.devices ?? [])
+    if notices.add(error, of: device, at: uptime) { publish() }
+  }
+
+  /// Tells linked devices that another machine has the keys of this one, if that is so.
+  func tellOfCopy(_ linked: [Identifier]) {
+    guard let told = try? DeviceMessage.copied.encoding() else { return }
+    for peer in copy.takeUntold(of: linked, at: Clock.uptime) { messages?.send(told, to: peer) }
   }
 
   /// A device says that another machine has its keys.
   private func noteCopy(of peer: Identifier) {
-    notices.add(
-      CopyAdvice.error("\(name(of: peer)): has met another machine with its keys", isManager: isManager(peer)))
-    publish()
+    let error = CopyAdvice.error(
+      "\(name(of: peer)): has met another machine with its keys", isManager: isManager(peer))
+    if notices.add(error, of: peer, at: Clock.uptime) { publish() }
   }
 
   private func name(of device: Identifier) -> String {

@@ -26,7 +26,7 @@ final class DeviceService {
   /// Where this device listens; 0: nowhere.
   var port: UInt16 { listening.number }
   var problem: SegueError? {
-    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem(at: Clock.uptime)
+    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
   }
   var notices = AccountNotices()
   /// When devices were linked, or no longer, in this run.
@@ -243,6 +243,7 @@ final class DeviceService {
   private func linkChanged(_ peer: Identifier, _ isLinked: Bool) {
     if isLinked { removal = nil }
     messages?.linkChanged(peer)
+    if isLinked { tellOfCopy([peer]) }
     lastSeen.removeAll { $0.device == peer }
     lastSeen.append((peer, Clock.date))
     lastSeen.removeFirst(max(0, lastSeen.count - Limits.devices))
@@ -300,7 +301,9 @@ final class DeviceService {
     joins.tick(uptime)
     watchers.tick(uptime)
     pushes.tick(uptime)
-    if copy.tick(uptime) { publish() }
+    // Both are asked: one may end while the other one lasts.
+    let ended = [copy.expire(at: uptime), otherClock.expire(at: uptime)]
+    if ended.contains(true) { publish() }
     if let deadline = accountDeadline, deadline <= uptime, !isTicking {
       isTicking = true
       account.perform({ account, now in account.tick(at: now) }) { [self] in
@@ -320,7 +323,9 @@ final class DeviceService {
   private func setTimer() {
     guard !isClosed else { return }
     var next = isTicking ? nil : accountDeadline
-    for deadline in [joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.nextDeadline] {
+    for deadline in [
+      joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.deadline, otherClock.deadline,
+    ] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }
     timer.set(next)

@@ -23,7 +23,14 @@ struct OtherClock {
   }
 
   /// The present problem; nil if no such beacon was heard lately.
-  func problem(at uptime: Int64) -> SegueError? {
-    last.flatMap { uptime - $0.uptime < Self.presentTime ? $0.error : nil }
+  var problem: SegueError? { last?.error }
+  /// The uptime at which `expire` has something to do.
+  var deadline: Int64? { last.map { $0.uptime + Self.presentTime } }
+
+  /// - Returns: whether the problem has just ended.
+  mutating func expire(at uptime: Int64) -> Bool {
+    guard let deadline, deadline <= uptime else { return false }
+    last = nil
+    return true
   }
 }

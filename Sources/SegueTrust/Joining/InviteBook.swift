@@ -56,7 +56,7 @@ struct InviteBook {
 }
 
 /// Rations tries, by where they come from, so that one source does not slow down others.
-struct TryLimiter {
+public struct TryLimiter {
   private struct Source {
     let name: [UInt8]
     /// In thousandths of a try.
@@ -69,13 +69,16 @@ struct TryLimiter {
   private var sources: [Source] = []
   private var all: Source
 
-  init(each: Int, all: Int) {
+  /// - Parameters:
+  ///   - each: tries that one source may make at once, and then one each second.
+  ///   - all: those of all sources together, and then a thousandth of that each millisecond.
+  public init(each: Int, all: Int) {
     (self.each, total) = (1000 * Int64(each), 1000 * Int64(all))
     self.all = Source(name: [], left: total, last: 0)
   }
 
   /// Takes a try, if one is left.
-  mutating func take(_ name: [UInt8], at uptime: Int64) -> Bool {
+  public mutating func take(_ name: [UInt8], at uptime: Int64) -> Bool {
     let known = sources.firstIndex { $0.name == name }
     var source = known.map { sources.remove(at: $0) } ?? Source(name: name, left: each, last: uptime)
     Self.refill(&source, each, 1, uptime)
