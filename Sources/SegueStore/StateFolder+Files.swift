@@ -48,13 +48,19 @@ extension StateFolder {
     guard fsync(fd) == 0 || linux_errno() == EINVAL else { throw .refused("state folder \(path)") }
   }
 
+  /// The name under which something is kept, with a word that says why.
+  /// - Parameter limit: of as many such copies the last is replaced.
+  func freeName(for name: String, as reason: String, atMost limit: Int = 5) -> String {
+    var number = 1
+    while number < limit, has("\(name).\(reason)-\(number)") { number += 1 }
+    return "\(name).\(reason)-\(number)"
+  }
+
   /// Renames a database and what belongs to it to a name that says why.
   /// - Parameter limit: of as many such copies the last is replaced.
   /// - Returns: the new name.
   func setAside(_ name: String, as reason: String, atMost limit: Int = 5) throws(SegueError) -> String {
-    var number = 1
-    while number < limit, has("\(name).\(reason)-\(number)") { number += 1 }
-    let aside = "\(name).\(reason)-\(number)"
+    let aside = freeName(for: name, as: reason, atMost: limit)
     // The database first: what is left of one without it is set aside when the next one is opened.
     for part in ["", "-wal", "-journal"] {
       guard renameat(fd, name + part, fd, aside + part) == 0 || linux_errno() == ENOENT else {

@@ -41,9 +41,10 @@ import Testing
     #expect(settings.dialled.map { $0.text } == ["10.4.0.7:4711"] && settings.port == 0)
     #expect(settings.push == .atOnce && !settings.isAnnounced && settings.privacy == nil)
     let told = try #require(settings.problem?.message)
-    for each in ["nowhere: is no address", "port: must be 0 to 65535", "there is no 'later'", "all else holds"] {
+    for each in ["nowhere: is no address", "port: must be 0 to 65535", "all else holds"] {
       #expect(told.contains(each), "\(told)")
     }
+    #expect(!told.contains("later"), "another version has written it")
     let kept = try Value(cbor: try settings.file())
     #expect(kept["later"] == unknown && kept["port"] == .integer(70_000) && kept["addresses"]?.elements?.count == 3)
     #expect(try DeviceSettings(file: try settings.file()).problem?.message == told)
@@ -52,7 +53,37 @@ import Testing
     try settings.change(ask("port", .integer(4_711)))
     let now = try Value(cbor: try settings.file())
     #expect(now["later"] == unknown && now["port"] == .integer(4_711) && now["addresses"]?.elements?.count == 1)
-    #expect(settings.problem?.message.contains("later") == true)
+    #expect(settings.problem == nil)
+  }
+
+  @Test func `a wrong last port gives way to the next one, and keys of another version stay and are no problem`() throws
+  {
+    for wrong: Value in [.integer(70_000), .string("4711"), .null] {
+      let odd: (key: Value, value: Value) = (.integer(7), .bool(true))
+      var settings = try DeviceSettings(
+        file: file(entry("last_port", wrong), entry("later", .integer(1)), odd, entry("push", .string("never"))))
+      #expect(settings.problem == nil && settings.lastPort == 0 && settings.push == .never)
+      settings.lastPort = 4_711
+      let stored = try Value(cbor: try settings.file())
+      #expect(stored["last_port"] == .integer(4_711) && stored["later"] == .integer(1))
+      #expect(stored.entries?.contains { $0.key == .integer(7) && $0.value == .bool(true) } == true)
+      let again = try DeviceSettings(file: try settings.file())
+      #expect(again.lastPort == 4_711 && again.problem == nil)
+    }
+  }
+
+  @Test func `what is stored can be read again, however much another version has written`() throws {
+    let large = Value.string(String(repeating: "x", count: 40_000))
+    var settings = try DeviceSettings(file: file(entry("later", large), entry("even_later", large)))
+    try settings.change(ask("push", .string("never")))
+    #expect(try settings.file().count < 64 * 1024)
+    #expect(try DeviceSettings(file: try settings.file()).push == .never)
+    // What is the user's is not dropped: it is to be set anew.
+    settings = try DeviceSettings(file: file(entry("private_types", large), entry("private_apps", large)))
+    try settings.change(ask("push", .string("never")))
+    #expect(throws: SegueError.self) { try settings.file() }
+    try settings.change(ask("private_types", try strings()))
+    #expect(try DeviceSettings(file: try settings.file()).privacy?("a", "b") == true, "the other one is wrong still")
   }
 
   @Test func `R10.2: if it cannot be read what is private, all is, until it is set anew`() throws {

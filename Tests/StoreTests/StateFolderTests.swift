@@ -47,6 +47,68 @@ import Testing
     #expect(try Array(folder.data("devices")) == [9] && state.linkedDeviceSettings == nil)
     #expect(unlink(link) == 0 && symlink("/dev/null", link) == 0)
     #expect(thrown { try state.deviceSettings() }?.status == .unsafeFolder)
+    #expect(thrown { try state.storeDeviceSettings([1]) }?.status == .unsafeFolder)
+  }
+
+  @Test func `settings behind a link are replaced whole, with their mode, and leave nothing beside them`() throws {
+    let state = try folder.open()
+    let (kept, link) = (folder.path + "/kept", folder.state + "/devices")
+    #expect(mkdir(kept, 0o700) == 0)
+    try Data([1, 2, 3]).write(to: URL(fileURLWithPath: kept + "/settings"))
+    #expect(chmod(kept + "/settings", 0o640) == 0 && symlink("../kept/settings", link) == 0)
+    // Who reads it meanwhile has the old one or the new one, not half of it.
+    let reader = open(kept + "/settings", O_RDONLY)
+    defer { close(reader) }
+    try state.storeDeviceSettings([4, 5])
+    var bytes = [UInt8](repeating: 0, count: 8)
+    #expect(read(reader, &bytes, 8) == 3 && bytes[0] == 1)
+    #expect(try state.deviceSettings() == [4, 5])
+    let attributes = try FileManager.default.attributesOfItem(atPath: kept + "/settings")
+    #expect(attributes[.posixPermissions] as? Int == 0o640)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: kept) == ["settings"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "../kept/settings")
+    #expect(folder.names() == ["devices", "lock", "machine"])
+  }
+
+  @Test func `settings where no new file may be made are written in place, and a half write counts for nothing`() throws
+  {
+    let state = try folder.open()
+    let (kept, link) = (folder.path + "/kept", folder.state + "/devices")
+    #expect(mkdir(kept, 0o700) == 0)
+    try Data([1, 2, 3]).write(to: URL(fileURLWithPath: kept + "/settings"))
+    #expect(symlink(kept + "/settings", link) == 0)
+    // As where a confined process may write the file alone: also root makes none here.
+    #expect(mkdir(kept + "/settings.new", 0o700) == 0)
+    try state.storeDeviceSettings([4, 5, 6, 7])
+    #expect(try Array(Data(contentsOf: URL(fileURLWithPath: kept + "/settings"))) == [4, 5, 6, 7])
+    try state.storeDeviceSettings([8])
+    #expect(try state.deviceSettings() == [8] && folder.names() == ["devices", "lock", "machine"])
+    // The process has died in the middle of the write: the copy of what there was counts, until something is stored.
+    try folder.write(Data([8]), "devices.former")
+    try Data([9, 9]).write(to: URL(fileURLWithPath: kept + "/settings"))
+    #expect(try state.deviceSettings() == [8])
+    try state.storeDeviceSettings([10])
+    #expect(try state.deviceSettings() == [10] && folder.names() == ["devices", "lock", "machine"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == kept + "/settings")
+  }
+
+  @Test func `a link to damaged settings, or to none, stays a link`() throws {
+    let state = try folder.open()
+    let (target, link) = (folder.path + "/settings", folder.state + "/devices")
+    try Data("damaged".utf8).write(to: URL(fileURLWithPath: target))
+    #expect(symlink(target, link) == 0)
+    #expect(try state.setDeviceSettingsAside() == "devices.damaged-1")
+    #expect(try folder.data("devices.damaged-1") == Data("damaged".utf8))
+    try state.storeDeviceSettings([1])
+    #expect(try state.setDeviceSettingsAside() == "devices.damaged-2")
+    #expect(try Array(Data(contentsOf: URL(fileURLWithPath: target))) == [1])
+    // The disk with the settings is not there: they are unknown, not none.
+    #expect(unlink(target) == 0)
+    #expect(thrown { try state.deviceSettings() }?.message.contains("to a file that there is not") == true)
+    #expect(state.linkedDeviceSettings == nil)
+    try state.storeDeviceSettings([2, 3])
+    #expect(try Array(Data(contentsOf: URL(fileURLWithPath: target))) == [2, 3])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
   }
 
   @Test func `a folder that is open to others, or no folder, is refused`() throws {

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueStore
 import SegueTransport
 
 /// What the user has set about other devices; stored in the file `devices` of the state folder.
@@ -29,6 +30,8 @@ struct DeviceSettings {
   /// Entries of the file that cannot be used, at least not whole, as they are there; and why. They stay until the user
   /// sets the same anew.
   private var unused: [(key: Value, value: Value, error: SegueError)] = []
+  /// Entries that another version of Segue has written. They stay as they are.
+  private var foreign: [(key: Value, value: Value)] = []
 
   init() {}
 
@@ -49,7 +52,16 @@ struct DeviceSettings {
       entries = found.map { (key: $0.key, value: $0.value) }
     } catch { throw SegueError(.malformed, "settings of devices: \(error.message)") }
     for (key, value) in entries {
-      do throws(SegueError) { try take(key, value) } catch { unused.append((key, value, error)) }
+      guard let name = Self.keys.first(where: { Self.isKey($0, key) }) else {
+        if Self.isKey(Self.lastPortKey, key) {
+          // The next port takes its place.
+          lastPort = (try? Self.port(value, "last_port")) ?? 0
+        } else {
+          foreign.append((key, value))
+        }
+        continue
+      }
+      do throws(SegueError) { try take(name, value) } catch { unused.append((key, value, error)) }
     }
     if unused.contains(where: { Self.isKey("push", $0.key) }) { push = .never }
   }
@@ -57,9 +69,7 @@ struct DeviceSettings {
   private static func isKey(_ name: String, _ key: Value) -> Bool { key.string.map { Text.isSame($0, name) } ?? false }
 
   /// Takes an entry of the file, as far as it can be used, and throws what cannot.
-  private mutating func take(_ key: Value, _ value: Value) throws(SegueError) {
-    guard let name = key.string else { throw SegueError(.malformed, "a key is no string") }
-    if Text.isSame(name, "last_port") { return lastPort = try Self.port(value, "last_port") }
+  private mutating func take(_ name: String, _ value: Value) throws(SegueError) {
     guard let elements = value.elements, Self.lists.contains(where: { Text.isSame($0, name) }) else {
       return try set(name, value)
     }
@@ -74,6 +84,9 @@ struct DeviceSettings {
   }
 
   private static let lists = ["addresses", "private_types", "private_apps"]
+  /// What the user sets.
+  private static let keys = ["port", "discovery", "push", "private"] + lists
+  private static let lastPortKey = "last_port"
 
   /// What of the file is not used, or not now; nil for nothing.
   var problem: SegueError? {
@@ -99,11 +112,19 @@ struct DeviceSettings {
     }
   }
 
-  /// What is stored.
+  /// What is stored. Throws LIMIT_EXCEEDED if that is more than can be read again.
   func file() throws(SegueError) -> [UInt8] {
-    let known = try entries() + [(key: .string("last_port"), value: .integer(Int64(lastPort)))]
+    let known = try entries() + [(key: .string(Self.lastPortKey), value: .integer(Int64(lastPort)))]
     let used = known.filter { entry in !unused.contains { $0.key == entry.key } }
-    return try Value.dictionary(used + unused.map { (key: $0.key, value: $0.value) }).encoding
+    let own = used + unused.map { (key: $0.key, value: $0.value) }
+    let file = try Value.dictionary(own + foreign).encoding
+    if file.count <= StateFolder.settingsLimit { return file }
+    let left = try Value.dictionary(own).encoding
+    guard left.count <= StateFolder.settingsLimit else {
+      throw SegueError(
+        .limitExceeded, "settings: have \(left.count) bytes with what cannot be used of them; set that anew first")
+    }
+    return left
   }
 
   /// For people and programs.
