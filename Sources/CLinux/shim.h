@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -97,6 +98,9 @@ static inline pid_t linux_record_holder(int fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : 0;
 }
+/** Returns the two numbers of a device, as /proc/locks has them. */
+static inline unsigned linux_major(dev_t device) { return gnu_dev_major(device); }
+static inline unsigned linux_minor(dev_t device) { return gnu_dev_minor(device); }
 /** Returns a descriptor of a process, close-on-exec, or -1. */
 static inline int linux_pidfd_open(pid_t process) { return (int)syscall(434 /* pidfd_open */, process, 0); }
 /** Sends a signal to the process of a descriptor; 0 or -1. */

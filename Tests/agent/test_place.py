@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 from conftest import AGENT
@@ -74,6 +75,26 @@ def test_replace_ends_nobody_whom_a_file_names(agent, begin, folder, state):
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def test_replace_ends_an_agent_that_holds_the_first_lock_alone(agent, begin, folder):
+    """As one of e9be9f07 does: the kernel's list of locks names it."""
+    script = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX)"
+    script += "; print('locked', flush=True); sys.stdin.read()"
+    arguments = [sys.executable, "-c", script, folder / "agent.lock"]
+    former = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert former.stdout.readline() == b"locked\n"
+        second = begin()
+        second.wait_for(rf"error: process {former.pid} \(.*\) is the agent of this user: it holds {folder}/agent.lock")
+        assert second.wait() == OCCUPIED
+        agent("--replace")
+        assert former.wait() == -signal.SIGTERM
+    finally:
+        former.kill()
+        former.wait()
+        former.stdin.close()
+        former.stdout.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -33,6 +33,17 @@ final class AgentLock {
     let fd = linux_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
     guard fd >= 0 else { return 0 }
     defer { _ = close(fd) }
-    return FileLock.isHeld(fd) ? FileLock.holder(fd) : 0
+    guard FileLock.isHeld(fd) else { return 0 }
+    let process = FileLock.holder(fd)
+    return process > 0 ? process : earlierHolder(fd)
+  }
+
+  /// An agent of a version that takes the first lock alone. A process is named that has the file open, or is called as
+  /// an agent is: the number may be another one's by now, which must not be asked to end.
+  private static func earlierHolder(_ fd: Int32) -> Int32 {
+    let process = FileLock.taker(fd)
+    guard process > 0 else { return 0 }
+    let isHolder = FileLock.hasOpen(process, fd) ?? Text.isSame(ProcessName.of(process), "segue-agent")
+    return isHolder ? process : 0
   }
 }

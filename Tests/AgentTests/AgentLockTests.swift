@@ -1,0 +1,56 @@
+import Foundation
+import SegueSystem
+import Testing
+
+@testable import SegueAgent
+
+/// Which process has the place of the agent.
+@Suite struct AgentLockTests {
+  /// Runs a script of the shell until it says that it has the lock, which `flock` takes as agents of earlier versions
+  /// do.
+  private func locked(_ path: String, _ script: String) throws -> (process: Process, says: Pipe) {
+    let process = Process()
+    let says = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", script, "sh", path]
+    process.standardOutput = says
+    process.standardInput = Pipe()
+    try process.run()
+    #expect(says.fileHandleForReading.readData(ofLength: 7) == Data("locked\n".utf8))
+    return (process, says)
+  }
+
+  private func path() -> String { NSTemporaryDirectory() + "segue-lock-\(UUID())" }
+
+  @Test func `an agent that holds the first lock alone is named by the kernel's list (A27)`() throws {
+    let path = path()
+    defer { unlink(path) }
+    let (process, _) = try locked(path, #"exec flock -x "$1" sh -c 'echo locked; exec cat' "#)
+    defer { process.terminate() }
+    #expect(AgentLock.holder(path) == process.processIdentifier)
+    #expect(try AgentLock.take(path) == nil)
+  }
+
+  @Test func `a process that has taken the lock for another one, and has ended, is not named (A27)`() throws {
+    let path = path()
+    defer { unlink(path) }
+    let (process, _) = try locked(path, #"exec 9>"$1"; flock 9; echo locked; exec cat"#)
+    defer { process.terminate() }
+    #expect(try AgentLock.take(path) == nil && AgentLock.holder(path) == 0)
+  }
+
+  @Test func `no process is named that has not the file open, and none without a lock (A27)`() throws {
+    let path = path()
+    defer { unlink(path) }
+    let lock = try #require(try AgentLock.take(path))
+    // It is this process, which is not asked to end.
+    #expect(AgentLock.holder(path) == 0)
+    withExtendedLifetime(lock) {}
+    let fd = open("/dev/null", O_RDONLY)
+    defer { close(fd) }
+    #expect(FileLock.hasOpen(getpid(), fd) == true && FileLock.taker(fd) == 0)
+    let other = open(path, O_RDONLY)
+    #expect(FileLock.hasOpen(getpid(), other) == true)
+    close(other)
+  }
+}
