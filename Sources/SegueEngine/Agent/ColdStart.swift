@@ -45,7 +45,8 @@ struct ColdStart {
   private let first: Asker
   /// The uptime that the origin knows: its own part ends by then.
   let originDeadline: Int64
-  /// The uptime by which the origin gets its receipt: the latest deadline of an asker, but not later.
+  /// The uptime by which the origin gets its receipt: the latest deadline of an asker, and `originDeadline`
+  /// at the latest.
   var deadline: Int64
   var phase: Phase
   /// Bytes of the document until it is on the disk.

@@ -83,12 +83,6 @@ final class HubLinks: HubFeature {
     }
   }
 
-  /// Whether another connection of its device, which has shown its certificate, is about to take over its session.
-  func isBeingReplaced(_ peer: Peer) -> Bool {
-    guard let device = peer.device else { return false }
-    return peers.hubs.contains { $0 !== peer && $0.device == device && $0.handshake != nil && !$0.isClosing }
-  }
-
   /// A connection of a device has begun a session: the former ones with that hub are over, and offers of others that the
   /// connection was to take over go. Of two connections at a time one may have begun a session after the other hub had
   /// named over the second what the two share: it must not resume later in place of this one.
@@ -105,7 +99,7 @@ final class HubLinks: HubFeature {
   func dropUnreplaced(by peer: Peer) {
     guard let device = peer.device else { return }
     for other in peers.hubs where other !== peer && other.device == device && other.isSuspended {
-      if let hub = other.hub, !isBeingReplaced(other) { offers.dropRoutes(by: other, hub) }
+      if let hub = other.hub, !peers.isBeingReplaced(other) { offers.dropRoutes(by: other, hub) }
     }
   }
 
@@ -116,7 +110,7 @@ final class HubLinks: HubFeature {
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.suspend(until: now.uptime + Self.resumeTime)
     // What another connection takes over never leaves the lists of apps (R2.8).
-    if !isBeingReplaced(peer) { offers.dropRoutes(by: peer, hub) }
+    if !peers.isBeingReplaced(peer) { offers.dropRoutes(by: peer, hub) }
     hub.resetAnnouncements()
     peer.pending.removeAll()
     peer.link.trim()
@@ -152,7 +146,9 @@ final class HubLinks: HubFeature {
   func sendAccount(_ message: [UInt8], to device: Identifier) {
     for peer in peers.hubs where peer.device == device && !peer.isClosing {
       let isAwaited = peer.handshake.map { $0.isAwaited && !$0.isResuming } ?? false
-      if peer.isLinked || isAwaited || peer.hub != nil && isBeingReplaced(peer) { send(.account(message), to: peer) }
+      if peer.isLinked || isAwaited || peer.hub != nil && peers.isBeingReplaced(peer) {
+        send(.account(message), to: peer)
+      }
     }
   }
 

@@ -24,11 +24,6 @@ extension HubOffers {
     return directory.hasEmpty ? "hub: an activity without an offer remains" : nil
   }
 
-  /// Whether another connection of its device may take over.
-  private func isBeingReplaced(_ peer: Peer) -> Bool {
-    peer.isSuspended && peers.hubs.contains { $0.device == peer.device && $0.device != nil && $0.handshake != nil }
-  }
-
   var brokenInvariant: StaticString? {
     var bytes = 0
     if !remoteHubs.isConsistent { return "hub: its list of remote hubs is out of order" }
@@ -38,7 +33,7 @@ extension HubOffers {
         return "hub: what cannot be reached is offered"
       }
       for route in remote.routes {
-        if !route.peer.isLinked, !isBeingReplaced(route.peer) {
+        if !route.peer.isLinked, !peers.isBeingReplaced(route.peer) {
           return "hub: a route leads through a hub that is not linked"
         }
         bytes += route.cost

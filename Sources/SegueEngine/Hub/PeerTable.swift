@@ -26,6 +26,12 @@ final class PeerTable {
   subscript(number: HubEngine.PeerNumber) -> Peer? { byNumber[number] }
   subscript(app id: Identifier) -> Peer? { byApp[id] }
 
+  /// Whether another connection of its device, which has shown its certificate, is about to take over its session.
+  func isBeingReplaced(_ peer: Peer) -> Bool {
+    guard let device = peer.device else { return false }
+    return hubs.contains { $0 !== peer && $0.device == device && $0.handshake != nil && !$0.isClosing }
+  }
+
   func hasDeparted(_ app: Identifier) -> Bool { departed.contains(app) }
 
   // MARK: Connections
