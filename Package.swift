@@ -48,6 +48,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CSQLite"),
+    .systemLibrary(name: "CSystemd"),
     module("SegueModel"),
     module("SegueWire", imports: ["SegueModel"]),
     module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
@@ -58,7 +59,7 @@ let package = Package(
     module("SegueRouting", imports: ["SegueModel"]),
     // expat is loaded by its users, not linked.
     module("SegueManifests", imports: ["SegueModel", "SegueSystem", "SegueRouting", "CExpat", "CLinux"]),
-    module("SegueTrust", imports: ["SegueModel"]),
+    module("SegueTrust", imports: ["SegueModel", "SegueSystem"]),
     module(
       "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "CLinux", "CSQLite"],
       links: ["sqlite3"]),
@@ -68,7 +69,9 @@ let package = Package(
     module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
     module(
       "SegueTLS",
-      imports: ["SegueModel", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL"]),
+      imports: [
+        "SegueModel", "SegueSystem", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL",
+      ]),
     module(
       "SegueRuntime",
       imports: [
@@ -89,13 +92,13 @@ let package = Package(
     .executableTarget(
       name: "ManifestProbe", dependencies: ["SegueManifests", "SegueRouting", "SegueModel", "CLinux"],
       path: "Tests/ManifestProbe", swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
+    // libsystemd is loaded by the launcher's children, not linked.
     module(
       "SegueAgent",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport", "SegueRuntime",
-        "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust", "SegueCertificates", "SegueCrypto",
-        "SegueDevices",
-        "SegueTLS",
+        "CSegue", "CLinux", "CSystemd", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport",
+        "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
+        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -113,7 +116,7 @@ let package = Package(
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(
           name: "TrustTests",
-          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet"],
+          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet", "SegueSystem"],
           exclude: ["Stored"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
         .testTarget(
@@ -131,17 +134,19 @@ let package = Package(
         .executableTarget(
           name: "DeviceProbe",
           dependencies: [
-            "SegueAgent", "SegueCertificates", "SegueModel", "SegueTransport", "SegueTrust", "CertificateMaker",
-            "CLinux",
+            "SegueAgent", "SegueCertificates", "SegueModel", "SegueSystem", "SegueTransport", "SegueTrust",
+            "CertificateMaker", "CLinux",
           ],
           path: "Tests/devices/DeviceProbe"),
         .testTarget(
           name: "DeviceTests",
-          dependencies: ["SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "CertificateMaker"]),
+          dependencies: [
+            "SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "SegueSystem", "CertificateMaker",
+          ]),
         // The targets of the fuzzers, with the inputs that are committed.
         .executableTarget(
           name: "FuzzReplay",
-          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueTrust", "SegueRouting"],
+          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueTrust", "SegueRouting", "SegueSystem"],
           path: "Tests/fuzz", exclude: ["run", "corpus", "regressions"]),
         .executableTarget(
           name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],

@@ -83,6 +83,22 @@ import Testing
     #expect(error.status == .notFound && (900...Limits.title).contains(error.message.utf8.count))
   }
 
+  @Test(arguments: [
+    ("org.example.my-editor.desktop", #"org.example.my\x2deditor"#), (".hidden.desktop", #"\x2ehidden"#),
+    ("a b@é.desktop", #"a\x20b\x40\xc3\xa9"#), ("a:b_C.9", "a:b_C.9"), (".desktop", #"\x2edesktop"#),
+  ])
+  func `the unit of a program carries its desktop id, escaped as systemd does it`(_ id: String, _ part: String) {
+    let scope = ProgramScope(desktopFile: id, random: [0, 1, 0x2f, 0xff, 9, 8, 7, 6])
+    #expect(scope.name == "app-segue-\(part)-00012fff09080706.scope")
+  }
+
+  @Test(arguments: 200...260) func `a unit's name has 255 bytes at most, and no half of an escape`(_ count: Int) {
+    let letters = ProgramScope(desktopFile: String(repeating: "a", count: count), random: Array(0..<8)).name
+    #expect(letters.utf8.count == min(255, count + 33) && letters.hasSuffix("-0001020304050607.scope"))
+    let hyphens = ProgramScope(desktopFile: String(repeating: "-", count: count), random: Array(0..<8)).name
+    #expect(hyphens == "app-segue-" + String(repeating: #"\x2d"#, count: 55) + "-0001020304050607.scope")
+  }
+
   @Test func `an app is launched once at a time, and a launch that never ends counts for 20 s`() throws {
     var gate = LaunchGate()
     try gate.begin("a", 0, until: 20_000)

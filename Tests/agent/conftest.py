@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,15 @@ def app_program() -> Iterator[Path]:
     """The program of the apps."""
     with tempfile.TemporaryDirectory(prefix="segue-agent-") as folder:
         yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+
+
+@pytest.fixture(scope="session")
+def launcher_probe() -> Path:
+    """An agent of which nothing is left but its launcher and its confinement."""
+    program = ROOT / ".build" / "debug" / "LauncherProbe"
+    if not program.exists():
+        subprocess.run(["swift", "build", "--product", "LauncherProbe"], cwd=ROOT, check=True, capture_output=True)
+    return program
 
 
 @pytest.fixture

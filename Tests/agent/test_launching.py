@@ -9,16 +9,13 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from programs import PATIENCE, Program, programs
-from project import ROOT
 
-PROBE = ROOT / ".build" / "debug" / "LauncherProbe"
 INHERITED = {
     "LISTEN_FDS": "1",
     "NOTIFY_SOCKET": "/x",
@@ -75,10 +72,8 @@ def quoted(word: str) -> str:
 
 
 @pytest.fixture
-def probe(tmp_path: Path) -> Iterator[Callable[..., Probe]]:
+def probe(tmp_path: Path, launcher_probe: Path) -> Iterator[Callable[..., Probe]]:
     """probe(NAME=value): may write in tmp_path/own; probe("--free"): is not confined."""
-    if not PROBE.exists():
-        subprocess.run(["swift", "build", "--product", "LauncherProbe"], cwd=ROOT, check=True, capture_output=True)
     (tmp_path / "own").mkdir()
     applications = tmp_path / "data" / "applications"
     applications.mkdir(parents=True)
@@ -88,7 +83,7 @@ def probe(tmp_path: Path) -> Iterator[Callable[..., Probe]]:
             environment = {key: value for key, value in os.environ.items() if "DISPLAY" not in key}
             environment |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_DATA_DIRS": "/nonexistent"}
             variables = [f"{key}={value}" for key, value in {**environment, **more}.items()]
-            program = run("probe", ["env", "-i", *variables, PROBE, where])
+            program = run("probe", ["env", "-i", *variables, launcher_probe, where])
             program.wait_for("^ready (free|full|withoutScopes)$")
             return Probe(program, applications)
 
@@ -177,6 +172,50 @@ def test_a_program_outlives_the_launcher(probe):
     assert is_alive(process)
     os.kill(process, signal.SIGKILL)
     assert running.launch("sleep", "1", app="b").startswith("error connectionUnavailable launch of b: the launcher has")
+
+
+def test_a_bus_that_does_not_answer_delays_a_program_by_seconds(probe, tmp_path):
+    """The scope is asked for at the session's bus: one that takes the connection and says nothing."""
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(str(tmp_path / "bus"))
+        bus.listen()
+        bus.settimeout(20)
+        running = probe(DBUS_SESSION_BUS_ADDRESS=f"unix:path={tmp_path}/bus")
+        begun = time.monotonic()
+        process = running.start("sleep", "60")
+        assert 1.5 < time.monotonic() - begun < 5
+        connection, _ = bus.accept()
+        with connection:
+            assert connection.recv(64).startswith(b"\0AUTH EXTERNAL"), "nothing was asked for"
+            assert is_alive(process)
+            # Neither connection nor library is the program's.
+            assert "libsystemd" not in Path(f"/proc/{process}/maps").read_text()
+            assert len(os.listdir(f"/proc/{process}/fd")) == 3
+    os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("address", ["unix:path=/nonexistent/bus", "nonsense", "real"])
+def test_where_no_user_manager_is_on_the_bus_nothing_changes(probe, address):
+    with programs() as run:
+        if address == "real":
+            daemon = run("bus", ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"])
+            address = daemon.wait_for("^unix:.*$")[0]
+        process = probe(DBUS_SESSION_BUS_ADDRESS=address).start("sleep", "60")
+        assert Path(f"/proc/{process}/cgroup").read_text() == Path("/proc/self/cgroup").read_text()
+        os.kill(process, signal.SIGKILL)
+
+
+def test_the_asker_does_not_choose_the_bus_that_is_asked_for_the_scope(probe, tmp_path):
+    """A27: the variables of a request are the program's alone."""
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(str(tmp_path / "bus"))
+        bus.listen()
+        bus.setblocking(False)
+        running = probe(DBUS_SESSION_BUS_ADDRESS="unix:path=/nonexistent/bus")
+        process = running.start("sleep", "60", more=f"DBUS_SESSION_BUS_ADDRESS=unix:path={tmp_path}/bus")
+        with pytest.raises(BlockingIOError):
+            bus.accept()
+    os.kill(process, signal.SIGKILL)
 
 
 def test_a_program_can_run_setuid_programs(probe, script, tmp_path):

@@ -189,8 +189,11 @@ def test_uninstall_takes_all_of_it_away(installed):
     assert not [path for path in installed.rglob("*segue*") if path.is_file()]
 
 
-def test_a_user_manager_starts_the_agent_for_an_app(installed, app_program, tmp_path):
-    """systemd --user as it is, in namespaces of its own: enable the socket, open an app, stop the service."""
+def test_a_user_manager_starts_the_agent_for_an_app_and_gives_programs_scopes(
+    installed, app_program, launcher_probe, tmp_path
+):
+    """systemd --user as it is, in namespaces of its own: enable the socket, open an app, stop the service. A program
+    that a launcher starts is in a scope, which outlives the unit of the launcher."""
     units = tmp_path / "units"
     units.mkdir()
     for name in ("segue-agent.service", "segue-agent.socket"):
@@ -198,7 +201,7 @@ def test_a_user_manager_starts_the_agent_for_an_app(installed, app_program, tmp_
         text = source.read_text() if source.exists() else source.with_suffix(source.suffix + ".in").read_text()
         (units / name).write_text(text.replace("@BINDIR@/segue-agent", str(AGENT)))
     done = subprocess.run(
-        ["bash", NAMESPACES, str(tmp_path), str(app_program)],
+        ["bash", NAMESPACES, str(tmp_path), str(app_program), str(launcher_probe)],
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,11 +1,12 @@
 #!/bin/bash
-# A systemd --user in namespaces of its own starts the agent when an app opens, and stops it. Ends with 77 if no user
-# manager can run here, with the reason in the last line; prints "all of it" if everything was as it should be.
+# A systemd --user in namespaces of its own starts the agent when an app opens, and stops it; then it gives programs
+# that a launcher starts scopes of their own. Ends with 77 if no user manager can run here, with the reason in the last
+# line; prints "all of it" if everything was as it should be.
 #
-#     user_manager.sh FOLDER PARTICIPANT
+#     user_manager.sh FOLDER PARTICIPANT PROBE
 #
-# FOLDER has units/; PARTICIPANT is Tests/runtime/participant.c.
-folder=$1 participant=$2
+# FOLDER has units/; PARTICIPANT is Tests/runtime/participant.c, PROBE is Tests/agent/LauncherProbe.
+folder=$1 participant=$2 probe=$3
 skip() { echo "$1"; exit 77; }
 fail() { echo "FAILED: $1"; journal; exit 1; }
 journal() { cat "$folder/manager.log"; }
@@ -19,7 +20,7 @@ if [ -z "$INSIDE" ]; then
     mkdir -p /sys/fs/cgroup/$hierarchy/$group 2>/dev/null &&
       echo $$ >/sys/fs/cgroup/$hierarchy/$group/cgroup.procs 2>/dev/null || skip "cgroups cannot be made here"
   done
-  INSIDE=1 unshare -mC --propagation private bash "$0" "$folder" "$participant"
+  INSIDE=1 unshare -mC --propagation private bash "$0" "$folder" "$participant" "$probe"
   status=$?
   for hierarchy in systemd unified; do
     echo $$ >/sys/fs/cgroup/$hierarchy/cgroup.procs
@@ -35,10 +36,29 @@ fi
     mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified
 } 2>/dev/null || skip "namespaces cannot be made here"
 
-unset SEGUE_RUNTIME_DIR SEGUE_STATE_DIR
+unset SEGUE_RUNTIME_DIR SEGUE_STATE_DIR DBUS_SESSION_BUS_ADDRESS
 export XDG_RUNTIME_DIR=/run/user/0 XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state HOME=$folder
 mkdir -p "$XDG_CONFIG_HOME/systemd/user"
 cp "$folder"/units/* "$XDG_CONFIG_HOME/systemd/user/"
+# The session's bus as dbus-user-session has it, and an agent of which nothing but the launcher is left.
+cat >"$XDG_CONFIG_HOME/systemd/user/dbus.socket" <<END
+[Socket]
+ListenStream=%t/bus
+END
+cat >"$XDG_CONFIG_HOME/systemd/user/dbus.service" <<END
+[Unit]
+Requires=dbus.socket
+[Service]
+Type=notify
+ExecStart=dbus-daemon --session --address=systemd: --nofork --nopidfile --systemd-activation
+END
+cat >"$XDG_CONFIG_HOME/systemd/user/probe.service" <<END
+[Service]
+ExecStart=$probe --free
+Environment=XDG_DATA_HOME=$folder/data XDG_DATA_DIRS=/nonexistent
+StandardInput=file:$folder/asked
+StandardOutput=append:$folder/answered
+END
 /lib/systemd/systemd --user >"$folder/manager.log" 2>&1 &
 manager=$!
 trap 'kill $manager $app 2>/dev/null; wait $manager' EXIT
@@ -85,6 +105,59 @@ wait_for agent_is_new || fail "the agent is not started again after it was kille
 
 exec 9>&-
 wait $app || fail "the app did not end in order"
+
+# Scopes of programs.
+mkdir -p "$folder/data/applications"
+cat >"$folder/data/applications/org.example.my-editor.desktop" <<END
+[Desktop Entry]
+Type=Application
+Name=An editor
+Exec=sleep 600
+X-Segue-BundleIdentifier=org.example.editor
+X-Segue-BackgroundOnly=true
+END
+mkfifo "$folder/asked"
+exec 8<>"$folder/asked"
+launch() {
+  : >"$folder/answered"
+  printf 'launch\torg.example.editor\t-\n' >&8
+  wait_for grep -q "^started" "$folder/answered" || fail "no program starts: $(cat "$folder/answered")"
+  program=$(sed -n 's/^started //p' "$folder/answered")
+}
+begin_probe() {
+  : >"$folder/answered"
+  systemctl --user start probe.service || fail "the launcher's program does not start"
+  wait_for grep -q "^ready" "$folder/answered" || fail "the launcher's program is not ready"
+}
+systemctl --user start dbus.service || fail "there is no bus"
+wait_for busctl --user status org.freedesktop.systemd1 || fail "the manager is not on the bus"
+begin_probe
+launch
+unit=$(grep -o 'app\.slice/app-segue-.*\.scope$' "/proc/$program/cgroup" | head -n 1)
+unit=${unit#app.slice/}
+echo "$unit" | grep -qE '^app-segue-org\.example\.my\\x2deditor-[0-9a-f]{16}\.scope$' ||
+  fail "the program has no scope: $(cat "/proc/$program/cgroup")"
+systemctl --user is-active "$unit" >/dev/null || fail "$unit is not active"
+# All processes of the service are killed, and the program is none of them.
+systemctl --user stop probe.service || fail "the launcher's program does not stop"
+kill -0 "$program" || fail "the program went with the unit of what started it"
+kill "$program"
+is_forgotten() { [ "$(systemctl --user show -p LoadState --value "$unit")" = not-found ]; }
+wait_for is_forgotten || fail "$unit stays after its program has ended"
+
+# A manager that does not answer delays a program, and no more.
+begin_probe
+kill -STOP $manager
+begun=$SECONDS
+launch
+took=$((SECONDS - begun))
+grep -q "app-segue-" "/proc/$program/cgroup" && fail "the program has a scope of a manager that is stopped"
+kill -CONT $manager
+[ $took -le 6 ] || fail "a manager that is stopped holds a program for $took s"
+kill -0 "$program" || fail "the program has ended"
+kill "$program"
+systemctl --user stop probe.service
+exec 8>&-
 systemctl --user exit
 wait $manager
 echo "all of it"

@@ -1,12 +1,14 @@
 import CLinux
 import SegueModel
 import SegueRouting
+import SegueSystem
 import SegueTransport
 
-/// Starts programs, each in a session of its own, with nothing of the launcher's but its environment. Only for a
-/// process with one thread.
+/// Starts programs, each in a session and, where the user's systemd answers, in a scope of its own, with nothing of the
+/// launcher's but its environment. Only for a process with one thread.
 enum ProgramStart {
-  /// Milliseconds until the system must have executed a program: its file may be on a slow or dead file system.
+  /// Milliseconds until the system must have executed a program: its file may be on a slow or dead file system, and
+  /// before that systemd has `ProgramScope.time`.
   private static let executionTime: Int32 = 5_000
 
   /// What the child could not do.
@@ -30,17 +32,24 @@ enum ProgramStart {
     let arguments = CStrings(program.arguments)
     let files = CStrings(Self.files(of: program.arguments[0]))
     let variables = CStrings(environment)
+    let scope = Self.scope(of: program)
     let process = linux_fork()
     guard process >= 0 else {
       let number = linux_errno()
       for end in ends { _ = close(end) }
       throw .system("launch of \(program.app)", number)
     }
-    if process == 0 { become(program, files, arguments, variables, reportingTo: ends[1]) }
+    if process == 0 { become(program, scope, files, arguments, variables, reportingTo: ends[1]) }
     _ = close(ends[1])
     defer { _ = close(ends[0]) }
     if let error = failure(of: program, process, readFrom: ends[0]) { throw error }
     return process
+  }
+
+  /// Nil if a sandbox refuses random numbers.
+  private static func scope(of program: Program) -> ProgramScope? {
+    guard let random = try? RandomBytes.draw(8) else { return nil }
+    return ProgramScope(desktopFile: program.desktopFile ?? program.app, random: random)
   }
 
   /// Where a program may be: its path, or in each folder of PATH.
@@ -55,7 +64,7 @@ enum ProgramStart {
   /// In the child: executes the program, or writes why not. It does not use `execvp`, which gives a file that is no
   /// program to a shell.
   private static func become(
-    _ program: Program, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
+    _ program: Program, _ scope: ProgramScope?, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
     reportingTo pipe: Int32
   ) -> Never {
     func fail(_ stage: Stage, _ number: Int32 = linux_errno()) -> Never {
@@ -65,6 +74,7 @@ enum ProgramStart {
     }
     if setsid() < 0 { fail(.session) }
     linux_reset_signals()
+    scope?.enter()
     if let folder = program.folder, chdir(folder) != 0 { fail(.folder) }
     if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }
     var problem = ENOENT
