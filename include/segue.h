@@ -1063,7 +1063,7 @@ typedef int32_t segue_connection;
 /** looking for a hub, or becoming it; known offers stay listed for some seconds. When a hub ends, its apps are READY at
  * the next one within 2 s, the slowest of 1,000 too; offers that are not there any longer vanish up to 1.5 s later. A
  * hub in an app takes as many apps as three quarters of the descriptors of its process, an agent as many as the system
- * allows */
+ * allows; those for which there is no room are told LIMIT_EXCEEDED, and ask again each second */
 #define SEGUE_CONNECTION_SEARCHING 0
 /** registered with a hub, and all offers that the hub knew at that time have arrived. If the hub has just moved, an app
  * that was never READY before becomes so up to 500 ms later, when the other apps have registered again */

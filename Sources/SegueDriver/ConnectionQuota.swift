@@ -16,6 +16,9 @@ final class ConnectionQuota {
   /// Whether a connection with this descriptor leaves enough free ones.
   static func hasRoom(for descriptor: Int, of limit: Int) -> Bool { descriptor < limit - limit / ownShare }
 
+  /// Whether connections are what uses the descriptors, rather than the process that carries the hub.
+  func fills(_ limit: Int) -> Bool { total >= limit / 2 }
+
   /// Whether a process is within its quota.
   func isKept(by account: Account, of limit: Int) -> Bool { counts[account] <= limit / Self.processShare }
 

@@ -81,17 +81,20 @@ public final class HubDriver {
 
   private func admit(_ accepted: AcceptedConnection, as number: PeerNumber) {
     let limit = environment.descriptorLimit
-    guard accepted.isOwn || ConnectionQuota.hasRoom(for: accepted.descriptor, of: limit) else {
-      return accepted.connection.close()
-    }
+    let hasRoom = accepted.isOwn || ConnectionQuota.hasRoom(for: accepted.descriptor, of: limit)
+    // Closed without a message, so that another process becomes the hub, which has more room.
+    guard hasRoom || quota.fills(limit) else { return accepted.connection.close() }
     let account = Account.process(accepted.process)
     let connection = add(accepted.connection, as: number, of: account)
-    if quota.isKept(by: account, of: limit) {
+    if !hasRoom {
+      // Told, so that the app waits for room: another hub would have no more.
+      engine.reject(number, .noDescriptors(of: limit), environment.now)
+    } else if quota.isKept(by: account, of: limit) {
       engine.connected(number, of: account, environment.now)
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {
-      engine.reject(number, environment.now)
+      engine.reject(number, .processQuota, environment.now)
     }
     flush()
   }

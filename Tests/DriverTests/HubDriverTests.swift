@@ -54,8 +54,27 @@ import Testing
     let first = (1...30).map { connect(process: Int32($0)) }
     #expect(first.allSatisfy { !$0.isClosed })
     let late = connect(process: 31, saying: hello(1))
-    #expect(late.isClosed && late.heard.isEmpty)
+    #expect(late.isClosed && !late.isWelcome && late.goodbye?.status == .limitExceeded)
+    #expect(late.goodbye?.message.contains("may have 40 descriptors") == true)
     #expect(connect(process: TestSystem.ownProcess, saying: hello(2)).isWelcome)
+  }
+
+  @Test func `a hub that is full of apps keeps them, and takes the next one when there is room`() {
+    system.descriptorLimit = 40
+    let apps = (1...30).map { connect(process: Int32($0)) }
+    let late = connect(process: 31, saying: hello(1))
+    #expect(late.goodbye?.status == .limitExceeded && apps.allSatisfy { !$0.isClosed })
+    apps[0].hasEnded = true
+    driver.readable(apps[0].number)
+    #expect(connect(process: 31, saying: hello(1)).isWelcome)
+  }
+
+  @Test func `a hub whose process needs the descriptors itself gives way: nothing is said`() {
+    system.descriptorLimit = 40
+    for process in 1...5 { _ = connect(process: Int32(process)) }
+    system.usedByHost = 30
+    let late = connect(process: 31, saying: hello(1))
+    #expect(late.isClosed && late.heard.isEmpty)
   }
 
   @Test func `without a descriptor it does not accept for a while, and wakes up for nothing else`() {
@@ -281,6 +300,8 @@ private final class TestSystem: HubEnvironment {
 
   private(set) var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   var descriptorLimit = 1_024
+  /// Descriptors that the process has open besides those of the hub.
+  var usedByHost = 0
   var isExhausted = false
   var waiting: [(connection: TestConnection, process: Int32)] = []
   private(set) var isListening = true
@@ -303,7 +324,8 @@ private final class TestSystem: HubEnvironment {
     connection.number = number
     return .accepted(
       AcceptedConnection(
-        connection, process: process, isOwn: process == Self.ownProcess, descriptor: driver.connectionCount))
+        connection, process: process, isOwn: process == Self.ownProcess, descriptor: driver.connectionCount + usedByHost
+      ))
   }
 
   func listen(_ isListening: Bool) { self.isListening = isListening }

@@ -72,12 +72,33 @@ public final class HubEngine {
     peers.addUnidentified(peer)
   }
 
-  /// Refuses a connection of a process that has reached its quota.
-  public func reject(_ number: PeerNumber, _ now: Instant) {
+  /// Why a connection is refused.
+  public enum Rejection {
+    /// Its process has as many as one may have.
+    case processQuota
+    /// The hub's process has no more of its descriptors to spare: it may have so many.
+    case noDescriptors(of: Int)
+
+    fileprivate var error: SegueError {
+      switch self {
+      case .processQuota: SegueError(.limitExceeded, "the process has too many connections to the hub")
+      case .noDescriptors(let limit):
+        SegueError(
+          .limitExceeded,
+          """
+          the process that carries the hub may have \(limit) descriptors, and has no more of them for apps; start \
+          segue-agent, or raise that limit (ulimit -n)
+          """)
+      }
+    }
+  }
+
+  /// Refuses a connection: its app waits, and asks again.
+  public func reject(_ number: PeerNumber, _ why: Rejection, _ now: Instant) {
     connections.begin(now)
     let peer = Peer(number: number, helloBy: now.uptime)
     peers.connect(peer)
-    connections.disconnect(peer, SegueError(.limitExceeded, "the process has too many connections to the hub"))
+    connections.disconnect(peer, why.error)
   }
 
   /// Takes a connection to another hub. Its supplier is responsible for the other end.
