@@ -4,7 +4,7 @@ import SegueModel
 
 /// One SQLite database of the state folder, used by one process and one thread at a time.
 ///
-/// Once SQLite reports damage, or a row cannot be read, every call fails with that. The file is checked when it is
+/// Once SQLite reports damage, or a row cannot be read that no list leaves out, every call fails with that. The file is checked when it is
 /// opened next; if that finds nothing and the next user meets damage again, the file is set aside.
 final class Database {
   let name: String
@@ -16,6 +16,12 @@ final class Database {
   private var places: [UnsafePointer<UInt8>: Int] = [:]
   private var damage: SegueError?
   private var isInTransaction = false
+  /// Whether a row that cannot be read is left out.
+  private var leavesOut = false
+  /// The rows that were left out, and are to be told; those that were told.
+  private var (leftOut, told): ([String], [String]) = ([], [])
+  /// How many of them are told, at most.
+  private static let tellingLimit = 64
 
   init(_ name: String, _ folder: StateFolder, _ connection: OpaquePointer) {
     self.name = name
@@ -72,6 +78,59 @@ final class Database {
     case let code: throw failure(code)
     }
   }
+
+  // MARK: Rows that cannot be read
+
+  /// Passes each row of a result. A row that `body` cannot read is left out, stays in the file, and is told
+  /// (`takeReports`): it takes no other one with it.
+  /// - Parameter what: what a row is, for people.
+  func forEachReadableRow(
+    _ what: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Void
+  ) throws(SegueError) {
+    try forEachRow(text, cells) { row throws(SegueError) in
+      _ = try readable(what) { () throws(SegueError) in try body(row) }
+    }
+  }
+
+  /// What `body` makes of the first row; nil if there is none, or it is left out.
+  func firstReadable<Result>(
+    _ what: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result? {
+    let found = try first(text, cells) { row throws(SegueError) in
+      try readable(what) { () throws(SegueError) in try body(row) }
+    }
+    return found ?? nil
+  }
+
+  /// Nil if a row cannot be read. Throws if the file is damaged.
+  private func readable<Result>(
+    _ what: StaticString, _ body: () throws(SegueError) -> Result
+  ) throws(SegueError) -> Result? {
+    leavesOut = true
+    defer { leavesOut = false }
+    do throws(SegueError) { return try body() } catch {
+      guard error.status == .malformed, damage == nil else { throw error }
+      let line = String(joining: "\(error.message): \(what) is left out, and stays in the file")
+      if told.count < Self.tellingLimit, !told.contains(where: { Text.isSame($0, line) }) {
+        told.append(line)
+        leftOut.append(line)
+      }
+      return nil
+    }
+  }
+
+  /// The error for a row that cannot be read. Where rows are not left out, the database counts as damaged.
+  func unreadable(_ what: DiagnosticText) -> SegueError {
+    leavesOut ? SegueError(.malformed, "\(folder.path)/\(name): \(what)") : damaged(what)
+  }
+
+  /// What the user should be told of rows that were left out; each once.
+  func takeReports() -> [String] {
+    defer { leftOut = [] }
+    return leftOut
+  }
+
+  // MARK: Transactions
 
   /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws. In a transaction, as
   /// part of that.

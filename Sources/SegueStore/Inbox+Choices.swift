@@ -4,7 +4,7 @@ import SegueModel
 extension Inbox {
   /// The bundle identifier of the app that the user chose for a type; nil if none.
   public func choice(for type: String) throws(SegueError) -> String? {
-    try database.first("SELECT app FROM choices WHERE type = ?1", [.text(type)]) {
+    try database.firstReadable("a choice", "SELECT app FROM choices WHERE type = ?1", [.text(type)]) {
       row throws(SegueError) in try row.text(0, atMost: Limits.identifier)
     }
   }
@@ -12,7 +12,8 @@ extension Inbox {
   /// All choices, by type.
   public func choices() throws(SegueError) -> [(type: String, app: String)] {
     var found: [(type: String, app: String)] = []
-    try database.forEachRow("SELECT type, app FROM choices ORDER BY type") { row throws(SegueError) in
+    try database.forEachReadableRow("a choice", "SELECT type, app FROM choices ORDER BY type") {
+      row throws(SegueError) in
       found.append((try row.text(0, atMost: Limits.type), try row.text(1, atMost: Limits.identifier)))
     }
     return found
@@ -59,7 +60,8 @@ extension Inbox {
   /// The bundle identifiers of apps that were used, the most recent first.
   public func uses() throws(SegueError) -> [String] {
     var found: [String] = []
-    try database.forEachRow("SELECT app FROM uses ORDER BY used DESC, app") { row throws(SegueError) in
+    try database.forEachReadableRow("the use of an app", "SELECT app FROM uses ORDER BY used DESC, app") {
+      row throws(SegueError) in
       found.append(try row.text(0, atMost: Limits.identifier))
     }
     return found

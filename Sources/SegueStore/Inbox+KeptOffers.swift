@@ -31,7 +31,9 @@ extension Inbox {
   /// The oldest first, those that have expired included until `expire`.
   public func keptOffers() throws(SegueError) -> [KeptOffer] {
     var found: [KeptOffer] = []
-    try database.forEachRow(Self.allKept) { row throws(SegueError) in found.append(try keptOffer(row)) }
+    try database.forEachReadableRow("a kept offer", Self.allKept) { row throws(SegueError) in
+      found.append(try keptOffer(row))
+    }
     return found
   }
 

@@ -54,7 +54,7 @@ extension Inbox {
     let size = try database.first("SELECT length(document) FROM payloads WHERE number = ?1", [.integer(number)]) {
       row throws(SegueError) in try row.count(0)
     }
-    guard let size else { throw database.damaged("an entry has no document") }
+    guard let size else { throw database.unreadable("an entry has no document") }
     var attachments: [StoredAttachment] = []
     try database.forEachRow(
       "SELECT number, name, size, is_here FROM attachments WHERE payload = ?1 ORDER BY number", [.integer(number)]

@@ -34,7 +34,9 @@ extension Inbox {
   /// the oldest first.
   public func unconfirmedReceipts() throws(SegueError) -> [Receipt] {
     var found: [Receipt] = []
-    try database.forEachRow(Self.allReceipts) { row throws(SegueError) in found.append(try receipt(row)) }
+    try database.forEachReadableRow("a receipt", Self.allReceipts) { row throws(SegueError) in
+      found.append(try receipt(row))
+    }
     return found
   }
 

@@ -40,6 +40,9 @@ public final class Inbox: @unchecked Sendable {
   /// Frees what is in memory to be read faster (at most 1 MiB), for a time in which nothing happens.
   public func releaseMemory() { database.releaseMemory() }
 
+  /// Tells of entries and others that cannot be read: they are left out, and stay in the file. Each is told once.
+  public func takeReports() -> [String] { database.takeReports() }
+
   /// Makes several calls in one commit: of one that throws, and of those before it, nothing is stored.
   public func atOnce<Result>(_ body: () throws(SegueError) -> Result) throws(SegueError) -> Result {
     defer { database.giveBack() }
@@ -84,13 +87,17 @@ public final class Inbox: @unchecked Sendable {
   /// All entries that were neither acknowledged nor dropped, the oldest first.
   public func entries() throws(SegueError) -> [InboxEntry] {
     var found: [InboxEntry] = []
-    try database.forEachRow(Self.allEntries) { row throws(SegueError) in found.append(try entry(row)) }
+    try database.forEachReadableRow("an entry", Self.allEntries) { row throws(SegueError) in
+      found.append(try entry(row))
+    }
     return found
   }
 
-  /// Nil if there is none, or no longer.
+  /// Nil if there is none, or no longer, or it cannot be read.
   public func entry(_ continuation: Identifier) throws(SegueError) -> InboxEntry? {
-    try database.first(Self.oneEntry, [Cell(continuation)]) { row throws(SegueError) in try entry(row) }
+    try database.firstReadable("an entry", Self.oneEntry, [Cell(continuation)]) { row throws(SegueError) in
+      try entry(row)
+    }
   }
 
   /// Notes that an app gets its next entry: the oldest that waits, has not expired and is not held. The app must get
@@ -105,7 +112,7 @@ public final class Inbox: @unchecked Sendable {
         _ throws(SegueError) in true
       }
       guard isBusy == nil else { return nil }
-      var next: Identifier?
+      var waiting: [Identifier] = []
       try database.forEachRow(
         """
         SELECT continuation FROM entries WHERE app = ?1 AND state = 0 AND crashes < ?2 AND expires > ?3
@@ -113,11 +120,15 @@ public final class Inbox: @unchecked Sendable {
         """, [.text(app), .integer(Limits.crashes), .real(now)]
       ) { row throws(SegueError) in
         let continuation = try row.identifier(0)
-        if next == nil, !tried.contains(continuation) { next = continuation }
+        if !tried.contains(continuation) { waiting.append(continuation) }
       }
-      guard let next else { return nil }
-      try database.run("UPDATE entries SET state = 1, attempts = attempts + 1 WHERE continuation = ?1", [Cell(next)])
-      return try entry(next)
+      // One that cannot be read holds up no other.
+      for next in waiting {
+        guard try entry(next) != nil else { continue }
+        try database.run("UPDATE entries SET state = 1, attempts = attempts + 1 WHERE continuation = ?1", [Cell(next)])
+        return try entry(next)
+      }
+      return nil
     }
   }
 

@@ -66,9 +66,9 @@ struct Row {
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-  /// The error for a cell that is not what it has to be; the database counts as damaged.
+  /// The error for a cell that is not what it has to be.
   func wrong(_ column: Int32, _ wanted: DiagnosticText) -> SegueError {
     let name = sqlite3_column_name(statement, column).map { String(cString: $0) } ?? "?"
-    return database.damaged("\(name) of a row is no \(wanted)")
+    return database.unreadable("\(name) of a row is no \(wanted)")
   }
 }

@@ -46,6 +46,9 @@ public final class SavedActivities: @unchecked Sendable {
   /// Frees what is in memory to be read faster (at most 1 MiB), for a time in which nothing happens.
   public func releaseMemory() { database.releaseMemory() }
 
+  /// Tells of what cannot be read: it is left out, and stays in the file. Each is told once.
+  public func takeReports() -> [String] { database.takeReports() }
+
   // MARK: Saving
 
   /// Saves an activity in place of what the same app has saved of it, or under its persistent identifier.
@@ -146,11 +149,14 @@ public final class SavedActivities: @unchecked Sendable {
       .real(now), Cell(app), .integer(Int64(max(0, min(limit, Self.mostResults)))), .integer(after ?? .max),
     ]
     if let expression {
-      try database.forEachRow(Self.matching, cells + [.text(expression)]) { row throws(SegueError) in
+      try database.forEachReadableRow("a saved activity", Self.matching, cells + [.text(expression)]) {
+        row throws(SegueError) in
         found.append(try Self.result(row))
       }
     } else {
-      try database.forEachRow(Self.newest, cells) { row throws(SegueError) in found.append(try Self.result(row)) }
+      try database.forEachReadableRow("a saved activity", Self.newest, cells) { row throws(SegueError) in
+        found.append(try Self.result(row))
+      }
     }
     return found
   }
@@ -160,7 +166,8 @@ public final class SavedActivities: @unchecked Sendable {
   public func find(
     _ activity: Identifier, named persistentIdentifier: String?, of app: String, at now: Double
   ) throws(SegueError) -> SearchResult? {
-    try database.first(Self.named, [.real(now), .text(app), Cell(persistentIdentifier), Cell(activity)]) {
+    let cells: [Cell] = [.real(now), .text(app), Cell(persistentIdentifier), Cell(activity)]
+    return try database.firstReadable("a saved activity", Self.named, cells) {
       row throws(SegueError) in try Self.result(row)
     }
   }

@@ -148,13 +148,23 @@ extension StateFolder {
   private static let secretFile = "participant"
 
   /// The secret by which hubs and origins know the agent after a restart, too: drawn once, and then the same.
-  /// - Parameter draw: 16 random bytes.
+  /// - Parameters:
+  ///   - draw: 16 random bytes.
+  ///   - report: is told of a file that cannot be used, which is kept under another name.
   /// Throws INVALID_STATE if the folder belongs to another machine, whose agent is known by that secret; SYSTEM.
   public func participantSecret(
-    _ draw: () throws(SegueError) -> Identifier
+    _ draw: () throws(SegueError) -> Identifier, _ report: (String) -> Void
   ) throws(SegueError) -> Identifier {
     if let refusal { throw refusal }
-    if let known = try text(of: Self.secretFile, atMost: 33).flatMap({ Identifier(digits: $0) }) { return known }
+    if let text = try text(of: Self.secretFile, atMost: 33) {
+      if let known = Identifier(digits: text) { return known }
+      let aside = try setAside(Self.secretFile, as: "damaged")
+      report(
+        """
+        \(path)/\(Self.secretFile): has no 32 hexadecimal digits; it is kept as \(aside), and a new one is made: apps \
+        that wait for this agent do not know it again
+        """)
+    }
     let secret = try draw()
     try store(secret.digits, as: Self.secretFile)
     return secret
@@ -178,14 +188,21 @@ extension StateFolder {
   /// The ending of the name of a file that is not written whole yet.
   static let unfinished = ".new"
 
-  /// Writes the file whole or not at all, durably, for the user alone.
   func store(_ bytes: [UInt8], as name: String) throws(SegueError) {
+    let result = bytes.withUnsafeBytes { bytes -> Result<Void, SegueError> in
+      do throws(SegueError) { return .success(try store(bytes, as: name)) } catch { return .failure(error) }
+    }
+    try result.get()
+  }
+
+  /// Writes the file whole or not at all, durably, for the user alone.
+  func store(_ bytes: UnsafeRawBufferPointer, as name: String) throws(SegueError) {
     let temporary = name + Self.unfinished
     // What an earlier death has left, or something that cannot be written.
     remove(temporary)
     let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
-    let isWritten = bytes.withUnsafeBytes { FileBytes.write(file, $0) } && fsync(file) == 0
+    let isWritten = FileBytes.write(file, bytes) && fsync(file) == 0
     let number = linux_errno()
     _ = close(file)
     guard isWritten else {

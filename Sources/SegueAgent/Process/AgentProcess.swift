@@ -72,7 +72,8 @@ final class AgentProcess {
   private func participant(_ state: StateFolder) throws(SegueError) -> AppIdentity {
     let secret: Identifier
     do throws(SegueError) {
-      secret = try state.participantSecret { () throws(SegueError) in try Randomness.identifier() }
+      secret = try state.participantSecret(
+        { () throws(SegueError) in try Randomness.identifier() }, { Log.error(DiagnosticText(of: $0)) })
     } catch {
       // Only receipts that are owed since before a restart are lost.
       Log.error("\(error.message)")

@@ -11,6 +11,8 @@ protocol AgentStore: AnyObject {
   static func open(in folder: StateFolder) throws(SegueError) -> Self
   /// What the user should be told.
   var notice: String? { get }
+  /// What the user should be told of what cannot be read, and is left out; each once.
+  func takeReports() -> [String]
   /// Whether documents pass through it, whose memory is given back once nothing is to be done. To give back a few KiB
   /// after each message of another device costs more than the message.
   static var holdsDocuments: Bool { get }
@@ -108,6 +110,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
 
   /// Uses the store, in a job. A damaged one is opened again, which sets it aside.
   func perform<Result>(_ body: (Store) throws(SegueError) -> Result) throws(SegueError) -> Result {
+    defer { for line in store?.takeReports() ?? [] { Log.write(.error, "\(Store.name): \(line)") } }
     do throws(SegueError) {
       return try body(try opened())
     } catch {
