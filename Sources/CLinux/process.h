@@ -3,6 +3,7 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -122,6 +123,17 @@ static inline ssize_t linux_send_message(int socket, const void *bytes, size_t s
 /** Keeps this process's memory out of core dumps, and from being traced by processes without rights; 0 or -1. Programs
  * that it executes are as before. */
 static inline int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+/** Returns pages of zeros for these bytes, apart from all others and left out of core dumps; NULL without memory. */
+static inline void *linux_map_secret(size_t size) {
+  void *start = mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED)
+    return NULL;
+  madvise(start, size ? size : 1, MADV_DONTDUMP);
+  return start;
+}
+/** Keeps these pages from being swapped out, until they are unmapped; 0 or -1. */
+static inline int linux_lock_secret(const void *start, size_t size) { return mlock(start, size ? size : 1); }
+static inline void linux_unmap_secret(void *start, size_t size) { munmap(start, size ? size : 1); }
 /** The name that process lists show, at most 15 bytes. */
 static inline int linux_name_process(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 /** Moves a descriptor to 3, and closes all others above standard error; returns the new one. */

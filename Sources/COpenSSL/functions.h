@@ -53,7 +53,6 @@
   F(GENERAL_NAMES_free)                                                                                                \
   F(ASN1_STRING_get0_data)                                                                                             \
   F(ASN1_STRING_length)                                                                                                \
-  F(d2i_AutoPrivateKey)                                                                                                \
   F(d2i_X509)                                                                                                          \
   F(d2i_X509_CRL)                                                                                                      \
   F(i2d_X509_PUBKEY)

@@ -1,10 +1,11 @@
 import COpenSSL
 import SegueModel
+import SegueSystem
 import SegueTrust
 
 /// Certificates and requests (RFC 5280, RFC 2986).
 extension OpenSSLCryptography {
-  public func makeRoot(_ fields: CertificateFields, key: [UInt8]) throws(SegueError) -> [UInt8] {
+  public func makeRoot(_ fields: CertificateFields, key: Secret) throws(SegueError) -> [UInt8] {
     let key = try privateKey(key)
     defer { f.pointee.EVP_PKEY_free(key) }
     let certificate = try unsigned(fields)
@@ -18,7 +19,7 @@ extension OpenSSLCryptography {
   }
 
   public func makeCertificate(
-    _ fields: CertificateFields, root: [UInt8], rootKey: [UInt8]
+    _ fields: CertificateFields, root: [UInt8], rootKey: Secret
   ) throws(SegueError) -> [UInt8] {
     let key = try privateKey(rootKey)
     defer { f.pointee.EVP_PKEY_free(key) }
@@ -38,7 +39,7 @@ extension OpenSSLCryptography {
       ])
   }
 
-  public func makeRequest(key: [UInt8]) throws(SegueError) -> [UInt8] {
+  public func makeRequest(key: Secret) throws(SegueError) -> [UInt8] {
     let key = try privateKey(key)
     defer { f.pointee.EVP_PKEY_free(key) }
     guard let request = f.pointee.X509_REQ_new() else { throw failed("a request") }

@@ -1,11 +1,12 @@
 import COpenSSL
 import SegueModel
+import SegueSystem
 import SegueTrust
 
 /// Lists of revoked certificates (CRL, RFC 5280 §5), without a date at which they end: the highest number counts.
 extension OpenSSLCryptography {
   public func makeRevocations(
-    _ fields: RevocationFields, root: [UInt8], rootKey: [UInt8]
+    _ fields: RevocationFields, root: [UInt8], rootKey: Secret
   ) throws(SegueError) -> [UInt8] {
     let key = try privateKey(rootKey)
     defer { f.pointee.EVP_PKEY_free(key) }

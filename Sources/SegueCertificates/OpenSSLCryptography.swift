@@ -21,25 +21,31 @@ public final class OpenSSLCryptography: Cryptography {
     try RandomBytes.draw(count)
   }
 
-  // MARK: - Keys
-
-  public func makeKey() throws(SegueError) -> [UInt8] {
-    var seed = try random(32)
-    defer { Secret.erase(&seed) }
-    guard let key = f.pointee.EVP_PKEY_new_raw_private_key(NID_ED25519, nil, seed, seed.count) else {
-      throw failed("a key")
+  public func sha256(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    guard f.pointee.EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, f.pointee.EVP_sha256(), nil) == 1 else {
+      throw failed("a digest")
     }
-    defer { f.pointee.EVP_PKEY_free(key) }
-    return try encoding(ofKey: key)
+    return digest
   }
 
-  public func publicKey(of key: [UInt8]) throws(SegueError) -> [UInt8] {
+  // MARK: - Keys
+
+  public func makeKey() throws(SegueError) -> Secret {
+    let head = OpenSSL.privateKeyHead
+    return try Secret.make(count: head.count + OpenSSL.seedSize) { bytes throws(SegueError) in
+      bytes.copyBytes(from: head)
+      try RandomBytes.fill(UnsafeMutableRawBufferPointer(rebasing: bytes[head.count...]))
+    }
+  }
+
+  public func publicKey(of key: Secret) throws(SegueError) -> [UInt8] {
     let key = try privateKey(key)
     defer { f.pointee.EVP_PKEY_free(key) }
     return try encoded("a public key") { f.pointee.i2d_PUBKEY(key, $0) }
   }
 
-  public func sign(_ message: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8] {
+  public func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> [UInt8] {
     let key = try privateKey(key)
     defer { f.pointee.EVP_PKEY_free(key) }
     guard let context = f.pointee.EVP_MD_CTX_new() else { throw failed("a signature") }
@@ -66,24 +72,10 @@ public final class OpenSSLCryptography: Cryptography {
   }
 
   /// The caller frees it. Throws MALFORMED unless it is an Ed25519 key in PKCS#8.
-  func privateKey(_ der: [UInt8]) throws(SegueError) -> OpaquePointer {
+  func privateKey(_ der: Secret) throws(SegueError) -> OpaquePointer {
     defer { f.pointee.ERR_clear_error() }
-    let info = decoded(
-      der, { f.pointee.d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1) }, free: { f.pointee.PKCS8_PRIV_KEY_INFO_free($0) })
-    guard let info else { throw malformed("a private key") }
-    defer { f.pointee.PKCS8_PRIV_KEY_INFO_free(info) }
-    guard let key = f.pointee.EVP_PKCS82PKEY(info) else { throw malformed("a private key") }
-    guard f.pointee.EVP_PKEY_get_base_id(key) == NID_ED25519 else {
-      f.pointee.EVP_PKEY_free(key)
-      throw malformed("a private key")
-    }
+    guard let key = try OpenSSL.privateKey(der, f) else { throw malformed("a private key") }
     return key
-  }
-
-  private func encoding(ofKey key: OpaquePointer) throws(SegueError) -> [UInt8] {
-    guard let info = f.pointee.EVP_PKEY2PKCS8(key) else { throw failed("a key") }
-    defer { f.pointee.PKCS8_PRIV_KEY_INFO_free(info) }
-    return try encoded("a key") { f.pointee.i2d_PKCS8_PRIV_KEY_INFO(info, $0) }
   }
 
   // MARK: - Keys under a passphrase
@@ -92,10 +84,12 @@ public final class OpenSSLCryptography: Cryptography {
   private static let scrypt: (cost: UInt64, block: UInt64, lanes: UInt64) = (1 << 14, 8, 5)
   private static let saltSize = 16
 
-  public func seal(_ key: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
-    let key = try privateKey(key)
-    defer { f.pointee.EVP_PKEY_free(key) }
-    guard let info = f.pointee.EVP_PKEY2PKCS8(key) else { throw failed("a recovery file") }
+  public func seal(_ key: Secret, passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
+    let info = try key.withBytes { key throws(SegueError) -> OpaquePointer? in
+      var start = key.bindMemory(to: UInt8.self).baseAddress
+      return f.pointee.d2i_PKCS8_PRIV_KEY_INFO(nil, &start, key.count)
+    }
+    guard let info else { throw malformed("a private key") }
     defer { f.pointee.PKCS8_PRIV_KEY_INFO_free(info) }
     guard let algorithm = parameters(salt: try random(Self.saltSize), vector: nil) else {
       throw failed("a recovery file")
@@ -118,7 +112,7 @@ public final class OpenSSLCryptography: Cryptography {
     return Array(text[..<Int(count)])
   }
 
-  public func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
+  public func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> Secret {
     defer { f.pointee.ERR_clear_error() }
     let file = sealed.withUnsafeBytes { bytes -> OpaquePointer? in
       guard bytes.count <= Limits.recoveryFile,
@@ -139,10 +133,13 @@ public final class OpenSSLCryptography: Cryptography {
     }
     guard let info else { throw SegueError(.notAllowed, "recovery file: the passphrase is wrong") }
     defer { f.pointee.PKCS8_PRIV_KEY_INFO_free(info) }
-    guard let key = f.pointee.EVP_PKCS82PKEY(info) else { throw malformed("a recovery file") }
-    defer { f.pointee.EVP_PKEY_free(key) }
-    guard f.pointee.EVP_PKEY_get_base_id(key) == NID_ED25519 else { throw malformed("a recovery file") }
-    return try encoding(ofKey: key)
+    var start: UnsafeMutablePointer<UInt8>?
+    let count = Int(f.pointee.i2d_PKCS8_PRIV_KEY_INFO(info, &start))
+    guard count > 0, let start else { throw failed("a key") }
+    defer { f.pointee.CRYPTO_clear_free(start, count, "", 0) }
+    let key = try Secret.copy(of: UnsafeRawBufferPointer(start: start, count: count))
+    f.pointee.EVP_PKEY_free(try privateKey(key))
+    return key
   }
 
   private func parameters(salt: [UInt8], vector: [UInt8]?) -> UnsafeMutablePointer<X509_ALGOR>? {
@@ -183,8 +180,7 @@ public final class OpenSSLCryptography: Cryptography {
     var start: UnsafeMutablePointer<UInt8>?
     let count = i2d(&start)
     guard count > 0, let start else { throw failed(what) }
-    // It may be a key.
-    defer { f.pointee.CRYPTO_clear_free(start, Int(count), "", 0) }
+    defer { f.pointee.CRYPTO_free(start, "", 0) }
     return Array(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 

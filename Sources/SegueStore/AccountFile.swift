@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 import SegueTrust
 
 /// The file `account` of the state folder: keys and certificates of this device, and what its account agrees on.
@@ -14,7 +15,7 @@ public final class AccountFile: AccountStorage {
 
   private var path: String { folder.path + "/" + Self.name }
 
-  public func load() throws(SegueError) -> [UInt8]? {
+  public func load() throws(SegueError) -> Secret? {
     let file = linux_openat(folder.fd, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
     if file < 0 {
       switch linux_errno() {
@@ -37,17 +38,17 @@ public final class AccountFile: AccountStorage {
         "\(path): its mode is not 0600, so others may have read its keys; if nobody has, chmod 600 it, else leave")
     }
     guard status.st_nlink == 1 else { throw SegueError(.unsafeFolder, "\(path): has another name somewhere else") }
-    var bytes = [UInt8](repeating: 0, count: Limits.accountFile + 1)
-    let count = bytes.withUnsafeMutableBytes { FileBytes.read(file, at: 0, into: $0) }
-    guard count >= 0 else { throw .refused(DiagnosticText(of: path)) }
-    guard count <= Limits.accountFile else { throw SegueError(.malformed, "\(path): is too large") }
-    bytes.removeLast(bytes.count - count)
-    return bytes
+    guard status.st_size <= Limits.accountFile else { throw SegueError(.malformed, "\(path): is too large") }
+    return try Secret.make(count: Int(status.st_size)) { bytes throws(SegueError) in
+      let count = FileBytes.read(file, at: 0, into: bytes)
+      guard count >= 0 else { throw .refused(DiagnosticText(of: path)) }
+      guard count == bytes.count else { throw SegueError(.malformed, "\(path): is shorter than it was") }
+    }
   }
 
-  public func store(_ file: [UInt8]) throws(SegueError) {
+  public func store(_ file: Secret) throws(SegueError) {
     if let refusal = folder.refusal { throw refusal }
-    try folder.store(file, as: Self.name)
+    try file.withBytes { bytes throws(SegueError) in try folder.store(bytes, as: Self.name) }
   }
 
   public func erase() throws(SegueError) {

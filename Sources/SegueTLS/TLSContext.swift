@@ -133,7 +133,7 @@ public final class TLSContext {
     let certificate = decode(credentials.certificate) { f.d2i_X509(nil, $0, $1) }
     let root = decode(credentials.root) { f.d2i_X509(nil, $0, $1) }
     var revocations = decode(credentials.revocations) { f.d2i_X509_CRL(nil, $0, $1) }
-    let key = decode(credentials.key) { f.d2i_AutoPrivateKey(nil, $0, $1) }
+    let key = try OpenSSL.privateKey(credentials.key, functions)
     defer {
       f.X509_free(certificate)
       f.X509_free(root)

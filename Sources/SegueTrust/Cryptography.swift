@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// The primitives that an account is made of. SegueCertificates has them from OpenSSL; simulations bring a stand-in.
 ///
@@ -8,30 +9,32 @@ import SegueModel
 public protocol Cryptography: AnyObject {
   /// Draws unpredictable bytes.
   func random(_ count: Int) throws(SegueError) -> [UInt8]
+  /// Returns 32 bytes. No copy of the bytes is left behind.
+  func sha256(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> [UInt8]
 
   // MARK: Keys
 
   /// Makes a private key.
-  func makeKey() throws(SegueError) -> [UInt8]
-  func publicKey(of key: [UInt8]) throws(SegueError) -> [UInt8]
+  func makeKey() throws(SegueError) -> Secret
+  func publicKey(of key: Secret) throws(SegueError) -> [UInt8]
   /// Returns 64 bytes.
-  func sign(_ message: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8]
+  func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> [UInt8]
   func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool
   /// Encrypts a private key: PKCS#8 with scrypt and AES-256 (RFC 5208, RFC 7914), as PEM.
-  func seal(_ key: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8]
+  func seal(_ key: Secret, passphrase: [UInt8]) throws(SegueError) -> [UInt8]
   /// Throws NOT_ALLOWED if the passphrase is wrong. Takes what `seal` makes, and nothing that costs more to open.
-  func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8]
+  func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> Secret
 
   // MARK: Certificates (RFC 5280), requests (PKCS#10, RFC 2986)
 
   /// Makes the certificate of an account: signed by itself, for nothing but certificates and revocations.
-  func makeRoot(_ fields: CertificateFields, key: [UInt8]) throws(SegueError) -> [UInt8]
+  func makeRoot(_ fields: CertificateFields, key: Secret) throws(SegueError) -> [UInt8]
   /// Makes the certificate of a device, for both ends of TLS.
-  func makeCertificate(_ fields: CertificateFields, root: [UInt8], rootKey: [UInt8]) throws(SegueError) -> [UInt8]
+  func makeCertificate(_ fields: CertificateFields, root: [UInt8], rootKey: Secret) throws(SegueError) -> [UInt8]
   /// Makes a list of revoked certificates, without a date at which it ends.
-  func makeRevocations(_ fields: RevocationFields, root: [UInt8], rootKey: [UInt8]) throws(SegueError) -> [UInt8]
+  func makeRevocations(_ fields: RevocationFields, root: [UInt8], rootKey: Secret) throws(SegueError) -> [UInt8]
   /// Makes a request for a certificate, which proves that its maker has the key.
-  func makeRequest(key: [UInt8]) throws(SegueError) -> [UInt8]
+  func makeRequest(key: Secret) throws(SegueError) -> [UInt8]
 
   /// Reads the certificate of an account. Throws NOT_ALLOWED unless it is one, signed by itself.
   func readRoot(_ certificate: [UInt8]) throws(SegueError) -> CertificateFields

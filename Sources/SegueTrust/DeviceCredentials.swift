@@ -1,7 +1,9 @@
+import SegueSystem
+
 /// What a device shows to the other devices of its account, and checks theirs with. Bytes are DER.
 public struct DeviceCredentials: Sendable {
   /// The device's private key: PKCS#8.
-  public let key: [UInt8]
+  public let key: Secret
   /// The device's certificate: X.509, signed by the root.
   public let certificate: [UInt8]
   /// The account's root: X.509.
@@ -12,7 +14,7 @@ public struct DeviceCredentials: Sendable {
   public let members: AccountMembers
 
   public init(
-    key: [UInt8], certificate: [UInt8], root: [UInt8], revocations: [UInt8], members: AccountMembers
+    key: Secret, certificate: [UInt8], root: [UInt8], revocations: [UInt8], members: AccountMembers
   ) {
     self.key = key
     self.certificate = certificate

@@ -57,7 +57,8 @@ import Testing
   /// A context that shows a certificate which its own device would refuse.
   private func unchecked(_ device: TestDevice) throws -> TLSContext {
     let context = try account.device().context()
-    var (certificate, key) = (device.certificate, device.key)
+    var certificate = device.certificate
+    var key = try device.key.withBytes { Array($0) }
     certificate.withUnsafeMutableBufferPointer { certificate in
       key.withUnsafeMutableBufferPointer { key in
         certificates_use(

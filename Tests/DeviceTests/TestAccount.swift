@@ -1,6 +1,7 @@
 import CertificateMaker
 import SegueDevices
 import SegueModel
+import SegueSystem
 import SegueTLS
 import SegueTrust
 
@@ -33,13 +34,13 @@ final class TestAccount {
     serial += 1
     var key = certificates_bytes()
     let certificate = Self.taken(certificates_issue(account, serial, flaw, &key))
-    return TestDevice(serial: serial, key: Self.taken(key), certificate: certificate, account: self)
+    return TestDevice(serial: serial, key: secret(Self.taken(key)), certificate: certificate, account: self)
   }
 }
 
 struct TestDevice {
   let serial: Int
-  let key: [UInt8]
+  let key: Secret
   let certificate: [UInt8]
   let account: TestAccount
 
@@ -58,6 +59,14 @@ struct TestDevice {
 
   func context(revoking serial: Int = 0, speaking name: String = "segue/1") throws -> TLSContext {
     try TLSContext(credentials(revoking: serial), applicationProtocol: name)
+  }
+}
+
+/// A copy that is not erased elsewhere.
+func secret(_ bytes: [UInt8]) -> Secret {
+  bytes.withUnsafeBytes { bytes in
+    guard let secret = try? Secret.copy(of: bytes) else { fatalError("no memory") }
+    return secret
   }
 }
 

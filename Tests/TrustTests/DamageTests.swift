@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 import Testing
 
 @testable import SegueTrust
@@ -51,15 +52,17 @@ import Testing
     let devices = try world.account("laptop", "phone")
     let (own, other) = (try devices[0].member.record, try devices[1].member.record)
     let foreign = try world.account("laptop")[0].member.record
+    var rootKey: Secret? = try devices[0].rootKey
     func isRefused(_ change: (inout AccountRecord) -> Void) throws -> Bool {
       var record = own
       change(&record)
-      return thrown { try AccountRecord(try record.encoding(), devices[0].cryptography) } != nil
+      return thrown {
+        try AccountRecord(try record.encoding(rootKey, devices[0].cryptography), devices[0].cryptography)
+      } != nil
     }
     #expect(try !isRefused { _ in })
     #expect(try isRefused { $0.certificate = other.certificate })
     #expect(try isRefused { $0.certificate = foreign.certificate })
-    #expect(try isRefused { $0.rootKey = other.key })
     #expect(try isRefused { $0.roster = foreign.roster })
     #expect(
       try isRefused { record in
@@ -70,8 +73,11 @@ import Testing
     #expect(
       try isRefused { record in
         record = AccountRecord(
-          key: record.key, certificate: record.certificate, root: foreign.root, rootKey: nil, roster: record.roster)
+          key: record.key, certificate: record.certificate, root: foreign.root, rootKey: .elsewhere,
+          roster: record.roster)
       })
+    rootKey = other.key
+    #expect(try isRefused { _ in })
   }
 
   @Test func `a file of a later version is left alone, and asks for an update`() throws {
@@ -170,8 +176,8 @@ import Testing
       #expect(thrown { try cryptography.readCertificate(der + [0]) } != nil)
       #expect(thrown { try cryptography.readRevocations(der + [0], root: record.root) } != nil)
     }
-    #expect(thrown { try cryptography.publicKey(of: record.key + [0]) }?.status == .malformed)
-    #expect(thrown { try cryptography.publicKey(of: []) }?.status == .malformed)
+    #expect(thrown { try cryptography.publicKey(of: Secret.copy(of: record.key.bytes + [0])) }?.status == .malformed)
+    #expect(thrown { try cryptography.publicKey(of: Secret.copy(of: [])) }?.status == .malformed)
   }
 
   @Test func `absurd lengths and depths are refused within bounds`() throws {

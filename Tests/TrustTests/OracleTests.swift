@@ -1,6 +1,7 @@
 import Foundation
 import SegueCertificates
 import SegueModel
+import SegueSystem
 import Testing
 
 @testable import SegueTrust
@@ -94,7 +95,7 @@ import Testing
     ])
     #expect(converted.status == 0, "\(converted.text)")
     let key = Array(try Data(contentsOf: URL(fileURLWithPath: plain)))
-    #expect(try manager.cryptography.publicKey(of: key) == manager.member.rootPublicKey)
+    #expect(try manager.cryptography.publicKey(of: Secret.copy(of: key)) == manager.member.rootPublicKey)
     #expect(try openssl(["pkey", "-in", file, "-passin", "pass:wrong", "-noout"]).status != 0)
     let parsed = try openssl(["asn1parse", "-in", file]).text
     for part in ["PBES2", "scrypt", "aes-256-cbc", ":4000", ":08", ":05"] { #expect(parsed.contains(part), "\(part)") }
@@ -104,7 +105,7 @@ import Testing
     let world = World(.openSSL)
     let manager = try world.account("laptop")[0]
     let folder = Folder()
-    let key = try folder.write(try #require(try manager.member.record.rootKey), "key.der")
+    let key = try folder.write(try manager.rootKey.bytes, "key.der")
     for (name, options) in [
       ("pbkdf2", ["-v2", "aes-256-cbc", "-iter", "1000000"]),
       ("scrypt", ["-v2", "aes-256-cbc", "-scrypt", "-scrypt_N", "1024", "-scrypt_r", "8", "-scrypt_p", "64"]),

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 @testable import SegueTrust
 
@@ -37,14 +38,17 @@ final class StandInCryptography: Cryptography {
 
   // MARK: Keys: "key", then 32 bytes
 
-  func makeKey() throws(SegueError) -> [UInt8] { Array("key".utf8) + (try random(32)) }
+  func sha256(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> [UInt8] { SecureHash.sha256(Array(bytes)) }
 
-  func publicKey(of key: [UInt8]) throws(SegueError) -> [UInt8] {
+  func makeKey() throws(SegueError) -> Secret { try Secret.copy(of: Array("key".utf8) + (try random(32))) }
+
+  func publicKey(of key: Secret) throws(SegueError) -> [UInt8] {
+    let key = key.bytes
     guard key.count == 35, key.starts(with: Array("key".utf8)) else { throw malformed("a private key") }
     return Self.keyHead + SecureHash.sha256(key)
   }
 
-  func sign(_ message: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8] {
+  func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> [UInt8] {
     signings += 1
     let signed = try publicKey(of: key) + message
     if let made = signatures.made[signed] { return made }
@@ -58,26 +62,27 @@ final class StandInCryptography: Cryptography {
     signatures.made[publicKey + message] == signature
   }
 
-  func seal(_ key: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
-    try ValueWriter.array { writer throws(SegueError) in
+  func seal(_ key: Secret, passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
+    let key = key.bytes
+    return try ValueWriter.array { writer throws(SegueError) in
       try writer.put(data: SecureHash.hmacSHA256(key, key: passphrase))
       try writer.put(data: key)
     }
   }
 
-  func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> [UInt8] {
+  func open(_ sealed: [UInt8], passphrase: [UInt8]) throws(SegueError) -> Secret {
     var fields = try Fields(sealed, "recovery file", atMost: Limits.recoveryFile)
     let check = try fields.data("check", count: 32)
     let key = try fields.data("key", atMost: 64)
     guard SecureHash.hmacSHA256(key, key: passphrase) == check else {
       throw SegueError(.notAllowed, "recovery file: the passphrase is wrong")
     }
-    return key
+    return try Secret.copy(of: key)
   }
 
   // MARK: What is signed: an array of kind, signer, body and signature
 
-  private func seal(_ kind: UInt64, _ body: [UInt8], with key: [UInt8]) throws(SegueError) -> [UInt8] {
+  private func seal(_ kind: UInt64, _ body: [UInt8], with key: Secret) throws(SegueError) -> [UInt8] {
     let signature = try sign([UInt8(kind)] + body, with: key)
     let signer = try publicKey(of: key)
     return try ValueWriter.array { writer throws(SegueError) in
@@ -118,16 +123,16 @@ final class StandInCryptography: Cryptography {
       from: try fields.date("from"), until: try fields.date("until"))
   }
 
-  func makeRoot(_ fields: CertificateFields, key: [UInt8]) throws(SegueError) -> [UInt8] {
+  func makeRoot(_ fields: CertificateFields, key: Secret) throws(SegueError) -> [UInt8] {
     try seal(1, try encoding(fields), with: key)
   }
 
   func makeCertificate(
-    _ fields: CertificateFields, root: [UInt8], rootKey: [UInt8]
+    _ fields: CertificateFields, root: [UInt8], rootKey: Secret
   ) throws(SegueError) -> [UInt8] { try seal(2, try encoding(fields), with: rootKey) }
 
   func makeRevocations(
-    _ fields: RevocationFields, root: [UInt8], rootKey: [UInt8]
+    _ fields: RevocationFields, root: [UInt8], rootKey: Secret
   ) throws(SegueError) -> [UInt8] {
     let body = try ValueWriter.array { writer throws(SegueError) in
       try writer.put(fields.number)
@@ -137,7 +142,7 @@ final class StandInCryptography: Cryptography {
     return try seal(3, body, with: rootKey)
   }
 
-  func makeRequest(key: [UInt8]) throws(SegueError) -> [UInt8] { try seal(4, [], with: key) }
+  func makeRequest(key: Secret) throws(SegueError) -> [UInt8] { try seal(4, [], with: key) }
 
   func readRoot(_ certificate: [UInt8]) throws(SegueError) -> CertificateFields {
     let (signer, body) = try unseal(1, certificate)

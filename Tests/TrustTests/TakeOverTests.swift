@@ -185,7 +185,7 @@ import Testing
     #expect(phone.service.takeOvers.map { $0.name } == ["x2", "x3", "x4", "x5"])
     #expect(phone.service.takeOvers.last?.digest == (try managers[5].member.record.roster.digest))
     #expect(phone.notices().count == 6)
-    #expect(try phone.member.record.encoding().count < Limits.accountFile)
+    #expect(try phone.member.record.encoding(nil, phone.cryptography).count < Limits.accountFile)
   }
 
   @Test func `a roster that the key of the account alone has signed is refused (A24)`() throws {
@@ -197,11 +197,11 @@ import Testing
     roster.number += 1
     // The thief of the recovery file signs as the manager, and has not its device's key.
     let thief = RosterSigner(
-      root: record.root, rootKey: try #require(record.rootKey), key: try desk.cryptography.makeKey())
+      root: record.root, rootKey: try desk.rootKey, key: try desk.cryptography.makeKey())
     let signed = try SignedRoster.sign(roster, at: world.now.seconds, by: thief, desk.cryptography)
     #expect(signed.roster.manager != (try desk.id))
     let own = try SignedRoster.sign(
-      roster, at: world.now.seconds, by: RosterSigner(root: record.root, rootKey: record.rootKey!, key: record.key),
+      roster, at: world.now.seconds, by: RosterSigner(root: record.root, rootKey: try desk.rootKey, key: record.key),
       desk.cryptography)
     let number = try phone.number
     for message in [
@@ -254,10 +254,9 @@ import Testing
       let key = try desk.cryptography.publicKey(of: try desk.cryptography.makeKey())
       let (record, _) = try member.admitting(
         publicKey: key, name: "\(number)", platform: "", at: world.now.seconds, desk.cryptography)
-      member = try Membership(record, desk.cryptography)
+      member = try desk.membership(record)
       let device = try #require(member.roster.devices.last?.id)
-      member = try Membership(
-        try member.revoking(device, at: world.now.seconds, desk.cryptography), desk.cryptography)
+      member = try desk.membership(try member.revoking(device, at: world.now.seconds, desk.cryptography))
     }
     try desk.service.keep(member.record, at: world.now)
     #expect(try !desk.member.roster.removed.has(lost.id) && !accepts(desk, lost))

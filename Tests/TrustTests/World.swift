@@ -1,5 +1,6 @@
 import SegueCertificates
 import SegueModel
+import SegueSystem
 import Testing
 
 @testable import SegueTrust
@@ -72,9 +73,19 @@ final class MemoryStorage: AccountStorage {
 
   init(_ file: [UInt8]? = nil) { self.file = file }
 
-  func load() throws(SegueError) -> [UInt8]? { file }
+  /// How often the file was read.
+  private(set) var loads = 0
 
-  func store(_ file: [UInt8]) throws(SegueError) { try change { self.file = file } }
+  func load() throws(SegueError) -> Secret? {
+    loads += 1
+    guard let file else { return nil }
+    return try Secret.copy(of: file)
+  }
+
+  func store(_ file: Secret) throws(SegueError) {
+    let bytes = file.bytes
+    try change { self.file = bytes }
+  }
 
   func erase() throws(SegueError) { try change { file = nil } }
 
@@ -299,4 +310,32 @@ struct Draws {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Int(truncatingIfNeeded: (state >> 33) % UInt64(max(1, limit)))
   }
+}
+
+extension Secret {
+  /// A copy that is not erased.
+  var bytes: [UInt8] { (try? withBytes { Array($0) }) ?? [] }
+
+  static func copy(of bytes: [UInt8]) throws(SegueError) -> Secret {
+    let result = bytes.withUnsafeBytes { bytes -> Result<Secret, SegueError> in
+      do throws(SegueError) { return .success(try copy(of: bytes)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
+extension AccountRecord {
+  init(_ file: [UInt8], _ cryptography: any Cryptography) throws(SegueError) {
+    try self.init(try Secret.copy(of: file), cryptography)
+  }
+}
+
+extension Device {
+  /// The key of the account, as the manager reads it to sign.
+  var rootKey: Secret {
+    get throws { try member.rootKey(to: "test", cryptography) }
+  }
+
+  /// A member in another state than the one that is stored.
+  func membership(_ record: AccountRecord) throws -> Membership { try Membership(record, storage, cryptography) }
 }

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cbor2
 import commands
 import pytest
 import segue
@@ -343,3 +344,52 @@ def test_keys_that_may_be_swapped_out_are_one_line_and_no_reason_to_refuse(comma
         agent.signal(signal.SIGTERM)
         assert agent.wait() == 0
     assert sum("locks no memory" in line for line in agent.said) == 1
+
+
+def mappings(process: int) -> list[tuple[int, int, list[str], str]]:
+    """Start, end, flags and name of each part of a process's memory that can be read."""
+    found: list[tuple[int, int, list[str], str]] = []
+    for line in Path(f"/proc/{process}/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0] and words[0][0] in "0123456789abcdef" and len(words) >= 5:
+            start, end = (int(number, 16) for number in words[0].split("-"))
+            found.append((start, end, [], words[5] if len(words) > 5 else ""))
+        elif words[0] == "VmFlags:":
+            found[-1][2].extend(words[1:])
+    return [mapping for mapping in found if "rd" in mapping[2] and mapping[3] not in ("[vvar]", "[vsyscall]")]
+
+
+def places(process: int, secret: bytes) -> list[list[str]]:
+    """The flags of the parts that have these bytes, once for each time."""
+    found = []
+    with open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for start, end, flags, _ in mappings(process):
+            try:
+                memory.seek(start)
+                content = memory.read(end - start)
+            except OSError:
+                continue
+            found += [flags] * content.count(secret)
+    return found
+
+
+def test_private_keys_are_in_locked_memory_and_that_of_the_account_in_none(agent, folder, control, state, tmp_path):
+    """Nothing of them is left behind by reading, signing, writing and the recovery file."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can read the memory of a process that forbids it")
+    program = agent()
+    run = partial(commands.segue, folder)
+    run("account", "create", "Home", "--device", "desk")
+    run("rename", "table")
+    run("account", "recovery", str(tmp_path / "key"), answer=f"{PASSPHRASE}\n")
+    run("rename", "desk")
+    file = (state / "segue" / "account").read_bytes()
+    fields = cbor2.loads(file[len(b"segue account\n") + 32 :])
+    device, account = fields[1], fields[4]
+    assert len(device) == len(account) == 48
+    # Its seed: the rest is the same in all keys.
+    assert places(program.pid, account[16:]) == []
+    kept = places(program.pid, device[16:])
+    assert kept and all("lo" in flags for flags in kept), kept
+    # What is looked for is found: the name of the account is no secret.
+    assert places(program.pid, b"Home")

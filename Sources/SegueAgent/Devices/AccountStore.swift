@@ -4,6 +4,7 @@ import SegueCrypto
 import SegueModel
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 import SegueTrust
 
@@ -20,6 +21,8 @@ final class AccountStore: AgentStore {
   private var service: AccountService?
   /// The events that reading the account has caused.
   private var early: [AccountEvent] = []
+  /// Whether OpenSSL's memory for keys is not locked, and whether the log says so.
+  private var (isLockingRefused, isRefusalNoted) = (false, false)
   /// Nil until they are needed.
   private var kept: KeptSettings?
 
@@ -31,6 +34,7 @@ final class AccountStore: AgentStore {
   static func open(in folder: StateFolder) throws(SegueError) -> AccountStore { AccountStore(folder) }
 
   var notice: String? { nil }
+  func takeReports() -> [String] { [] }
   func releaseMemory() {}
 
   /// Uses the account.
@@ -39,6 +43,7 @@ final class AccountStore: AgentStore {
     isFirst: Bool, _ body: (AccountService, Instant) throws(SegueError) -> (events: [AccountEvent], value: Success)
   ) -> AccountReport<Success> {
     let now = Clock.now
+    defer { noteLocking() }
     do throws(SegueError) {
       let (events, value) = try body(try account(isFirst: isFirst), now)
       return AccountReport(result: .success(value), events: takeEarly() + events, account: snapshot(now))
@@ -54,13 +59,18 @@ final class AccountStore: AgentStore {
     }
     // From here on this process holds keys.
     _ = linux_forbid_dumps()
-    if !OpenSSL.lockKeys(try OpenSSL.functions()) {
-      Log.info("account: the system locks no memory (RLIMIT_MEMLOCK), so that keys in use may be swapped out")
-    }
+    isLockingRefused = !OpenSSL.lockKeys(try OpenSSL.functions())
     let made = AccountService(storage: file, cryptography: try OpenSSLCryptography())
     service = made
     early = made.upgrade(at: Clock.now)
     return made
+  }
+
+  /// Says once that keys may be swapped out.
+  private func noteLocking() {
+    guard isLockingRefused || Secret.isLockingRefused, !isRefusalNoted else { return }
+    isRefusalNoted = true
+    Log.info("account: the system locks no memory (RLIMIT_MEMLOCK), so that keys in use may be swapped out")
   }
 
   private func takeEarly() -> [AccountEvent] {
@@ -77,6 +87,7 @@ final class AccountStore: AgentStore {
   func snapshot(_ now: Instant) -> AccountSnapshot {
     var snapshot = AccountSnapshot()
     if service == nil, !hasFile { return snapshot }
+    defer { noteLocking() }
     do throws(SegueError) {
       return try account(isFirst: true).snapshot(at: now)
     } catch {

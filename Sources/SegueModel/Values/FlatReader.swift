@@ -65,6 +65,15 @@ public struct FlatReader {
     return Array(bytes)
   }
 
+  /// Where the bytes of the next item are, counted from the start of the encoding.
+  public mutating func dataRange() -> Range<Int>? {
+    let head = head
+    guard head.major == Head.Major.data else { return nil }
+    let start = offset &+ head.size
+    offset = start &+ head.count
+    return start..<offset
+  }
+
   /// How many elements follow.
   public mutating func array() -> Int? {
     let head = head

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// All that a device keeps of its account: one file, so that each step of joining, renewing and revoking is one write.
 struct AccountRecord: Sendable {
@@ -6,28 +7,33 @@ struct AccountRecord: Sendable {
   /// Without take-overs and dates of epochs; its roster was signed once.
   static let formerVersion: UInt64 = 1
   private static let magic: StaticString = "segue account\n"
-  private static let digestSize = 32
+  static let digestSize = 32
 
   /// The private key of the device, and its certificate.
-  let key: [UInt8]
+  let key: Secret
   var certificate: [UInt8]
-  /// The certificate of the account; its key, if this device is the manager.
+  /// The certificate of the account, and where its key is.
   let root: [UInt8]
-  var rootKey: [UInt8]?
+  var rootKey: RootKey
   var roster: SignedRoster
   /// When this device first had each epoch. Empty in a file of the former version.
   var epochDates = EpochDates()
   /// The take-overs that the user has yet to accept, oldest first, at most `Limits.takeOvers`.
   var takeOvers: [TakeOver] = []
 
+  /// Whether this device is the manager.
+  var isManager: Bool { rootKey.isHere }
+
   /// The file: a name, a digest of what follows, and that.
-  func encoding() throws(SegueError) -> [UInt8] {
+  /// - Parameter rootKey: the key of the account, if this device is the manager.
+  func encoding(_ rootKey: Secret?, _ cryptography: any Cryptography) throws(SegueError) -> Secret {
+    // Private keys go into no memory but that of the file.
     let body = try ValueWriter.array { writer throws(SegueError) in
       try writer.put(Self.version)
-      try writer.put(data: key)
+      try writer.put(data: [UInt8](repeating: 0, count: key.count))
       try writer.put(data: certificate)
       try writer.put(data: root)
-      try writer.put(data: rootKey ?? [])
+      try writer.put(data: [UInt8](repeating: 0, count: rootKey?.count ?? 0))
       try writer.put(data: roster.encoding)
       try writer.put(data: roster.signature)
       try writer.put(data: roster.managerSignature)
@@ -43,28 +49,28 @@ struct AccountRecord: Sendable {
         }
       }
     }
-    return Self.magic.bytes + SecureHash.sha256(body) + body
+    let layout = try AccountFileLayout(of: body)
+    let magic = Self.magic.bytes
+    return try Secret.make(count: magic.count + Self.digestSize + body.count) { file throws(SegueError) in
+      let own = UnsafeMutableRawBufferPointer(rebasing: file[(magic.count + Self.digestSize)...])
+      own.copyBytes(from: body)
+      try layout.put(key, at: layout.key, of: own)
+      if let rootKey { try layout.put(rootKey, at: layout.rootKey, of: own) }
+      file.copyBytes(from: magic + (try cryptography.sha256(UnsafeRawBufferPointer(own))))
+    }
   }
 
   /// Reads and checks a file. Throws MALFORMED if it is damaged, UNSUPPORTED_VERSION if it is of a newer Segue.
-  init(_ file: [UInt8], _ cryptography: any Cryptography) throws(SegueError) {
-    let magic = Self.magic.bytes
-    let start = magic.count + Self.digestSize
-    guard file.count > start, file.starts(with: magic) else { throw Self.damaged("is no file of an account") }
-    let body = Array(file[start...])
-    guard SecureHash.sha256(body).elementsEqual(file[magic.count..<start]) else {
-      throw Self.damaged("its digest is wrong")
-    }
-    var fields = try Fields(body, "account file", atMost: Limits.accountFile)
+  init(_ file: Secret, _ cryptography: any Cryptography) throws(SegueError) {
+    let parts = try AccountFileParts(file, magic: Self.magic.bytes, cryptography)
+    var fields = try Fields(parts.rest, "account file", atMost: Limits.accountFile)
     let version = try fields.unsigned("version")
-    guard version == Self.version || version == Self.formerVersion else {
-      throw SegueError(
-        .unsupportedVersion, "account file: has version \(version), known is \(Self.version); update Segue")
-    }
-    key = try fields.data("key", atMost: Limits.certificateBytes)
+    _ = try fields.data("key", atMost: Limits.certificateBytes)
+    key = parts.key
     certificate = try fields.data("certificate", atMost: Limits.certificateBytes)
     root = try fields.data("root", atMost: Limits.certificateBytes)
-    rootKey = try fields.optionalData("root key", atMost: Limits.certificateBytes)
+    _ = try fields.data("root key", atMost: Limits.certificateBytes)
+    rootKey = parts.rootKey == nil ? .elsewhere : .stored
     let encoding = try fields.data("roster", atMost: Limits.rosterBytes)
     let signature = try fields.data("signature", atMost: 64)
     let rootPublicKey = try cryptography.readRoot(root).publicKey
@@ -86,14 +92,19 @@ struct AccountRecord: Sendable {
     guard try cryptography.publicKey(of: key).elementsEqual(own.publicKey),
       try DeviceIdentity(of: own).account == roster.roster.account
     else { throw Self.damaged("key and certificate do not belong together") }
-    if let rootKey {
+    if let rootKey = parts.rootKey {
       guard try cryptography.publicKey(of: rootKey).elementsEqual(rootPublicKey) else {
         throw Self.damaged("the key of the account is not that of its certificate")
       }
     }
   }
 
-  init(key: [UInt8], certificate: [UInt8], root: [UInt8], rootKey: [UInt8]?, roster: SignedRoster) {
+  /// The key of the account in a file; nil if another device is the manager. Throws as the initialiser does.
+  static func rootKey(in file: Secret, _ cryptography: any Cryptography) throws(SegueError) -> Secret? {
+    try AccountFileParts(file, magic: magic.bytes, cryptography).rootKey
+  }
+
+  init(key: Secret, certificate: [UInt8], root: [UInt8], rootKey: RootKey, roster: SignedRoster) {
     self.key = key
     self.certificate = certificate
     self.root = root
@@ -101,7 +112,7 @@ struct AccountRecord: Sendable {
     self.roster = roster
   }
 
-  private static func damaged(_ why: StaticString) -> SegueError {
+  static func damaged(_ why: StaticString) -> SegueError {
     SegueError(.malformed, "account file: \(why)")
   }
 }

@@ -76,7 +76,7 @@ extension Membership {
     var changed = record
     changed.roster = signed
     // Another device is the manager now.
-    if signed.roster.manager != identity.device { changed.rootKey = nil }
+    if signed.roster.manager != identity.device { changed.rootKey = .elsewhere }
     changed.takeOvers.removeAll { waiting in
       waiting.roster.roster.term < signed.roster.term || waiting.roster.roster.manager == signed.roster.manager
     }

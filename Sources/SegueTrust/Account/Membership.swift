@@ -1,9 +1,12 @@
 import SegueModel
+import SegueSystem
 
 /// A device in its account: what is on the disk, and what follows from it. Each function that changes something gives
 /// back the record that is to be stored first.
-struct Membership: Sendable {
+struct Membership {
   let record: AccountRecord
+  /// Where the key of the account is read for each use.
+  private let storage: any AccountStorage
   let identity: DeviceIdentity
   let accountName: String
   /// Of this device, and of the account.
@@ -12,8 +15,11 @@ struct Membership: Sendable {
   /// When the certificate of the account ends.
   let rootEnd: Int64
 
-  init(_ record: AccountRecord, _ cryptography: any Cryptography) throws(SegueError) {
+  init(
+    _ record: AccountRecord, _ storage: any AccountStorage, _ cryptography: any Cryptography
+  ) throws(SegueError) {
     self.record = record
+    self.storage = storage
     certificate = try cryptography.readCertificate(record.certificate)
     identity = try DeviceIdentity(of: certificate)
     let root = try cryptography.readRoot(record.root)
@@ -23,24 +29,29 @@ struct Membership: Sendable {
   }
 
   var roster: Roster { record.roster.roster }
-  var isManager: Bool { record.rootKey != nil }
+  var isManager: Bool { record.isManager }
   /// Its roster has no device that it has not listed before, so this one was removed.
   var isRevoked: Bool { roster[identity.device] == nil }
   /// The name of this device.
   var deviceName: String { roster[identity.device]?.name ?? "unnamed" }
   var managerName: String { roster[roster.manager]?.name ?? "another device" }
 
-  /// The key of the account. Throws NOT_ALLOWED at any device but the manager.
-  func rootKey(to what: StaticString) throws(SegueError) -> [UInt8] {
-    guard let key = record.rootKey else {
-      throw SegueError(
-        .notAllowed,
-        """
-        only the manager of the account can \(what): that is \(managerName) (\(roster.manager.fingerprint)); the \
-        recovery file makes this device the manager
-        """)
-    }
-    return key
+  /// Throws NOT_ALLOWED at any device but the manager.
+  func requireManager(to what: StaticString) throws(SegueError) {
+    guard !isManager else { return }
+    throw SegueError(
+      .notAllowed,
+      """
+      only the manager of the account can \(what): that is \(managerName) (\(roster.manager.fingerprint)); the \
+      recovery file makes this device the manager
+      """)
+  }
+
+  /// The key of the account, for one use. Throws NOT_ALLOWED at any device but the manager, SYSTEM.
+  func rootKey(to what: StaticString, _ cryptography: any Cryptography) throws(SegueError) -> Secret {
+    try requireManager(to: what)
+    if case .new(let key) = record.rootKey { return key }
+    return try storage.rootKey(of: rootPublicKey, cryptography)
   }
 
   // MARK: - A new account
@@ -70,7 +81,7 @@ struct Membership: Sendable {
     let roster = Roster(account: identity.account, manager: identity.device, devices: [device], epochs: epochs)
     let signer = RosterSigner(root: root, rootKey: rootKey, key: key)
     let signed = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
-    return AccountRecord(key: key, certificate: certificate, root: root, rootKey: rootKey, roster: signed)
+    return AccountRecord(key: key, certificate: certificate, root: root, rootKey: .new(rootKey), roster: signed)
   }
 
   private static func serial(_ cryptography: any Cryptography) throws(SegueError) -> [UInt8] {
@@ -81,7 +92,7 @@ struct Membership: Sendable {
   }
 
   private static func issue(
-    to identity: DeviceIdentity, publicKey: [UInt8], at date: Int64, root: [UInt8], rootKey: [UInt8],
+    to identity: DeviceIdentity, publicKey: [UInt8], at date: Int64, root: [UInt8], rootKey: Secret,
     _ cryptography: any Cryptography
   ) throws(SegueError) -> (certificate: [UInt8], issued: IssuedCertificate) {
     let fields = CertificateFields(
@@ -99,7 +110,7 @@ struct Membership: Sendable {
     _ roster: Roster, at date: Int64, to what: StaticString, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     var changed = record
-    let signer = RosterSigner(root: record.root, rootKey: try rootKey(to: what), key: record.key)
+    let signer = RosterSigner(root: record.root, rootKey: try rootKey(to: what, cryptography), key: record.key)
     changed.roster = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
     return changed
   }
@@ -123,7 +134,7 @@ struct Membership: Sendable {
     }
     let (certificate, issued) = try Self.issue(
       to: DeviceIdentity(account: identity.account, device: device), publicKey: publicKey, at: date, root: record.root,
-      rootKey: try rootKey(to: "admit a device"), cryptography)
+      rootKey: try rootKey(to: "admit a device", cryptography), cryptography)
     var roster = roster
     roster.devices.append(
       RosterDevice(id: device, name: name, platform: platform, joined: date, certificates: [issued]))
@@ -159,7 +170,7 @@ struct Membership: Sendable {
   func revoking(
     _ device: Identifier, stranger: RemovedDevice? = nil, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
-    _ = try rootKey(to: "revoke a device")
+    try requireManager(to: "revoke a device")
     guard let revoked = roster[device].map({ RemovedDevice($0) }) ?? stranger else { throw Self.unknown }
     guard device != identity.device else {
       throw SegueError(.invalidArgument, "account: the manager does not revoke itself; leave the account instead")
@@ -194,7 +205,7 @@ struct Membership: Sendable {
     }
     let (certificate, issued) = try Self.issue(
       to: DeviceIdentity(account: identity.account, device: device), publicKey: shown.publicKey, at: date,
-      root: record.root, rootKey: try rootKey(to: "renew a certificate"), cryptography)
+      root: record.root, rootKey: try rootKey(to: "renew a certificate", cryptography), cryptography)
     var roster = roster
     roster.devices[index].add(issued)
     roster.devices[index].isConfirmed = true
@@ -234,7 +245,7 @@ struct Membership: Sendable {
   /// Makes this device the manager, in a new term: whatever the former one signs that has not heard of it counts less.
   /// - Parameter rootKey: from the recovery file. Throws NOT_ALLOWED if it belongs to another account.
   func managing(
-    with rootKey: [UInt8], at date: Int64, _ cryptography: any Cryptography
+    with rootKey: Secret, at date: Int64, _ cryptography: any Cryptography
   ) throws(SegueError) -> AccountRecord {
     guard try cryptography.publicKey(of: rootKey).elementsEqual(rootPublicKey) else {
       throw SegueError(.notAllowed, "account: the recovery file is that of another account")
@@ -245,7 +256,7 @@ struct Membership: Sendable {
     var roster = roster
     roster.term = try roster.term.next()
     var changed = record
-    changed.rootKey = rootKey
+    changed.rootKey = .new(rootKey)
     let signer = RosterSigner(root: record.root, rootKey: rootKey, key: record.key)
     changed.roster = try SignedRoster.sign(roster, at: date, by: signer, cryptography)
     return changed

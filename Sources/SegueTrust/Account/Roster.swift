@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// What all devices of an account agree on: the devices, the epochs and the revocations. The manager signs each roster
 /// with the key of the account, and with its own: who has only the key of the account speaks for no other device. Any
@@ -145,10 +146,10 @@ struct Roster: Sendable {
 
 /// The keys of a manager.
 struct RosterSigner: Sendable {
-  /// The account's certificate, and its key.
-  let root, rootKey: [UInt8]
-  /// Of the device.
-  let key: [UInt8]
+  /// The account's certificate.
+  let root: [UInt8]
+  /// Of the account, and of the device.
+  let rootKey, key: Secret
 }
 
 /// A roster with its signatures, as it is stored and sent.

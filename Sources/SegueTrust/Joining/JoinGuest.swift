@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// The joining end of one connection. TLS with the key of the invite is up before it begins.
 struct JoinGuest: Sendable {
@@ -15,7 +16,7 @@ struct JoinGuest: Sendable {
   private var transcript: JoinTranscript
   private let nonce: [UInt8]
   /// The key of the new device; in memory only, until all is stored at once.
-  private let key: [UInt8]
+  private let key: Secret
   private let hello: [UInt8]
   /// Uptime at which it ends by itself, in milliseconds.
   private(set) var deadline: Int64
@@ -126,7 +127,7 @@ struct JoinGuest: Sendable {
     guard signed.roster[try DeviceIdentity.id(ofKey: fields.publicKey)] != nil else {
       throw SegueError(.notAllowed, "join: the list of the account does not have this device")
     }
-    return AccountRecord(key: key, certificate: certificate, root: root, rootKey: nil, roster: signed)
+    return AccountRecord(key: key, certificate: certificate, root: root, rootKey: .elsewhere, roster: signed)
   }
 
   /// What `.store` asked for is on the disk: this device is in the account, and says so.

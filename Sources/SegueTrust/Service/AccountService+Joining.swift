@@ -19,7 +19,7 @@ extension AccountService {
     addresses: [String], port: UInt16, isAutomatic: Bool = false, at now: Instant
   ) throws(SegueError) -> Invite {
     let membership = try membership()
-    _ = try membership.rootKey(to: "invite")
+    try membership.requireManager(to: "invite")
     if let advice = advice(at: now) { throw advice }
     let invite = try Invite(
       account: membership.identity.account, fingerprint: SecureHash.sha256(membership.record.root),

@@ -205,7 +205,7 @@ extension AccountService {
   ) throws(SegueError) -> [AccountEvent] {
     do throws(SegueError) {
       let membership = try membership()
-      _ = try membership.rootKey(to: "do that")
+      try membership.requireManager(to: "do that")
       guard membership.roster[peer] != nil else { throw Membership.unknown }
       switch message {
       case .renew: requests.add(.renewal(shown), of: peer)

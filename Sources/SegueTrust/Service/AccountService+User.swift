@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// What users ask for.
 extension AccountService {
@@ -114,9 +115,11 @@ extension AccountService {
   /// the manager. Throws NOT_ALLOWED at any device but the manager, INVALID_ARGUMENT for a short passphrase.
   public func recoveryFile(passphrase: String) throws(SegueError) -> [UInt8] {
     let membership = try membership()
-    let key = try membership.rootKey(to: "make a recovery file")
+    try membership.requireManager(to: "make a recovery file")
     try check(passphrase)
-    return try cryptography.seal(key, passphrase: Array(passphrase.utf8))
+    var bytes = Array(passphrase.utf8)
+    defer { Secret.erase(&bytes) }
+    return try cryptography.seal(try membership.rootKey(to: "make a recovery file", cryptography), passphrase: bytes)
   }
 
   /// Makes this device the manager of its account; the former one stops being it when it hears of that.
@@ -129,7 +132,9 @@ extension AccountService {
     guard passphrase.utf8.count <= Limits.passphrase else {
       throw SegueError(.notAllowed, "recovery file: the passphrase is wrong")
     }
-    let key = try cryptography.open(file, passphrase: Array(passphrase.utf8))
+    var bytes = Array(passphrase.utf8)
+    defer { Secret.erase(&bytes) }
+    let key = try cryptography.open(file, passphrase: bytes)
     return try commit(try membership.managing(with: key, at: now.seconds, cryptography), at: now)
   }
 

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// The account of this device: what the agent's control socket calls, and what its links ask. No thread, no clock, no
 /// I/O of its own; it is used by one thread at a time.
@@ -58,7 +59,7 @@ public final class AccountService {
   private static func load(_ storage: any AccountStorage, _ cryptography: any Cryptography) -> State {
     do throws(SegueError) {
       guard let file = try storage.load() else { return .none }
-      return .member(try Membership(try AccountRecord(file, cryptography), cryptography))
+      return .member(try Membership(try AccountRecord(file, cryptography), storage, cryptography))
     } catch {
       let remedy: StaticString =
         error.status == .malformed
@@ -226,13 +227,24 @@ public final class AccountService {
   func keep(_ record: AccountRecord, at now: Instant) throws(SegueError) {
     var record = record
     record.epochDates.keep(record.roster.roster.epochs, at: now.seconds)
-    let membership = try Membership(record, cryptography)
-    let file = try record.encoding()
+    let rootKey = try rootKey(of: record)
+    let file = try record.encoding(rootKey, cryptography)
     guard file.count <= Limits.accountFile else {
       throw SegueError(.limitExceeded, "account: its file would have \(file.count) bytes")
     }
+    record.rootKey = record.rootKey.afterStoring
+    let membership = try Membership(record, storage, cryptography)
     try storage.store(file)
     state = .member(membership)
+  }
+
+  /// The key of the account that the file has, or is to have; nil if another device is the manager.
+  private func rootKey(of record: AccountRecord) throws(SegueError) -> Secret? {
+    switch record.rootKey {
+    case .elsewhere: nil
+    case .new(let key): key
+    case .stored: try storage.rootKey(of: try cryptography.readRoot(record.root).publicKey, cryptography)
+    }
   }
 
   /// Stores the first record of an account. What came from another machine with the state folder is set aside.

@@ -90,7 +90,7 @@ final class AccountOracle {
     if has { remember(identity.device, roster.epochs.all.map { $0.secret }) }
     if let former { checkNothingIsGivenUp(machine, former, record) }
     if !has { fleet.meet("a device that knows that it was revoked") }
-    if let former, former.record.rootKey != nil, record.rootKey == nil { fleet.meet("a manager that is none any more") }
+    if let former, former.record.isManager, !record.isManager { fleet.meet("a manager that is none any more") }
     if let former, roster.term > former.record.roster.roster.term { fleet.meet("a new term") }
     checkEpochs()
   }
@@ -222,7 +222,7 @@ final class AccountOracle {
     let date = Int64(fleet.date)
     guard let fields = try? cryptography.readCertificate(record.certificate) else { return "no certificate" }
     // The manager renews its own.
-    if record.rootKey == nil, fields.from > date || fields.until < date { return "its certificate is not valid" }
+    if !record.isManager, fields.from > date || fields.until < date { return "its certificate is not valid" }
     return nil
   }
 
@@ -254,7 +254,7 @@ final class AccountOracle {
       for peer in links.devices where record.roster.roster[peer] == nil {
         return "\(machine.name) is linked with \(name(of: peer)), which it does not list"
       }
-      if record.rootKey != nil, record.roster.roster.manager != own.device {
+      if record.isManager, record.roster.roster.manager != own.device {
         return "\(machine.name) has the key of the account, and is not its manager"
       }
       if let fields = try? cryptography.readCertificate(record.certificate),

@@ -13,6 +13,7 @@ import CertificateMaker
 import SegueAgent
 import SegueCertificates
 import SegueModel
+import SegueSystem
 import SegueRuntime
 import SegueTransport
 import SegueTrust
@@ -70,8 +71,10 @@ func credentials(_ folder: String) throws(SegueError) -> DeviceCredentials {
     let certificate = try cryptography.readCertificate(load("\(account)/\(listed.count + 1)/certificate"))
     listed.append(try DeviceIdentity.id(ofKey: certificate.publicKey))
   }
+  let key = load(folder + "/key").withUnsafeBytes { bytes -> Secret? in try? Secret.copy(of: bytes) }
+  guard let key else { throw SegueError(.system, "no memory") }
   return DeviceCredentials(
-    key: load(folder + "/key"), certificate: load(folder + "/certificate"), root: load(folder + "/root"),
+    key: key, certificate: load(folder + "/certificate"), root: load(folder + "/root"),
     revocations: load(folder + "/revocations"), members: AccountMembers(listed: listed))
 }
 

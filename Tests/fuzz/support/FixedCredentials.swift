@@ -1,12 +1,14 @@
+import SegueSystem
 import SegueTrust
 
 /// A device of an account, with keys that everybody knows.
 enum FixedCredentials {
   static let device = DeviceCredentials(
-    key: bytes(
-      """
-      302e020100300506032b6570042204206de1e8975ae2a682185fb57494070dbca74df6bfb2cf19b4bee2270204ad947f
-      """),
+    key: secret(
+      bytes(
+        """
+        302e020100300506032b6570042204206de1e8975ae2a682185fb57494070dbca74df6bfb2cf19b4bee2270204ad947f
+        """)),
     certificate: bytes(
       """
       308201b030820162a003020102020102300506032b657030123110300e06035504030c076163636f756e74301e170d3236313032\
@@ -40,6 +42,13 @@ enum FixedCredentials {
 
   static let epoch = EpochKeys(
     epoch: 1, knock: [UInt8](repeating: 1, count: 32), beacon: [UInt8](repeating: 2, count: 32))
+
+  private static func secret(_ bytes: [UInt8]) -> Secret {
+    bytes.withUnsafeBytes { bytes in
+      guard let secret = try? Secret.copy(of: bytes) else { fatalError("no memory") }
+      return secret
+    }
+  }
 
   private static func bytes(_ digits: String) -> [UInt8] {
     let digits = digits.utf8.map { $0 < 0x3A ? $0 - 0x30 : $0 - 0x57 }
