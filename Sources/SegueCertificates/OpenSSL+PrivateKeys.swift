@@ -12,8 +12,8 @@ extension OpenSSL {
   /// Bytes.
   static let seedSize = 32
 
-  /// OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. OpenSSL's decoders
-  /// are not asked: they leave copies behind.
+  /// Returns OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. OpenSSL's
+  /// decoders are not asked: they leave copies behind.
   public static func privateKey(
     _ der: Secret, _ functions: UnsafePointer<openssl>
   ) throws(SegueError) -> OpaquePointer? {

@@ -4,8 +4,8 @@ import SegueModel
 
 /// One SQLite database of the state folder, used by one process and one thread at a time.
 ///
-/// Once SQLite reports damage, or a row cannot be read that no list leaves out, every call fails with that. The file is checked when it is
-/// opened next; if that finds nothing and the next user meets damage again, the file is set aside.
+/// Once SQLite reports damage, or a row cannot be read that no list leaves out, every call fails with that. The file is
+/// checked when it is opened next; if that finds nothing and the next user meets damage again, the file is set aside.
 final class Database {
   let name: String
   let folder: StateFolder
@@ -20,7 +20,7 @@ final class Database {
   private var leavesOut = false
   /// The rows that were left out, and are to be told; those that were told.
   private var (leftOut, told): ([String], [String]) = ([], [])
-  /// How many of them are told, at most.
+  /// The most rows that are told of.
   private static let tellingLimit = 64
 
   init(_ name: String, _ folder: StateFolder, _ connection: OpaquePointer) {
@@ -92,7 +92,7 @@ final class Database {
     }
   }
 
-  /// What `body` makes of the first row; nil if there is none, or it is left out.
+  /// Returns the result of `body` for the first row; nil if there is none, or it is left out.
   func firstReadable<Result>(
     _ what: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
   ) throws(SegueError) -> Result? {
@@ -124,7 +124,7 @@ final class Database {
     leavesOut ? SegueError(.malformed, "\(folder.path)/\(name): \(what)") : damaged(what)
   }
 
-  /// What the user should be told of rows that were left out; each once.
+  /// Tells of rows that were left out; each once.
   func takeReports() -> [String] {
     defer { leftOut = [] }
     return leftOut

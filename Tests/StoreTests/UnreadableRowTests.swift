@@ -5,7 +5,7 @@ import Testing
 
 @testable import SegueStore
 
-/// What cannot be read is left out and told, stays in the file, and takes nothing else with it.
+/// An item that cannot be read is left out and told, stays in the file, and takes nothing else with it.
 @Suite struct UnreadableRowTests {
   private let folder = TemporaryFolder()
   private let now = 1_800_000_000.0

@@ -55,7 +55,7 @@ import Testing
     _ = try manager.service.rename(nil, "desk", at: world.now)
     guard case .stored = try manager.member.record.rootKey else { return #expect(Bool(false), "it is in memory") }
     #expect(manager.storage.loads > loads)
-    // What needs no signature reads nothing.
+    // Calls that need no signature read nothing.
     let before = manager.storage.loads
     _ = try manager.service.invite(addresses: ["::1"], port: 1, at: world.now)
     _ = manager.service.snapshot(at: world.now)

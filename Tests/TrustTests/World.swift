@@ -73,7 +73,7 @@ final class MemoryStorage: AccountStorage {
 
   init(_ file: [UInt8]? = nil) { self.file = file }
 
-  /// How often the file was read.
+  /// The number of times that the file was read.
   private(set) var loads = 0
 
   func load() throws(SegueError) -> Secret? {

@@ -391,5 +391,5 @@ def test_private_keys_are_in_locked_memory_and_that_of_the_account_in_none(agent
     assert places(program.pid, account[16:]) == []
     kept = places(program.pid, device[16:])
     assert kept and all("lo" in flags for flags in kept), kept
-    # What is looked for is found: the name of the account is no secret.
+    # The search finds something else: the name of the account is no secret.
     assert places(program.pid, b"Home")

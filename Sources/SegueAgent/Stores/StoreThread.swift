@@ -11,7 +11,7 @@ protocol AgentStore: AnyObject {
   static func open(in folder: StateFolder) throws(SegueError) -> Self
   /// What the user should be told.
   var notice: String? { get }
-  /// What the user should be told of what cannot be read, and is left out; each once.
+  /// Tells of items that cannot be read, and are left out; each once.
   func takeReports() -> [String]
   /// Whether documents pass through it, whose memory is given back once nothing is to be done. To give back a few KiB
   /// after each message of another device costs more than the message.

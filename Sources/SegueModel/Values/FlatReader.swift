@@ -65,7 +65,7 @@ public struct FlatReader {
     return Array(bytes)
   }
 
-  /// Where the bytes of the next item are, counted from the start of the encoding.
+  /// The range of the next item's bytes, counted from the start of the encoding.
   public mutating func dataRange() -> Range<Int>? {
     let head = head
     guard head.major == Head.Major.data else { return nil }

@@ -1,10 +1,10 @@
 import SegueModel
 import SegueSystem
 
-/// Where the private keys are in the body of an account's file: an array of version, key, certificate, root, root key
-/// and what follows.
+/// The places of the private keys in the body of an account's file: an array of version, key, certificate, root, root
+/// key and what follows.
 struct AccountFileLayout {
-  /// Of the array.
+  /// The first element of the array.
   let version: UInt64
   let key, rootKey: Range<Int>
 

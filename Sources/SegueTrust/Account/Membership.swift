@@ -5,7 +5,7 @@ import SegueSystem
 /// back the record that is to be stored first.
 struct Membership {
   let record: AccountRecord
-  /// Where the key of the account is read for each use.
+  /// Has the key of the account, which is read for each use.
   private let storage: any AccountStorage
   let identity: DeviceIdentity
   let accountName: String

@@ -1,6 +1,6 @@
 import SegueSystem
 
-/// Where the key of an account is, seen from one of its devices. It is in memory only while something is signed.
+/// The place of an account's key, seen from one of its devices. It is in memory only while something is signed.
 enum RootKey: Sendable {
   /// Another device is the manager.
   case elsewhere

@@ -148,7 +148,7 @@ struct Roster: Sendable {
 struct RosterSigner: Sendable {
   /// The account's certificate.
   let root: [UInt8]
-  /// Of the account, and of the device.
+  /// The keys of the account and of the device.
   let rootKey, key: Secret
 }
 
