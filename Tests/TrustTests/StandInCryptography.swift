@@ -181,3 +181,15 @@ final class StandInCryptography: Cryptography {
 
   private func malformed(_ what: StaticString) -> SegueError { SegueError(.malformed, "\(what) cannot be read") }
 }
+
+extension Secret {
+  /// A copy that is not erased.
+  var bytes: [UInt8] { (try? withBytes { Array($0) }) ?? [] }
+
+  static func copy(of bytes: [UInt8]) throws(SegueError) -> Secret {
+    let result = bytes.withUnsafeBytes { bytes -> Result<Secret, SegueError> in
+      do throws(SegueError) { return .success(try copy(of: bytes)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 @testable import SegueTrust
 
@@ -47,8 +48,12 @@ private final class Disk: AccountStorage {
 
   init(_ file: [UInt8]?) { self.file = file }
 
-  func load() throws(SegueError) -> [UInt8]? { file }
-  func store(_ file: [UInt8]) throws(SegueError) { self.file = file }
+  func load() throws(SegueError) -> Secret? {
+    guard let file else { return nil }
+    return try Secret.copy(of: file)
+  }
+
+  func store(_ file: Secret) throws(SegueError) { self.file = file.bytes }
   func erase() throws(SegueError) { file = nil }
   func setAside() throws(SegueError) -> [String] { [] }
 }
@@ -62,9 +67,9 @@ private struct Household: @unchecked Sendable {
   let signatures = StandInCryptography.Signatures()
   /// What the phone has stored.
   let phone: [UInt8]
-  let rootKey: [UInt8]
+  let rootKey: Secret
   /// Of desk and xray.
-  let keys: [[UInt8]]
+  let keys: [Secret]
   let certificates: [[UInt8]]
   /// That of the phone; the desk's with xray in it; xray's, as the manager.
   let rosters: [SignedRoster]
@@ -86,7 +91,7 @@ private struct Household: @unchecked Sendable {
     let second = try! desk.membership().record.roster
     Self.carry(second, from: desk, to: xray)
     let file = try! desk.recoveryFile(passphrase: "correct horse battery")
-    rootKey = try! desk.membership().record.rootKey!
+    rootKey = try! desk.membership().rootKey(to: "sign", StandInCryptography(signatures, seed: 9))
     _ = try! xray.recover(file, passphrase: "correct horse battery", at: Self.now)
     let third = try! xray.membership().record.roster
     rosters = [first, second, third]
@@ -173,8 +178,8 @@ private final class FuzzScript {
     return bytes
   }
 
-  private func message(_ encoding: [UInt8], manager key: [UInt8]) -> [UInt8] {
-    func sign(_ purpose: String, _ key: [UInt8]) -> [UInt8] {
+  private func message(_ encoding: [UInt8], manager key: Secret) -> [UInt8] {
+    func sign(_ purpose: String, _ key: Secret) -> [UInt8] {
       try! cryptography.sign(Array(purpose.utf8) + encoding, with: key)
     }
     let message = TrustMessage.roster(
