@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 import Testing
 
 @testable import SegueTrust
@@ -32,12 +33,12 @@ import Testing
 
   /// A roster that a holder of the key of the account signs.
   private func signed(
-    by device: Device, rootKey: [UInt8]? = nil, _ change: (inout Roster) throws -> Void
+    by device: Device, rootKey: Secret? = nil, _ change: (inout Roster) throws -> Void
   ) throws -> SignedRoster {
     let record = try device.member.record
     var roster = record.roster.roster
     try change(&roster)
-    let rootKey = try #require(rootKey ?? record.rootKey)
+    let rootKey = try rootKey ?? device.rootKey
     return try SignedRoster.sign(
       roster, at: 0, by: RosterSigner(root: record.root, rootKey: rootKey, key: record.key), device.cryptography)
   }
@@ -155,7 +156,7 @@ import Testing
     let world = World()
     let devices = try world.account("desk", "phone", "tablet")
     let (desk, phone, tablet) = (devices[0], devices[1], devices[2])
-    let rootKey = try #require(try desk.member.record.rootKey)
+    let rootKey = try desk.rootKey
     let changes: [(String, (inout Roster) throws -> Void)] = [
       ("term", { $0.term = Limits.rosterNumber }), ("number", { $0.number = Limits.rosterNumber - 1 }),
       ("epoch", { $0.epochs = try #require(Epochs([self.epoch(Limits.rosterNumber, 1)])) }),
@@ -221,7 +222,7 @@ import Testing
     let world = World()
     let devices = try world.account("desk", "phone", "tablet")
     let (desk, phone, tablet) = (devices[0], devices[1], devices[2])
-    let rootKey = try #require(try desk.member.record.rootKey)
+    let rootKey = try desk.rootKey
     world.wait(seconds: 60)
     let (before, beforeThere) = (desk.storage.changes, tablet.storage.changes)
     for each in 0..<UInt64(100) {
@@ -280,17 +281,18 @@ import Testing
     for step in 0..<8 {
       let record = try member.signed(roster, at: world.now.seconds, to: "test", desk.cryptography)
       largest = max(largest, record.roster.encoding.count)
-      member = try Membership(record, desk.cryptography)
+      member = try desk.membership(record)
       #expect(try record.roster.message().count <= Limits.joinBytes)
       let revoked = try member.revoking(
         Identifier(high: 2, low: UInt64(step + 1)), at: world.now.seconds, desk.cryptography)
-      member = try Membership(revoked, desk.cryptography)
+      member = try desk.membership(revoked)
       #expect(member.roster.removed.serials.count == Limits.revocations)
       #expect(member.roster.removed.serials.last == serial(2, step + 1, 3), "the newest stay")
     }
     #expect(largest > 50 * 1024 && largest <= Limits.rosterBytes, "\(largest) bytes")
     // A copy is read from the disk as it was signed.
     #expect(
-      try AccountRecord(try member.record.encoding(), desk.cryptography).roster.digest == member.record.roster.digest)
+      try AccountRecord(try member.record.encoding(try desk.rootKey, desk.cryptography), desk.cryptography)
+        .roster.digest == member.record.roster.digest)
   }
 }
