@@ -7,7 +7,7 @@ import SegueSystem
 /// the link stays.
 extension StateFolder {
   private static let settingsFile = "devices"
-  /// What the file had before a write in its place that has not ended.
+  /// The content that the file had before a write in its place that has not ended.
   private static let formerSettings = "devices.former"
   /// The most bytes of it.
   public static let settingsLimit = 64 * 1024
@@ -80,7 +80,7 @@ extension StateFolder {
     try overwrite(file, with: bytes)
   }
 
-  /// Where the link leads in the end.
+  /// The path to which the link leads in the end; nil if that cannot be found out.
   private var settingsTarget: String? {
     guard let real = realpath(address(of: Self.settingsFile), nil) else { return nil }
     defer { free(real) }
@@ -92,7 +92,7 @@ extension StateFolder {
   private func replaceTarget(with bytes: [UInt8], _ former: stat) throws(SegueError) -> Bool {
     guard let target = settingsTarget else { throw .refused("\(settingsPath)") }
     let temporary = target + Self.unfinished
-    // What an earlier death has left.
+    // An earlier death may have left it.
     _ = unlink(temporary)
     let file = linux_openat(
       AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -58,8 +58,8 @@ extension Limits {
   public static let accountFile = 384 * 1024
   /// The largest number of a roster and of its revocations.
   static let rosterNumber: UInt64 = 1 << 62
-  /// What the numbers of another roster may be above the own ones, and above all dates: changes that this device has
-  /// missed. Above that nothing would be left to count with.
+  /// The most by which the numbers of another roster may be above the own ones and above all dates: changes that this
+  /// device has missed. Above that no number would be left to count with.
   static let missedChanges: UInt64 = 1 << 20
   /// Seconds by which a clock is set without a word to other devices.
   static let clockStep: Int64 = 60

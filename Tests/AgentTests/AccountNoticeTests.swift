@@ -5,7 +5,7 @@ import Testing
 
 @testable import SegueAgent
 
-/// What users are told of other devices, and for how long.
+/// Notices about other devices: which ones users see, and for how long.
 @Suite struct AccountNoticeTests {
   private let one = Identifier(high: 1, low: 1)
   private let other = Identifier(high: 2, low: 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueAgent
 
-/// Which process has the place of the agent.
+/// Names the process that has the place of the agent.
 @Suite struct AgentLockTests {
   /// Runs a script of the shell until it says that it has the lock, which `flock` takes as agents of earlier versions
   /// do.

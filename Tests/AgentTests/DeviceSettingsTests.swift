@@ -78,7 +78,7 @@ import Testing
     try settings.change(ask("push", .string("never")))
     #expect(try settings.file().count < 64 * 1024)
     #expect(try DeviceSettings(file: try settings.file()).push == .never)
-    // What is the user's is not dropped: it is to be set anew.
+    // The user's own settings are not dropped: they are to be set anew.
     settings = try DeviceSettings(file: file(entry("private_types", large), entry("private_apps", large)))
     try settings.change(ask("push", .string("never")))
     #expect(throws: SegueError.self) { try settings.file() }

@@ -245,7 +245,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
       dialler.announced("a", from: [1], uptime)
       #expect(due(&dialler, uptime) == nil && dialler.nextDeadline == nil)
     }
-    // It may be listed by a roster that nobody tells.
+    // After five minutes it is tried again.
     let later = Dialler<String>.recheckPause
     dialler.announced("a", from: [1], later)
     #expect(due(&dialler, later) == "a")
@@ -258,7 +258,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     // Also where the network has changed.
     dialler.networkChanged(later + 30_000)
     #expect(due(&dialler, later + 30_000) == "a")
-    // What was refused under a former epoch is not dialled because of another device.
+    // An address that was refused under a former epoch is not dialled because of another device.
     dialler.ended("a", .foreign, epochs: 1, later + 30_000, random: 0)
     dialler.devicesChanged(later + 40_000)
     #expect(due(&dialler, later + 40_000) == nil)

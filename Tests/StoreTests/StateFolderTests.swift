@@ -56,7 +56,7 @@ import Testing
     #expect(mkdir(kept, 0o700) == 0)
     try Data([1, 2, 3]).write(to: URL(fileURLWithPath: kept + "/settings"))
     #expect(chmod(kept + "/settings", 0o640) == 0 && symlink("../kept/settings", link) == 0)
-    // Who reads it meanwhile has the old one or the new one, not half of it.
+    // A reader has the old one or the new one, not half of it.
     let reader = open(kept + "/settings", O_RDONLY)
     defer { close(reader) }
     try state.storeDeviceSettings([4, 5])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import SegueTrust
 
-/// What a roster can do to a manager that was made to harm it, or that is old: nothing without end, and nothing after
-/// which the manager can revoke no longer (A24).
+/// A roster that was made to harm a manager, or that is old, does nothing without end, and nothing after which the
+/// manager can revoke no longer (A24).
 @Suite struct ForgedRosterTests {
   private let passphrase = "correct horse battery"
 
@@ -235,7 +235,7 @@ import Testing
     }
     #expect(desk.storage.changes - before == Limits.answers)
     #expect(tablet.storage.changes - beforeThere == Limits.answers, "they are put aside")
-    // What the manager signs is not rationed.
+    // Rosters of the manager are not rationed.
     world.wait(seconds: 60)
     for each in 0..<60 {
       _ = try desk.service.rename(nil, "desk \(each)", at: world.now)

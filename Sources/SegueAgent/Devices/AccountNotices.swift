@@ -6,10 +6,10 @@ import SegueTrust
 /// What the user is told of the account and its devices without having asked, oldest first.
 struct AccountNotices {
   private(set) var all: [(date: Double, error: SegueError)] = []
-  /// What each device has told.
+  /// Rations the notices that each device causes.
   private var claims = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
 
-  /// What was said before is told once, with its last date.
+  /// Adds a notice. One that was told before takes its later date.
   mutating func add(_ error: SegueError) {
     let known = all.firstIndex {
       $0.error.status == error.status && Text.isSame($0.error.message, error.message)

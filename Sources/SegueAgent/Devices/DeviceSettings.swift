@@ -84,7 +84,7 @@ struct DeviceSettings {
   }
 
   private static let lists = ["addresses", "private_types", "private_apps"]
-  /// What the user sets.
+  /// The keys that the user sets.
   private static let keys = ["port", "discovery", "push", "private"] + lists
   private static let lastPortKey = "last_port"
 
@@ -112,7 +112,7 @@ struct DeviceSettings {
     }
   }
 
-  /// What is stored. Throws LIMIT_EXCEEDED if that is more than can be read again.
+  /// Returns the file to be stored. Throws LIMIT_EXCEEDED if it is larger than can be read again.
   func file() throws(SegueError) -> [UInt8] {
     let known = try entries() + [(key: .string(Self.lastPortKey), value: .integer(Int64(lastPort)))]
     let used = known.filter { entry in !unused.contains { $0.key == entry.key } }

@@ -122,7 +122,7 @@ extension Membership {
     // A number of this device's that is higher was signed before the backup: it is not used again.
     var isChanged = withDevices && theirs.number > roster.number
     var isEpochOver = false
-    // Who was admitted and removed there has had the current epoch if that began before the two lines parted.
+    // A device that was admitted and removed there knows the current epoch if that began before the two lines parted.
     let isEpochShared = theirs.epochs.has(roster.epochs.current)
     for device in theirs.removed.all where device.id != identity.device && merged.takesRemoval(of: device.id) {
       let (wasListed, wasRemoved) = (merged[device.id] != nil, merged.removed.has(device.id))

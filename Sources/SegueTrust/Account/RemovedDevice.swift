@@ -96,6 +96,6 @@ struct RemovedDevices: Sendable {
     for index in all.indices where surplus > 0 { surplus -= all[index].dropSerials(surplus) }
   }
 
-  /// What the list of revocations has.
+  /// All serials, oldest first, for the list of revocations.
   var serials: [[UInt8]] { all.flatMap { $0.serials } }
 }
