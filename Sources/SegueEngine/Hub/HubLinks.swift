@@ -83,9 +83,9 @@ final class HubLinks: HubFeature {
     }
   }
 
-  /// A connection of a device has begun a session: the former ones with that hub are over, and offers of others that the
-  /// connection was to take over go. Of two connections at a time one may have begun a session after the other hub had
-  /// named over the second what the two share: it must not resume later in place of this one.
+  /// A connection of a device has begun a session: the former ones with that hub are over, and offers of others that
+  /// the connection was to take over go. Of two connections at a time one may have begun a session after the other hub
+  /// had named over the second what the two share: it must not resume later in place of this one.
   func endFormer(by peer: Peer, _ hub: HubIdentity) {
     guard let device = peer.device else { return }
     for other in peers.hubs where other !== peer && other.device == device && other.hub?.identity.id == hub.id {
