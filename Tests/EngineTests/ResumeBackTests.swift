@@ -368,6 +368,84 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `R3.10: a change between the answer and the replacement stays`(isSaved: Bool) throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    scene.editor.answersResumption = nil
+    let id = scene.resumeBack().id
+    // The host has answered, and returns to its loop, where the user types; the replacement waits for the next round.
+    scene.editor.engine.answerResumption(id, true, scene.world.now)
+    try write("Typed", in: scene)
+    if isSaved { scene.editor.setNeedsSave(false, of: scene.activity) }
+    scene.world.settle()
+    #expect(scene.title == "Typed" && scene.editor.resumed.isEmpty)
+    #expect(scene.editor.takeEvents().contains("did_fail declined"))
+    #expect(scene.viewer.receipts.map { $0.outcome } == [.declined])
+    #expect(scene.viewer.receipts.last?.reason == "the origin has unsaved changes")
+    scene.world.wait(60_000)
+    #expect(scene.editor.engine.leak == nil && scene.viewer.engine.leak == nil)
+  }
+
+  @Test func `R3.10: the host that agrees to lose changes loses those between its answer and the replacement`() throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    try write("Here", in: scene)
+    scene.editor.answersResumption = nil
+    let id = scene.resumeBack().id
+    scene.editor.engine.answerResumption(id, true, scene.world.now)
+    try write("Typed", in: scene)
+    scene.world.settle()
+    #expect(scene.title == "There" && scene.editor.resumed.count == 1)
+  }
+
+  @Test func `R3.10: a save that writes the same between the answer and the replacement is no change`() throws {
+    let scene = try Fixture()
+    scene.editor.onSave = { [activity = scene.activity] editor in
+      editor.change(activity) { activity in
+        try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Draft") }
+      }
+    }
+    try scene.write("There")
+    scene.editor.answersResumption = nil
+    let id = scene.resumeBack().id
+    scene.world.tell(scene.editor) { $0.setForeground(false, $1) }
+    #expect(scene.editor.takeEvents().count { $0 == "will_save" } == 2)
+    scene.world.tell(scene.editor) { $0.answerResumption(id, true, $1) }
+    #expect(scene.title == "There" && scene.editor.resumed.count == 1)
+  }
+
+  @Test func `R3.10: the host is told of a change after the comparison, and may agree to lose it`() throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    scene.editor.answersSaves = false
+    scene.editor.answersResumption = { _ in true }
+    scene.resumeBack()
+    scene.editor.engine.saved(scene.editor.pendingSaves[0], scene.world.now)
+    try write("Here", in: scene)
+    scene.world.settle()
+    #expect(scene.editor.takeEvents() == ["will_save", "will_resume_back changed"])
+    #expect(scene.title == "There" && scene.editor.resumed.count == 1)
+  }
+
+  @Test func `R3.10: what was replaced while a save was under way has not changed`() throws {
+    let scene = try Fixture()
+    try scene.write("There")
+    scene.editor.answersResumption = nil
+    let id = scene.resumeBack().id
+    scene.editor.answersSaves = false
+    scene.world.tell(scene.editor) { $0.setForeground(false, $1) }
+    let save = try #require(scene.editor.pendingSaves.last)
+    scene.world.tell(scene.editor) { $0.answerResumption(id, true, $1) }
+    #expect(scene.title == "There")
+    scene.editor.answersSaves = true
+    scene.world.tell(scene.editor) { $0.saved(save, $1) }
+    scene.editor.answersResumption = { _ in nil }
+    try scene.write("Again")
+    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.title == "Again")
+  }
+
   @Test func `R3.10: cancelled, closed, invalidated or timed out while it is asked, nothing is replaced`() throws {
     for end in 0..<4 {
       let scene = try Fixture()

@@ -74,6 +74,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
   private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]
   private var changes: [Identifier: Int64] = [:]
+  private var changeCounts: [Identifier: UInt64] = [:]
 
   init(_ identity: AppIdentity, _ limits: Limits = Limits(), _ savePolicy: SavePolicy, in process: FleetProcess) {
     self.process = process
@@ -95,6 +96,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
   func change(_ id: Identifier, _ change: (inout Activity) throws -> Void) rethrows {
     try change(&activities[id]!)
     changes[id] = process.now.uptime
+    changeCounts[id, default: 0] += 1
     perform { $0.changed(id, $1) }
   }
 
@@ -171,7 +173,9 @@ final class TestApp: FleetProgram, AppEngineOwner {
   }
 
   private func run(_ id: Identifier) {
-    switch engine.step(id) {
+    var step: ContinuationStep?
+    perform { step = $0.step(id, $1) }
+    switch step {
     case .willContinue:
       events.append("will_continue")
       if !holdsAnnouncement { perform { $0.announced(id, decline: declineReason, $1) } }
@@ -184,7 +188,6 @@ final class TestApp: FleetProgram, AppEngineOwner {
       if let answer = answersResumption { perform { $0.answerResumption(id, answer(hasChanged), $1) } }
     case .resumedBack(let state):
       resumed.append(state)
-      activities[state.activity]?.replace(with: state.state)
       perform { $0.answer(id, handled: true, restored: true, $1) }
     case .didFail(_, let error):
       failures.append(error)
@@ -199,6 +202,12 @@ final class TestApp: FleetProgram, AppEngineOwner {
   func activity(_ id: Identifier) -> Activity? { activities[id] }
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { changes[id] ?? 0 }
+  func changeCount(of id: Identifier) -> UInt64 { changeCounts[id] ?? 0 }
+  func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
+    guard count.map({ $0 == changeCount(of: id) }) ?? true else { return nil }
+    activities[id]?.replace(with: state)
+    return activities[id]
+  }
   func continuation(of id: Identifier) -> Identifier? { cameBy[id] }
   func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     guard let origin = origins[continuation] else { return nil }

@@ -15,6 +15,12 @@ public protocol ActivitySource: AnyObject {
   func gaveUpSave(_ number: UInt64, of id: Identifier)
   /// Uptime of the last change, in milliseconds.
   func lastChange(of id: Identifier) -> Int64
+  /// The number of changes so far: a time is the same for two changes in one millisecond.
+  func changeCount(of id: Identifier) -> UInt64
+  /// Replaces an activity by a state that has come back (R3.10), unless it has changed. No change comes in between.
+  /// - Parameter count: the number of changes when it was compared; nil: whatever has changed.
+  /// - Returns: its state from now on; nil if it stays as it is.
+  func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity?
   /// Whether will_save or did_update has a callback.
   func answersWillSave(_ id: Identifier) -> Bool
   /// The continuation that brought it here; nil if this app created it.
@@ -47,6 +53,8 @@ public protocol AppEngineOwner: ActivitySource {
 extension AppEngineOwner {
   public var containers: Containers { .none }
   public func gaveUpSave(_ number: UInt64, of id: Identifier) {}
+  public func changeCount(of id: Identifier) -> UInt64 { 0 }
+  public func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? { nil }
   public func leftDocument(of id: Identifier) -> [UInt8]? { nil }
   public func manifestHolds(_ manifest: AppManifest) {}
   public func logs(_ severity: Severity) -> Bool { true }

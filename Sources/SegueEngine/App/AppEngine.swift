@@ -233,15 +233,18 @@ public final class AppEngine {
   }
 
   /// The callback that is due in a continuation, or nil.
-  public func step(_ id: Identifier) -> ContinuationStep? { incoming.step(id) }
+  public func step(_ id: Identifier, _ now: Instant) -> ContinuationStep? {
+    originChanges.replace(by: id, now)
+    return incoming.step(id)
+  }
 
   /// will_continue has returned; with a reason, the app declines (R3.7).
   public func announced(_ id: Identifier, decline reason: String?, _ now: Instant) {
     incoming.announced(id, decline: reason, now)
   }
 
-  /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6). Or it has
-  /// taken over what came back.
+  /// The app has answered continue: handled or not, and every restorable object restored or not (R3.4, R3.6). Or it was
+  /// told that its activity was replaced.
   /// - Parameter failure: why it broke, if it did.
   public func answer(
     _ id: Identifier, handled: Bool, restored: Bool, failure: SegueError? = nil, _ now: Instant
@@ -249,10 +252,7 @@ public final class AppEngine {
     let failure = failure ?? (restored ? nil : SegueError(.handoffFailed, "an object was not restored"))
     let replaced = incoming.answer(id, handled: handled, failure, now)
     current.noteAnswers(now)
-    if let replaced {
-      current.replaced(replaced.activity, now)
-      originChanges.replaced(replaced.activity, sent: replaced.sent)
-    }
+    if let replaced { current.replaced(replaced, now) }
   }
 
   /// The app opens the document of what it has continued, instead of an answer (R3.5). By the deadline, `answer` is

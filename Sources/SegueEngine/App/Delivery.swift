@@ -50,7 +50,7 @@ public enum ContinuationStep: Sendable {
   /// `AppEngine.answerResumption`.
   /// - hasChanged: whether the activity has changed here since it was sent there.
   case willResumeBack(Identifier, hasChanged: Bool)
-  /// An activity of this app has come back in this state (R3.10). Take it over, and call `AppEngine.answer`.
+  /// An activity of this app was replaced by the state that has come back (R3.10). Call `AppEngine.answer`.
   case resumedBack(ResumedState)
   case didFail(type: String, SegueError)
   /// The document of what came by `continue` was not opened (R3.5).

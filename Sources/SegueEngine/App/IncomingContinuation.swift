@@ -1,6 +1,14 @@
 import SegueModel
 import SegueWire
 
+/// An activity of this app, compared with what was sent to the app from which its state comes back (R3.10).
+struct OriginComparison {
+  /// Whether it has changed since then.
+  let hasChanged: Bool
+  /// Its change count when it was compared.
+  let changeCount: UInt64
+}
+
 /// A continuation of which this app is the receiver.
 final class IncomingContinuation {
   enum Phase {
@@ -12,8 +20,11 @@ final class IncomingContinuation {
     /// a save of it has been asked for.
     case comparing(Activity, isStale: Bool, isSaving: Bool)
     /// will_resume_back is due; or, if it is told, its answer is awaited until this uptime.
-    case asking(Activity, isStale: Bool, hasChanged: Bool, isTold: Bool, until: Int64)
-    /// continue is due, or what came back is to be taken over.
+    case asking(Activity, isStale: Bool, OriginComparison, isTold: Bool, until: Int64)
+    /// What came back is to replace the activity of this app. The change count that this may have had at most; nil: the
+    /// consent is about changes.
+    case agreed(Activity, isStale: Bool, changeCount: UInt64?)
+    /// continue is due.
     case arrived(Activity, isStale: Bool)
     /// did_fail is due.
     case failed(SegueError)
@@ -69,7 +80,7 @@ final class IncomingContinuation {
   var isOver: Bool {
     switch phase {
     case .failed, .continued, .opening, .unopened: true
-    case .announcing, .fetching, .comparing, .asking, .arrived: false
+    case .announcing, .fetching, .comparing, .asking, .agreed, .arrived: false
     }
   }
 
@@ -88,7 +99,7 @@ final class IncomingContinuation {
     // A late answer to a delivery still counts.
     case .continued: isDelivery ? nil : deadline
     case .asking(_, _, _, _, let until): min(deadline, until)
-    case .announcing, .comparing, .arrived, .opening: deadline
+    case .announcing, .comparing, .agreed, .arrived, .opening: deadline
     }
   }
 

@@ -26,29 +26,47 @@ extension IncomingContinuations {
   }
 
   /// The activity was compared: its delegate is asked (R3.10).
-  func ask(_ id: Identifier, hasChanged: Bool, _ now: Instant) {
+  func ask(_ id: Identifier, _ comparison: OriginComparison, _ now: Instant) {
     guard let index = index(of: id), case .comparing(let state, let isStale, _) = continuations[index].phase
     else { return }
     continuations[index].phase = .asking(
-      state, isStale: isStale, hasChanged: hasChanged, isTold: false, until: now.uptime + app.limits.save)
+      state, isStale: isStale, comparison, isTold: false, until: now.uptime + app.limits.save)
     app.deliver(.continuation(id))
   }
 
   /// will_resume_back was answered; nil: it was not, in time. Without an answer, only what has not changed is replaced.
-  /// A change after it was asked for counts, unless the answer was about changes.
+  /// A change after it was told "not changed" counts, up to the replacement, where it is looked for.
   func answerResumption(_ id: Identifier, _ answer: Bool?, _ now: Instant) {
     guard let index = index(of: id),
-      case .asking(let state, let isStale, let hadChanged, isTold: true, _) = continuations[index].phase
+      case .asking(let state, let isStale, let comparison, isTold: true, _) = continuations[index].phase
     else { return }
-    let hasChanged = hadChanged || continuations[index].own.map { needsSave($0) } ?? false
-    guard answer ?? !hasChanged, hadChanged || !hasChanged else {
-      return fail(at: index, hasChanged ? Self.unsaved : Self.kept, report: .declined, now)
+    guard answer ?? !comparison.hasChanged else {
+      return fail(at: index, comparison.hasChanged ? Self.unsaved : Self.kept, report: .declined, now)
     }
-    continuations[index].phase = .arrived(state, isStale: isStale)
+    continuations[index].phase = .agreed(
+      state, isStale: isStale, changeCount: comparison.hasChanged ? nil : comparison.changeCount)
     app.deliver(.continuation(id))
   }
 
-  private func needsSave(_ activity: Identifier) -> Bool { app.owner.activity(activity)?.needsSave ?? true }
+  /// Whether an activity of this app had changed when it was compared, or may have since.
+  func hasChanged(_ activity: Identifier, since comparison: OriginComparison) -> Bool {
+    comparison.hasChanged || app.owner.changeCount(of: activity) != comparison.changeCount
+  }
+
+  /// What is to replace an activity of this app, and the continuation by which that had gone; nil if nothing is.
+  func replacement(
+    by id: Identifier
+  ) -> (activity: Identifier, state: Activity, changeCount: UInt64?, sent: Identifier)? {
+    guard let index = index(of: id), case .agreed(let state, _, let changeCount) = continuations[index].phase,
+      let own = continuations[index].own
+    else { return nil }
+    return (own, state, changeCount, continuations[index].continuation.activity)
+  }
+
+  /// The activity has changed since the host agreed that what is unchanged may be replaced: it stays.
+  func declineChanged(_ id: Identifier, _ now: Instant) {
+    if let index = index(of: id) { fail(at: index, Self.unsaved, report: .declined, now) }
+  }
 
   private static var unsaved: SegueError { SegueError(.declined, "the origin has unsaved changes") }
   private static var kept: SegueError { SegueError(.declined, "the origin keeps its own state") }

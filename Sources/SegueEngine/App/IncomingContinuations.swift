@@ -117,23 +117,25 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       return .willContinue(offer)
     }
     switch continuations[index].phase {
-    case .asking(let state, let isStale, let hasChanged, isTold: false, let until):
+    case .asking(let state, let isStale, let comparison, isTold: false, let until):
       guard let own = continuations[index].own else { return nil }
-      continuations[index].phase = .asking(
-        state, isStale: isStale, hasChanged: hasChanged, isTold: true, until: until)
-      return .willResumeBack(own, hasChanged: hasChanged)
+      let told = OriginComparison(
+        hasChanged: hasChanged(own, since: comparison), changeCount: comparison.changeCount)
+      continuations[index].phase = .asking(state, isStale: isStale, told, isTold: true, until: until)
+      return .willResumeBack(own, hasChanged: told.hasChanged)
+    case .agreed(let state, let isStale, _):
+      guard let own = continuations[index].own else { return nil }
+      continuations[index].phase = .continued
+      return .resumedBack(ResumedState(own, state, isStale: isStale))
     case .arrived(let activity, let isStale):
+      guard case .offer(let offer) = continuations[index].subject else { return nil }
       continuations[index].phase = .continued
       beginWaiting()
-      switch continuations[index].subject {
-      case .offer(let offer):
-        let from = ContinuedFrom(
-          continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
-          staleReason: continuations[index].staleReason, isRedelivered: continuations[index].isRedelivered ?? false,
-          documentURL: continuations[index].documentURL)
-        return .continue(activity, from)
-      case .own(let id, _): return .resumedBack(ResumedState(id, activity, isStale: isStale))
-      }
+      let from = ContinuedFrom(
+        continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
+        staleReason: continuations[index].staleReason, isRedelivered: continuations[index].isRedelivered ?? false,
+        documentURL: continuations[index].documentURL)
+      return .continue(activity, from)
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
     case .unopened(let error): return .openingFailed(type: continuations.remove(at: index).type, error)
     case .announcing, .fetching, .comparing, .asking, .continued, .opening: return nil
@@ -163,14 +165,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       continuation.continuation, isBack: continuation.own != nil, deadline: continuation.deadline, now)
   }
 
-  /// - Returns: the activity of this app whose state has come back, if that was it, and the continuation by which it
-  ///   had gone.
-  func answer(
-    _ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant
-  ) -> (activity: Identifier, sent: Identifier)? {
+  /// - Returns: the activity of this app whose state has come back, if that was it.
+  func answer(_ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant) -> Identifier? {
     guard let index = index(of: id), continuations[index].isAwaited else { return nil }
-    let sent = continuations[index].continuation.activity
-    let own = continuations[index].own.map { (activity: $0, sent: sent) }
+    let own = continuations[index].own
     if !handled {
       finish(at: index, .declined, SegueError(.declined, "not handled"), now)
     } else if let failure {
@@ -259,8 +257,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       // The URLs of this device may make it larger than it travelled, up to the limit of this app.
       let userInfoLimit = max(app.limits.userInfo, fetch.document.count)
       let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: userInfoLimit)
-      guard mayHave(type: activity.type, continuations[index]) else {
-        let error = SegueError(.malformed, "the origin's activity is of the type \(activity.type), not as offered")
+      // An activity of this app keeps its type (R3.10).
+      let declared = continuations[index].own == nil ? app.identity.types : []
+      if let error = activity.objection(toType: continuations[index].type, declared: declared) {
         return fail(at: index, error, report: .failed, now)
       }
       // What waited at the agent was checked there.
@@ -284,13 +283,6 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       let error = SegueError(status, "the origin's activity cannot be read: \(error.message)")
       fail(at: index, error, report: .failed, now)
     }
-  }
-
-  /// An app gets the type that it has asked for, or another one that it declares (R2.6, R6.2): the agent delivers a web
-  /// page in place of what no app takes (R6.3). Its own activity keeps its type (R3.10).
-  private func mayHave(type: String, _ continuation: IncomingContinuation) -> Bool {
-    if Text.isSame(type, continuation.type) { return true }
-    return continuation.own == nil && app.identity.types.contains { Text.isSame($0, type) }
   }
 
   private func note(_ fetch: StateFetch, at index: Int) {
@@ -327,12 +319,11 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       } else if case .opening = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "open_document did not open the document in time")
         failOpening(continuations[index].id, error, now)
-      } else if case .asking(let state, let isStale, let hasChanged, _, let until) = continuations[index].phase,
+      } else if case .asking(let state, let isStale, let comparison, _, let until) = continuations[index].phase,
         until <= now.uptime, now.uptime < continuations[index].deadline
       {
         // Also if the host does not dispatch: then it is not asked any longer.
-        continuations[index].phase = .asking(
-          state, isStale: isStale, hasChanged: hasChanged, isTold: true, until: until)
+        continuations[index].phase = .asking(state, isStale: isStale, comparison, isTold: true, until: until)
         answerResumption(continuations[index].id, nil, now)
       } else {
         let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")

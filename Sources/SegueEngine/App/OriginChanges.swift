@@ -33,19 +33,35 @@ final class OriginChanges {
         current.save(next.activity, .compared, now)
         guard !saves.isSaving(next.activity) else { continue }
       }
-      incoming.ask(next.id, hasChanged: hasChanged(next.activity, since: next.sent), now)
+      // Read before the state that is compared: a later change counts.
+      let changeCount = app.owner.changeCount(of: next.activity)
+      let hasChanged = hasChanged(next.activity, since: next.sent)
+      incoming.ask(next.id, OriginComparison(hasChanged: hasChanged, changeCount: changeCount), now)
     }
   }
 
   /// Whether it has changed since that continuation. A save that failed leaves it in need of one.
   private func hasChanged(_ activity: Identifier, since sent: Identifier) -> Bool {
-    guard let revision = grants.revision(of: sent), let snapshot = saves.snapshot(of: activity) else { return true }
-    return snapshot.revision != revision || app.owner.activity(activity)?.needsSave ?? true
+    guard let revision = grants.revision(of: sent), let state = app.owner.activity(activity), !state.needsSave,
+      let snapshot = saves.takeSnapshot(of: activity, in: state)
+    else { return true }
+    return snapshot.revision != revision
   }
 
-  /// The state of that continuation has replaced the one here.
-  func replaced(_ activity: Identifier, sent: Identifier) {
-    guard let snapshot = saves.snapshot(of: activity) else { return }
-    grants.setRevision(snapshot.revision, of: sent)
+  /// Replaces an activity by the state that has come back, if the host has agreed and it has not changed since. What it
+  /// is then is what the other app has, also while a save is under way.
+  func replace(by id: Identifier, _ now: Instant) {
+    guard let next = incoming.replacement(by: id) else { return }
+    var state = app.owner.replace(next.activity, with: next.state, ifChangeCountIs: next.changeCount)
+    if state == nil {
+      // A save may have written what was there.
+      let changeCount = app.owner.changeCount(of: next.activity)
+      if !hasChanged(next.activity, since: next.sent) {
+        state = app.owner.replace(next.activity, with: next.state, ifChangeCountIs: changeCount)
+      }
+    }
+    guard let state else { return incoming.declineChanged(id, now) }
+    guard let snapshot = saves.takeSnapshot(of: next.activity, in: state) else { return }
+    grants.setRevision(snapshot.revision, of: next.sent)
   }
 }

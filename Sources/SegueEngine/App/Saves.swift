@@ -100,14 +100,19 @@ final class Saves: AppFeature {
       }
       return false
     }
-    guard let activity = app.owner.activity(id) else { return false }
+    guard var activity = app.owner.activity(id) else { return false }
     // An activity that is not restored yet is not saved: passes on what was received (R4.2).
     guard !isBeingRestored(id) else {
       takeSnapshot(of: activity, id, for: reason.continuations, isNew: false)
       return false
     }
+    let isMarked = activity.needsSave
     let mustSave = activity.needsSave || savesUnasked(activity, reason)
-    if activity.needsSave { app.owner.setNeedsSave(false, of: id) }
+    if isMarked {
+      app.owner.setNeedsSave(false, of: id)
+      // Read again: a change of another thread just before has lost its mark.
+      activity = app.owner.activity(id) ?? activity
+    }
     if mustSave, responders.contribute(to: id) || app.owner.answersWillSave(id) {
       saves.append(
         Save(
@@ -116,9 +121,9 @@ final class Saves: AppFeature {
       app.deliver(.willSave(activity: id, save: nextNumber))
       nextNumber += 1
     } else {
-      takeSnapshot(of: activity, id, for: reason.continuations, isNew: activity.needsSave || reason.isForSearch)
+      takeSnapshot(of: activity, id, for: reason.continuations, isNew: isMarked || reason.isForSearch)
     }
-    return activity.needsSave
+    return isMarked
   }
 
   /// Whether will_save runs although the activity is not marked (R2.9).
@@ -145,6 +150,12 @@ final class Saves: AppFeature {
 
   /// Takes one of the activity as it is, without a save.
   func takeSnapshot(of id: Identifier) { takeSnapshot(of: app.owner.activity(id), id, for: [], isNew: false) }
+
+  /// Takes one of the activity in this state, without a save.
+  /// - Returns: nil if there can be none: the activity needs a save then.
+  func takeSnapshot(of id: Identifier, in state: Activity) -> Snapshot? {
+    takeSnapshot(of: state, id, for: [], isNew: false)
+  }
 
   // MARK: Answers
 
@@ -252,18 +263,24 @@ final class Saves: AppFeature {
 
   /// Takes a snapshot for the waiting continuations; on failure they get the error.
   /// - Parameter isNew: whether it counts as saved for search, too (R8.1).
-  private func takeSnapshot(of activity: Activity?, _ id: Identifier, for waiting: [Identifier], isNew: Bool) {
+  /// - Returns: nil on failure.
+  @discardableResult
+  private func takeSnapshot(
+    of activity: Activity?, _ id: Identifier, for waiting: [Identifier], isNew: Bool
+  ) -> Snapshot? {
     do throws(SegueError) {
       guard let activity else { throw SegueError(.handoffFailed, "the activity was invalidated") }
       let snapshot = try snapshot(of: activity, id)
       snapshots[id] = snapshot
       if isNew, activity.isSearchable { searchable.append(SavedState(id, activity)) }
       for continuation in waiting { pulled.append(.snapshot(snapshot, for: continuation, staleness: nil)) }
+      return snapshot
     } catch {
       app.log(.error, "no snapshot: \(error.message)")
       // Still needs saving: an older snapshot must not count as the current state.
       app.owner.setNeedsSave(true, of: id)
       for continuation in waiting { pulled.append(.failed(error, for: continuation)) }
+      return nil
     }
   }
 

@@ -7,7 +7,8 @@ final class KnownActivity {
   /// Nil if the app created it.
   let from: ContinuedFrom?
   var activity: Activity
-  var changedAt: Int64
+  var changedAt: Int64 { didSet { changeCount += 1 } }
+  private(set) var changeCount: UInt64 = 0
   /// The number of pending will_save callbacks.
   var saves = 0
   /// Text of the user that was not reported to the library; will_save writes it. Nil if there is none.

@@ -345,7 +345,9 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   }
 
   private func run(_ id: Identifier) {
-    guard let step = engine?.step(id) else { return }
+    var due: ContinuationStep?
+    perform { due = $0.step(id, $1) }
+    guard let step = due else { return }
     process.noteCallback(step, of: id)
     observe(.step(step, of: id))
     switch step {
@@ -359,9 +361,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       guard answersContinue else { return pendingAnswers.append(id) }
       answer(id)
     case .willResumeBack: perform { $0.answerResumption(id, true, $1) }
-    case .resumedBack(let resumed):
-      if let known = known(resumed.activity) { replace(known, with: resumed.state) }
-      perform { $0.answer(id, handled: true, restored: true, $1) }
+    case .resumedBack: perform { $0.answer(id, handled: true, restored: true, $1) }
     case .didFail, .openingFailed: break
     }
   }
@@ -370,6 +370,12 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
   func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
+  func changeCount(of id: Identifier) -> UInt64 { known(id)?.changeCount ?? 0 }
+  func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
+    guard let known = known(id), count.map({ $0 == known.changeCount }) ?? true else { return nil }
+    replace(known, with: state)
+    return known.activity
+  }
   func continuation(of id: Identifier) -> Identifier? { known(id)?.from?.continuation }
   func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     for known in kept {

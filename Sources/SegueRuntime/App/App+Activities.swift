@@ -54,6 +54,10 @@ extension App: ActivitySource {
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.setNeedsSaveQuietly(needsSave) }
   public func gaveUpSave(_ number: UInt64, of id: Identifier) { activities[id]?.giveUpSaving(number) }
   public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
+  public func changeCount(of id: Identifier) -> UInt64 { activities[id]?.changes ?? 0 }
+  public func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
+    activities[id]?.replace(with: state, ifChangeCountIs: count)
+  }
   public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
   public func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     activities.kept(by: continuation)

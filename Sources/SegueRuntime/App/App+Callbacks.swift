@@ -144,7 +144,7 @@ extension App: AppEngineOwner {
     if case .resumption(let request)? = pending[id] { return step(of: id, request, engine) }
     guard let continuation = pending.continuation(id) ?? delivered(id, engine) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
-    guard let step = engine.step(id) else { return Self.nothing }
+    guard let step = engine.step(id, environment.now) else { return Self.nothing }
     environment.process?.noteCallback(step, of: id)
     switch step {
     case .willResumeBack, .resumedBack: return Self.nothing
@@ -176,7 +176,8 @@ extension App: AppEngineOwner {
   }
 
   private func step(of id: Identifier, _ request: ResumeBack, _ engine: AppEngine) -> CallbackInvocation {
-    guard let step = engine.step(id) else { return Self.nothing }
+    guard let step = engine.step(id, environment.now) else { return Self.nothing }
+    drainEngine()
     environment.process?.noteCallback(step, of: id)
     if case .willResumeBack(_, let hasChanged) = step {
       let delegate = activities.delegate(of: request.activity)
@@ -188,7 +189,6 @@ extension App: AppEngineOwner {
       let isStale = resumed.isStale
       let tell = tell(request.activity) { delegate, activity in delegate.didResumeBack(activity, isStale: isStale) }
       return {
-        request.activity.replace(with: resumed.state)
         self.performIfOpen { $0.answer(id, handled: true, restored: true, $1) }
         _ = tell()
         request.ended(isStale: isStale, nil)

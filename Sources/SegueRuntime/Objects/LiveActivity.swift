@@ -15,6 +15,8 @@ public final class LiveActivity: Handled {
   private var isValid = true
   private var isCurrent = false
   private var lastChange: Int64
+  /// The number of changes so far, modulo 2^64.
+  private var changeCount: UInt64 = 0
   private var delegate: ActivityDelegate?
   private var saving: Saving?
 
@@ -107,7 +109,7 @@ public final class LiveActivity: Handled {
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
       try changeState(change)
-      lastChange = uptime
+      noteChange()
       return isCurrent
     }
     if mustTell { app?.changed(self) }
@@ -139,20 +141,30 @@ public final class LiveActivity: Handled {
     let isDraft = try lock.withLock { () throws(SegueError) in
       guard isSaving, saving?.draft != nil else { return false }
       try saving?.draft?.add(entries, limit: limit)
-      lastChange = uptime
+      noteChange()
       return true
     }
     guard !isDraft else { return }
     try update { (state) throws(SegueError) in try state.addUserInfoEntries(entries, limit: limit) }
   }
 
-  /// Takes over a state that has come back (R3.10). The engine learns it by the answer.
-  func replace(with state: Activity) {
+  /// Called with the lock.
+  private func noteChange() {
+    lastChange = uptime
+    changeCount &+= 1
+  }
+
+  /// Takes over a state that has come back (R3.10), unless it has changed since it had this change count; nil: whatever
+  /// has changed.
+  /// - Returns: its state from now on; nil if it stays as it is.
+  func replace(with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
     lock.withLock {
+      guard count.map({ $0 == changeCount }) ?? true else { return nil }
       // What a save has written and will write is of the former state.
       saving?.isObsolete = true
       self.state.replace(with: state)
-      lastChange = uptime
+      noteChange()
+      return self.state
     }
   }
 
@@ -165,7 +177,7 @@ public final class LiveActivity: Handled {
     let isNews = state.needsSave != needsSave && isCurrent
     // Inside `will_save` this concerns that save, not later ones.
     if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
-    lastChange = uptime
+    if needsSave { noteChange() } else { lastChange = uptime }
     return isNews
   }
 
@@ -253,6 +265,7 @@ public final class LiveActivity: Handled {
     return isValid ? state : nil
   }
   var changedAt: Int64 { lock.withLock { lastChange } }
+  var changes: UInt64 { lock.withLock { changeCount } }
   /// Its own delegate; nil if it has none, or its host has released it.
   var ownDelegate: ActivityDelegate? { lock.withLock { delegate }.flatMap { $0.isAttached ? $0 : nil } }
 

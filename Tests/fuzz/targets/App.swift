@@ -16,6 +16,7 @@ private final class App: AppEngineOwner {
   private var now = Instant(uptime: 1_000_000, date: 1_700_000_000)
   private var hub = Peer()
   private var activities: [Identifier: Activity] = [:]
+  private var changes: UInt64 = 0
   private var pendingSaves: [UInt64] = []
   /// Continuations in progress, and whether will_continue has run.
   private var continuations: [(id: Identifier, isAnnounced: Bool)] = []
@@ -119,6 +120,7 @@ private final class App: AppEngineOwner {
   }
 
   private func change(_ id: Identifier, _ input: inout Input) {
+    changes += 1
     switch input.number(below: 4) {
     case 0:
       activities[id] = nil
@@ -199,7 +201,7 @@ private final class App: AppEngineOwner {
   }
 
   private func step(_ id: Identifier) {
-    guard let step = engine.step(id) else { return }
+    guard let step = engine.step(id, now) else { return }
     guard let index = continuations.firstIndex(where: { $0.id == id }) else { fatalError("it is over (R3.2)") }
     switch step {
     case .willContinue:
@@ -221,7 +223,6 @@ private final class App: AppEngineOwner {
     case .resumedBack(let resumed):
       require(activities[resumed.activity] != nil, "what was invalidated comes back (R3.10)")
       continuations.remove(at: index)
-      activities[resumed.activity]?.replace(with: resumed.state)
       engine.answer(id, handled: true, restored: true, now)
     case .openingFailed: fatalError("no document was opened (R3.5)")
     case .didFail:
@@ -235,6 +236,12 @@ private final class App: AppEngineOwner {
   func activity(_ id: Identifier) -> Activity? { activities[id] }
   func setNeedsSave(_ needsSave: Bool, of id: Identifier) { activities[id]?.markNeedsSave(needsSave) }
   func lastChange(of id: Identifier) -> Int64 { now.uptime }
+  func changeCount(of id: Identifier) -> UInt64 { changes }
+  func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
+    guard count.map({ $0 == changes }) ?? true else { return nil }
+    activities[id]?.replace(with: state)
+    return activities[id]
+  }
   func continuation(of id: Identifier) -> Identifier? { answers & 32 == 0 ? nil : continuedFrom?.continuation }
   func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     guard answers & 32 != 0, let id = activities.keys.min() else { return nil }

@@ -104,6 +104,32 @@ def test_the_delegate_is_asked_first(pair: Pair, answer: bool | None, changed: b
         assert pair.activity.title != "There"
 
 
+@pytest.mark.parametrize("change", [("title", "Typed"), ("needs_save", True)], ids=["typed", "marked"])
+def test_what_changes_between_the_answer_and_the_replacement_stays(pair: Pair, change: tuple[str, Any]) -> None:
+    """R3.10: the handler was told "not changed" and has said yes; the host's loop goes on, and its user types."""
+    kept = continued(pair)
+    kept.title = "There"
+    there: list[segue.Receipt] = []
+    kept.on_continuation_ended(there.append)
+    told: list[bool] = []
+
+    @pair.activity.on_will_resume_back
+    def decide(changed: bool) -> bool:
+        told.append(changed)
+        return True
+
+    back = pair.activity.resume_back()
+    pair.until(lambda: told)
+    assert told == [False] and not back.done
+    setattr(pair.activity, *change)
+    pair.until(lambda: back.done)
+    with pytest.raises(segue.DeclinedError, match="the origin has unsaved changes"):
+        back.wait()
+    assert pair.activity.title != "There" and pair.activity.needs_save
+    pair.until(lambda: there)
+    assert (there[0].outcome, there[0].reason) == (segue.Outcome.DECLINED, "the origin has unsaved changes")
+
+
 def test_a_handler_of_the_app_that_raises_keeps_the_state(pair: Pair) -> None:
     """R3.10: and dispatch raises what it raised."""
     kept = continued(pair)
