@@ -34,10 +34,11 @@ extension Message {
   @inline(never)
   mutating func code(with coder: inout MessageCoder) {
     switch self {
-    case .hello(let app, let version, let minimum):
+    case .hello(let app, let version, let minimum, let knowsManifest):
       let version = coder.code(version)
       let minimum = coder.code(minimum)
-      self = .hello(coder.code(app), version: version, minimum: minimum)
+      self = .hello(
+        coder.code(app), version: version, minimum: minimum, knowsManifest: coder.code(flag: knowsManifest))
     case .welcome(let version, let generation, let deviceName, let agent, let manifest):
       self = .welcome(
         version: coder.code(version), generation: coder.code(generation), deviceName: coder.code(deviceName),

@@ -5,8 +5,8 @@ import SegueModel
 /// kinds. A new message is a case here, a number with a blank message, and a list of its elements (`code`).
 public enum Message: Sendable {
   // Registration.
-  /// App → hub, first.
-  case hello(AppIdentity, version: UInt64, minimum: UInt64)
+  /// App → hub, first. Whether a hub has told the app what its manifest says: this one adds nothing then (R6.1).
+  case hello(AppIdentity, version: UInt64, minimum: UInt64, knowsManifest: Bool = false)
   /// Hub → app: you are registered. The agent is the one that carries the hub; nil if an app does. It says what the
   /// manifest of the app says (R6.1); nil: no manifest describes the app.
   /// Indirect: it is the largest by far, and rare.

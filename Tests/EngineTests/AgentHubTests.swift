@@ -113,6 +113,35 @@ import Testing
     #expect(late.manifests.count == 1 && late.engine.identity.team == "TEAM")
   }
 
+  @Test(arguments: [false, true])
+  func `R6.1: a manifest that changes while an app is open counts when it opens again`(isDescribed: Bool) throws {
+    let world = World()
+    _ = world.startAgent()
+    world.hub!.manifests = { [manifest] _ in isDescribed ? manifest : nil }
+    let notes = world.open("notes", types: ["com.example.own"], team: "com.example.notes")
+    let editor = world.open("editor", types: [], team: isDescribed ? "TEAM" : "com.example.notes")
+    let id = Identifier(high: 7, low: 1)
+    editor.add(try Activity(type: "com.example.new"), as: id)
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    let (identity, types) = (notes.engine.identity, isDescribed ? 4 : 1)
+    #expect(identity.types.count == types && notes.engine.offers.all.isEmpty)
+    // It is installed, or changes, and the app connects again.
+    world.hub!.manifests = { _ in
+      AppManifest(name: "Newer", team: nil, types: ["com.example.new"], documents: [])
+    }
+    let generation = try #require(notes.engine.hubGeneration)
+    world.device.hub?.cut()
+    notes.process.seek(.seek(minimum: generation, after: 0))
+    world.settle()
+    world.wait(5_000)
+    let known = try #require(world.peer(of: notes)?.app)
+    #expect(known.types == identity.types && known.team == identity.team && known.name == identity.name)
+    #expect(notes.engine.isReady && notes.engine.offers.all.isEmpty && notes.manifests.count == (isDescribed ? 1 : 0))
+    world.close(notes)
+    let again = world.open("notes", types: ["com.example.own"], team: isDescribed ? "TEAM" : "com.example.notes")
+    #expect(again.engine.identity.types == ["com.example.own", "com.example.new"])
+  }
+
   @Test func `what a manifest adds fits into one message, however long it is`() throws {
     let long = AppManifest(
       name: String(repeating: "n", count: 255), team: String(repeating: "t", count: 255),

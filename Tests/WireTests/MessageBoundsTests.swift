@@ -49,7 +49,7 @@ import Testing
 
   @Test func `an app declares 256 types, each of 255 bytes (A9)`() throws {
     let types = (0..<256).map { Value.string("\($0)") }
-    guard case .hello(let app, _, _)? = try decoded(hello(types: types)) else { return #expect(Bool(false)) }
+    guard case .hello(let app, _, _, _)? = try decoded(hello(types: types)) else { return #expect(Bool(false)) }
     #expect(app.types == (0..<256).map { "\($0)" })
     #expect(try isRefused(hello(types: types + [.string("one more")])))
     #expect(try decoded(hello(types: [text(255)])) != nil)

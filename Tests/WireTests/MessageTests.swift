@@ -16,6 +16,9 @@ import Testing
     .hello(
       AppIdentity(secret: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
       version: 1, minimum: 1),
+    .hello(
+      AppIdentity(secret: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"], isChooser: false),
+      version: 1, minimum: 1, knowsManifest: true),
     .welcome(version: 1, generation: 7, deviceName: "vm"),
     .welcome(version: 1, generation: 7, deviceName: "vm", agent: AgentDescription(version: "1", capabilities: 3)),
     .welcome(
@@ -135,7 +138,7 @@ import Testing
         .unsigned(1), .unsigned(1), .unsigned(1), .uuid(id), .string("b"), .string("n"), .string("T"), types,
         .bool(true),
       ])
-    guard case .hello(let app, 1, 1)? = try decode(hello.encoding) else {
+    guard case .hello(let app, 1, 1, false)? = try decode(hello.encoding) else {
       return #expect(Bool(false), "no hello")
     }
     #expect(app.types == ["t1", "t2"] && app.isChooser)

@@ -35,6 +35,9 @@ final class AppContext {
   /// Whether an agent has said what the manifest of the app is, and the app has been ready since.
   var knowsManifest: Bool { if case .holds = answer { true } else { false } }
 
+  /// Whether an agent has said what the manifest of the app is.
+  var hasHeardManifest: Bool { if case .none = answer { false } else { true } }
+
   /// An agent has welcomed the app.
   func heard(_ manifest: AppManifest?) {
     guard case .none = answer else { return }

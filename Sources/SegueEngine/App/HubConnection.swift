@@ -66,7 +66,10 @@ final class HubConnection {
     reset()
     link = FramedConnection(side: .connecting)
     answerBy = now.uptime + Self.welcomeTime
-    send(.hello(app.identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum))
+    send(
+      .hello(
+        app.identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum,
+        knowsManifest: app.hasHeardManifest))
   }
 
   /// The connection is lost, or was closed.

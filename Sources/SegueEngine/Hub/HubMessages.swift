@@ -51,10 +51,10 @@ final class HubMessages {
       return try handle(message, fromHub: peer)
     }
     guard let app = peer.app else {
-      guard case .hello(let app, let version, let minimum) = message else {
+      guard case .hello(let app, let version, let minimum, let knowsManifest) = message else {
         throw SegueError(.malformed, "the first message must be hello")
       }
-      return registration.register(app, peer, version: version, minimum: minimum)
+      return registration.register(app, peer, version: version, minimum: minimum, knowsManifest: knowsManifest)
     }
     switch message {
     case .ping(let number): connections.send(.pong(number), to: peer, isUrgent: true)

@@ -24,7 +24,9 @@ final class HubRegistration: HubFeature {
     self.explanations = explanations
   }
 
-  func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64) {
+  /// - Parameter knowsManifest: an agent has welcomed the app before, and said what its manifest was: only the first
+  ///   welcome of an open adds (R6.1).
+  func register(_ app: AppIdentity, _ peer: Peer, version: UInt64, minimum: UInt64, knowsManifest: Bool) {
     guard minimum <= ProtocolVersion.current, version >= ProtocolVersion.minimum else {
       let ours: DiagnosticText = "\(ProtocolVersion.minimum)…\(ProtocolVersion.current)"
       return connections.disconnect(
@@ -35,7 +37,7 @@ final class HubRegistration: HubFeature {
       connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
-    let manifest = presence.manifests?(app.bundleIdentifier)
+    let manifest = knowsManifest ? nil : presence.manifests?(app.bundleIdentifier)
     let app = manifest.map { app.adding($0) } ?? app
     peers.register(peer, app)
     connections.send(

@@ -12,7 +12,7 @@ extension Input {
 
   mutating func message() -> Message {
     switch number(below: 42) {
-    case 0: .hello(app(identifier()), version: version(), minimum: version())
+    case 0: .hello(app(identifier()), version: version(), minimum: version(), knowsManifest: bool())
     case 1:
       .welcome(
         version: version(), generation: number(), deviceName: text(atMost: 4),
