@@ -30,7 +30,7 @@ import Testing
 
   /// Another app for each number: askers of one offer for one app would share an entry.
   private func chooseApp(_ number: Int) {
-    agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer")
+    agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer", types: [])
   }
 
   @Test func `R3.8: it is stored, then launched, then delivered, then acknowledged`() throws {

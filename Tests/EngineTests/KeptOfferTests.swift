@@ -446,7 +446,7 @@ import Testing
   @Test func `R2.5: what is kept is no app that runs`() throws {
     world.close(editor)
     #expect(agent.engine.runningApps.map { $0.name } == ["viewer"])
-    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor")
+    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor", types: [])
     world.ask(agent, for: activity)
     #expect(agent.launches == ["com.example.editor"], "an app that is kept does not run")
     world.tell(viewer) { _ = $0.explain(activity, nil, $1) }

@@ -382,7 +382,7 @@ import Testing
     let id = try show("one", name: "a")
     world.kill(editor)
     let record = try #require(agent.saved.first?.record)
-    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor")
+    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor", types: [])
     let request = try SavedStartRequest(
       number: 7, activity: id, document: record.document, app: "com.example.editor", team: "TEAM", appName: "Editor")
     agent.engine.open(request, world.now)

@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `R3.8: a saved activity that is opened twice is continued once`() throws {
-    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor")
+    agent.app = ChosenApp(bundleIdentifier: "com.example.editor", name: "editor", types: [])
     let document = try ActivityDocument.encode(try Activity(type: "com.example.note"), Containers())
     for number: UInt64 in 100..<102 {
       let request = try SavedStartRequest(
@@ -128,6 +128,77 @@ import Testing
     #expect(agent.outcomes == [nil, .restored] && agent.engine.leak == nil)
   }
 
+  @Test func `R3.8: a launch that fails reaches all that wait, also if its asker has gone`() throws {
+    world.ask(agent, for: activity)
+    let last = world.ask(agent, for: activity)
+    // The second launch is for the one that asked last.
+    agent.engine.abandon(last, world.now)
+    world.settle()
+    let continuation = try #require(agent.launched.last)
+    agent.engine.launched(continuation, SegueError(.system, "launch: no program"), world.now)
+    world.settle()
+    #expect(failures(agent) == [.userCancelled, .system] && agent.inbox.open.count == 1)
+    _ = openViewer()
+    #expect(editor.receipts.map { $0.outcome } == [.restored], "the entry stays")
+  }
+
+  @Test func `R3.8: one that asks while the receipt is being decided has a time of its own`() throws {
+    world.ask(agent, for: activity, timeout: 5_000)
+    let viewer = openViewer(answers: false)
+    agent.isStuck = true
+    world.wait(5_000)
+    #expect(agent.outcomes == [.unknown], "the disk does not say that the receipt is decided")
+    let number = world.ask(agent, for: activity, timeout: 8_000)
+    world.wait(7_990)
+    #expect(agent.outcomes == [.unknown])
+    world.wait(10)
+    #expect(agent.outcomes == [.unknown, .unknown] && agent.begun.last?.number == number)
+    agent.isStuck = false
+    world.settle()
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(agent.outcomes == [.unknown, .unknown] && editor.receipts.map { $0.outcome } == [.unknown])
+    #expect(agent.engine.leak == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `an activity of another type is not stored, unless its app declares that (R2.6, R3.6)`(
+    isDeclared: Bool
+  ) throws {
+    if isDeclared {
+      agent.app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: ["com.example.other"])
+    }
+    editor.add(try Activity(type: "com.example.other"), as: activity)
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.entries.count == (isDeclared ? 1 : 0) && agent.launches.count == (isDeclared ? 1 : 0))
+    #expect(failures(agent) == (isDeclared ? [] : [.malformed]))
+    guard !isDeclared else { return }
+    #expect(editor.receipts.map { $0.outcome } == [.failed] && editor.receipts.map { $0.status } == [.malformed])
+    // The offer is right again, and is fetched again.
+    editor.add(try Activity(type: "com.example.note"), as: activity)
+    world.ask(agent, for: activity)
+    _ = openViewer()
+    #expect(agent.outcomes.last == .restored && agent.engine.leak == nil)
+  }
+
+  @Test func `an entry of a type that its app does not take ends (R2.6, R3.8)`() throws {
+    // What the manifest declares, the process does not.
+    agent.app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: ["com.example.other"])
+    editor.add(try Activity(type: "com.example.other"), as: activity)
+    world.ask(agent, for: activity)
+    let viewer = openViewer()
+    #expect(viewer.takeEvents().contains("did_fail malformed") && agent.inbox.open.isEmpty)
+    #expect(agent.outcomes == [.failed] && editor.receipts.map { $0.outcome } == [.failed])
+    #expect(editor.receipts.map { $0.status } == [.malformed])
+    // Another process of the app does not get it, and another asker does not share it.
+    world.close(viewer)
+    let other = openViewer()
+    #expect(other.takeEvents().allSatisfy { !$0.hasPrefix("did_fail") })
+    editor.add(try Activity(type: "com.example.note"), as: activity)
+    world.ask(agent, for: activity)
+    #expect(other.continued.count == 1 && agent.outcomes == [.failed, .restored])
+    #expect(agent.begun.last?.isShared == false && agent.engine.leak == nil)
+  }
+
   @Test func `R3.8: the last one that cancels while the disk is asked leaves nothing behind`() {
     agent.isStuck = true
     let number = world.ask(agent, for: activity)
@@ -172,7 +243,7 @@ import Testing
     world.wait(1_000)
     world.ask(agent, for: activity)
     #expect(agent.inbox.entries.count == 1)
-    agent.app = ChosenApp(bundleIdentifier: "com.example.other", name: "other")
+    agent.app = ChosenApp(bundleIdentifier: "com.example.other", name: "other", types: [])
     world.ask(agent, for: activity)
     #expect(agent.inbox.entries.count == 2 && agent.begun.map { $0.isShared } == [false, true, false])
     #expect(openViewer().continued.map { $0.activity.title } == ["one"])

@@ -158,7 +158,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   private(set) var servedKept: [(request: StreamRequest, offer: KeptParticipant)] = []
   private(set) var answers: [Result<ColdStartReport, SegueError>] = []
   /// The app that fits.
-  var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer")
+  var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [])
   private(set) var choices: [AppChoice] = []
   /// What apps have saved for search, in the order in which it came, and who.
   private(set) var saved: [(app: String, record: SavedRecord)] = []
@@ -267,7 +267,12 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
     begun.append((number, continuation, isShared))
   }
-  func launch(_ app: ChosenApp, for number: UInt64) { launches.append(app.bundleIdentifier) }
+  /// The continuations for which apps were started, in their order.
+  private(set) var launched: [Identifier] = []
+  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
+    launches.append(app.bundleIdentifier)
+    launched.append(continuation)
+  }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }
   func withdrawn(_ number: UInt64, _ error: SegueError?) { withdrawals.append(error) }

@@ -285,14 +285,22 @@ extension InboxService: AgentOwner {
     let decision = router.route(Self.query(for: choice))
     guard let wanted = choice.wanted else {
       guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
-      return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name)
+      return Self.app(chosen, choice.running)
     }
     guard let chosen = decision.candidates.first(where: { Text.isSame($0.bundleIdentifier, wanted) }) else {
       throw SegueError(
         .notFound, "continue: \(wanted) neither runs nor has a manifest that declares \(offer.description.type)")
     }
     if let obstacle = chosen.obstacles.first { throw Self.error(chosen, obstacle) }
-    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name)
+    return Self.app(chosen, choice.running)
+  }
+
+  private static func app(_ chosen: RoutingCandidate, _ running: [AppIdentity]) -> ChosenApp {
+    var types = DeclaredTypes(chosen.declaration?.types ?? [])
+    for app in running where Text.isSame(app.bundleIdentifier, chosen.bundleIdentifier) {
+      for type in app.types { types.add(type) }
+    }
+    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all)
   }
 
   private static func none(_ decision: RoutingDecision, _ offer: Offer) -> SegueError {
@@ -328,14 +336,14 @@ extension InboxService: AgentOwner {
     began(continuation, app, isShared)
   }
 
-  func launch(_ app: ChosenApp, for number: UInt64) {
+  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
     let environment = asks.first { $0.number == number }?.environment ?? []
     do throws(SegueError) {
-      try launch(app, environment) { [self] error in perform { $0.launched(number, error, $1) } }
+      try launch(app, environment) { [self] error in perform { $0.launched(continuation, error, $1) } }
     } catch {
       // One is under way: the app will open.
       let error = error.status == .busy ? nil : error
-      loop.post { [self] in perform { $0.launched(number, error, $1) } }
+      loop.post { [self] in perform { $0.launched(continuation, error, $1) } }
     }
   }
 

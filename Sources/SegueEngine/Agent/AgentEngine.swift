@@ -60,8 +60,10 @@ public final class AgentEngine: HubParticipant {
   /// `AgentOwner.change`.
   public func changed(_ number: UInt64, _ result: Result<Int, SegueError>) { savedChanges.changed(number, result) }
 
-  /// The launch that was asked for with this number has succeeded, or not.
-  public func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) { starts.launched(number, error, now) }
+  /// The launch for that continuation has succeeded, or not.
+  public func launched(_ continuation: Identifier, _ error: SegueError?, _ now: Instant) {
+    starts.launched(continuation, error, now)
+  }
 
   /// Asks the origin of a continuation for a part of an attachment (`AgentOwner.collect`). Answered once, by
   /// `AgentOwner.streamAnswered`.

@@ -6,10 +6,13 @@ public struct ChosenApp: Sendable {
   public let bundleIdentifier: String
   /// For people.
   public let name: String
+  /// The types that it declares.
+  public let types: [String]
 
-  public init(bundleIdentifier: String, name: String) {
+  public init(bundleIdentifier: String, name: String, types: [String]) {
     self.bundleIdentifier = bundleIdentifier
     self.name = name
+    self.types = types
   }
 }
 
@@ -122,9 +125,9 @@ public protocol AgentOwner: AnyObject {
   /// The app that was asked for with this number is chosen, and its continuation begins.
   /// - Parameter isShared: whether another asker came before (R3.8).
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool)
-  /// Starts an app that does not run. Answered by `AgentEngine.launched`.
-  /// - Parameter number: the asker's.
-  func launch(_ app: ChosenApp, for number: UInt64)
+  /// Starts an app that does not run, for that continuation. Answered by `AgentEngine.launched`.
+  /// - Parameter number: of the asker, whose environment it gets.
+  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64)
   /// An app has opened, which may have been launched.
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.

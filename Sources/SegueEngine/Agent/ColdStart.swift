@@ -112,7 +112,8 @@ struct ColdStart {
   }
 
   var nextDeadline: Int64? {
-    let first = askers.reduce(nil) { earlier($0, $1.deadline < deadline ? $1.deadline : nil) }
+    // Once the receipt is decided, or about to be, each asker has its own time.
+    let first = askers.reduce(nil) { earlier($0, doubt != nil || $1.deadline < deadline ? $1.deadline : nil) }
     return switch phase {
     case .collecting where isLate: first
     case .looking, .fetching, .collecting: earlier(first, deadline)

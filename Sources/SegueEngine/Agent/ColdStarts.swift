@@ -194,6 +194,8 @@ final class ColdStarts: AppFeature {
         agent.owner.began(asker.number, start.id, in: start.app, isShared: asker.isShared)
       }
       guard former == nil else { return deliver(start, now) }
+      // The owner may have called back.
+      guard let index = self.index(of: start.id) else { return }
       switch beginning {
       case .fetch:
         starts[index].phase = .fetching
@@ -208,7 +210,7 @@ final class ColdStarts: AppFeature {
   /// Delivers an entry that is in the inbox, also again, or starts its app.
   private func deliver(_ start: ColdStart, _ now: Instant) {
     let wasOpen = deliveries.deliverAgain(start.id, to: start.app.bundleIdentifier, now)
-    if !wasOpen { agent.owner.launch(start.app, for: start.launchNumber) }
+    if !wasOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
   /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare, and
@@ -268,9 +270,11 @@ final class ColdStarts: AppFeature {
     do throws(SegueError) {
       let activity = try ActivityDocument.decode(
         fetch.document, ReferenceReader(.none), userInfoLimit: Limits.value)
-      if let error = activity.objection(to: starts[index].offer.description, at: now.date) {
-        return fail(at: index, error, now)
-      }
+      let start = starts[index]
+      let error =
+        activity.objection(toType: start.offer.description.type, declared: start.app.types)
+        ?? activity.objection(to: start.offer.description, at: now.date)
+      if let error { return fail(at: index, error, now) }
       starts[index].isStale = fetch.isStale
       collect(at: index, fetch.document, activity.attachments)
     } catch {
@@ -330,13 +334,14 @@ final class ColdStarts: AppFeature {
     starts[index].size = 0
     let start = starts[index]
     let isOpen = deliveries.deliver(to: start.app.bundleIdentifier, now)
-    if !isOpen { agent.owner.launch(start.app, for: start.launchNumber) }
+    if !isOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
   /// The program of the app runs, or could not be started: the entry stays.
-  func launched(_ number: UInt64, _ error: SegueError?, _ now: Instant) {
-    guard let error, let index = starts.firstIndex(where: { $0.has(number) }) else { return }
+  func launched(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
+    guard let error else { return }
     agent.app.log(.error, "\(error.message); what it was to continue waits in the inbox")
+    guard let index = index(of: id) else { return }
     answer(at: index, .failure(SegueError(error.status, "\(error.message); the activity waits in the inbox")))
   }
 
@@ -419,8 +424,9 @@ final class ColdStarts: AppFeature {
   private typealias Ending = Result<(outcome: Outcome, error: SegueError?), SegueError>
 
   private func end(at index: Int, _ ending: Ending) {
-    answer(at: index, ending)
-    starts.remove(at: index)
+    // Removed first: the owner may call back.
+    let start = starts.remove(at: index)
+    for asker in start.askers { answer(asker, of: start, ending) }
   }
 
   /// Answers all that wait.
@@ -449,11 +455,8 @@ final class ColdStarts: AppFeature {
     while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) {
       end(awaited.remove(at: index), now)
     }
-    for index in starts.indices {
-      while let asker = starts[index].takeOverdue(now) {
-        let start = starts[index]
-        answer(asker, of: start, start.isStored ? .success((.unknown, Self.late)) : .failure(Self.slow))
-      }
+    while let (start, asker) = takeOverdue(now) {
+      answer(asker, of: start, start.isStored ? .success((.unknown, start.doubt ?? Self.late)) : .failure(Self.slow))
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       switch starts[index].phase {
@@ -467,12 +470,20 @@ final class ColdStarts: AppFeature {
     }
   }
 
+  /// Removes an asker whose time is up, and returns it with its continuation; nil for none.
+  private func takeOverdue(_ now: Instant) -> (ColdStart, ColdStart.Asker)? {
+    for index in starts.indices {
+      if let asker = starts[index].takeOverdue(now) { return (starts[index], asker) }
+    }
+    return nil
+  }
+
   /// The app has got it, and has failed to restore it. The entry is delivered again, so the outcome is unknown.
   func failed(_ id: Identifier, _ error: SegueError, _ now: Instant) {
     guard let index = index(of: id), case .kept = starts[index].phase, starts[index].doubt == nil else { return }
     let error = SegueError(error.status, "\(error.message); the activity waits for the app")
     answer(at: index, .success((.unknown, error)))
-    doubt(error, at: index, now)
+    if let index = self.index(of: id) { doubt(error, at: index, now) }
   }
 
   /// The app has not answered by the deadline, or has failed. The disk may take longer than the askers wait.

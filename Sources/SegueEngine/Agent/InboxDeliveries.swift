@@ -316,7 +316,10 @@ final class InboxDeliveries: AppFeature {
     let index = index(of: receiver.id).flatMap { index in
       apps[index].delivery?.item.continuation == continuation ? index : nil
     }
-    guard outcome == .restored || outcome == .declined else {
+    // Of another type than was offered, it will not be taken by the next process of the app either (R2.6).
+    let isWrong =
+      outcome == .failed && error?.status == .malformed && index.map { apps[$0].delivery?.isFetched ?? false } ?? false
+    guard outcome == .restored || outcome == .declined || isWrong else {
       // It is not handled: a cancel of the user, or a failure, acknowledges nothing.
       hub.send(.outcomeAck(id, to: receiver.id))
       guard let index else { return nil }

@@ -43,7 +43,7 @@ final class InboxAgent: FleetProcess {
   // MARK: For those who ask
 
   func `continue`(_ request: ColdStartRequest) { call { $0.continue(request, $1) } }
-  func launched(_ number: UInt64, _ error: SegueError?) { call { $0.launched(number, error, $1) } }
+  func launched(_ continuation: Identifier, _ error: SegueError?) { call { $0.launched(continuation, error, $1) } }
   func retry(_ continuation: Identifier) { call { engine, _ in engine.retry(continuation) } }
 
   /// The user withdraws what an app has left.
@@ -220,7 +220,7 @@ extension InboxAgent: AgentOwner {
 
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     guard let wanted = choice.wanted else { throw SegueError(.notFound, "continue: no app here declares it") }
-    return ChosenApp(bundleIdentifier: wanted, name: wanted)
+    return ChosenApp(bundleIdentifier: wanted, name: wanted, types: [])
   }
 
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {}
@@ -244,12 +244,12 @@ extension InboxAgent: AgentOwner {
   }
 
   /// One launch of an app at a time, as in the product.
-  func launch(_ app: ChosenApp, for number: UInt64) {
+  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
     if knows(app.bundleIdentifier) { fleet.report(name, "R3.8: an app is launched that is open") }
     guard launching.insert(app.bundleIdentifier).inserted else {
-      return later(0) { [unowned self] in launched(number, nil) }
+      return later(0) { [unowned self] in launched(continuation, nil) }
     }
-    workload.launch(app.bundleIdentifier, for: number, by: self)
+    workload.launch(app.bundleIdentifier, for: continuation, by: self)
   }
 
   /// The launch of an app has ended, or takes too long.

@@ -83,14 +83,14 @@ final class InboxWorkload: Workload {
   }
 
   /// The launcher starts an app, which may fail, crash, or take its time.
-  func launch(_ bundle: String, for number: UInt64, by agent: InboxAgent) {
+  func launch(_ bundle: String, for continuation: Identifier, by agent: InboxAgent) {
     let device = agent.device
     let system = systems[device.index]
     let fate = isQuiescent ? 9 : chance.below(10)
     fleet.trace(device.name, "launches", bundle)
     oracle.meet("launched")
     system.later(chance.within(0, 200)) { [weak agent] in
-      agent?.launched(number, fate == 0 ? SegueError(.system, "launch: cannot be started") : nil)
+      agent?.launched(continuation, fate == 0 ? SegueError(.system, "launch: cannot be started") : nil)
       if fate == 0 { agent?.launchEnded(bundle) }
     }
     guard fate > 0 else { return }
