@@ -49,6 +49,8 @@ public struct AgentAnswer {
     try has(.uuid, "continuation_id")
     try has(.string, "bundle_identifier")
     try has(.string, "app_name")
+    // An older agent does not say it.
+    try mayHave(.bool, "shared")
   }
 
   private func hasReport() throws(SegueError) {

@@ -268,6 +268,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["push", "continue", "open"])
+  func `whether an entry is shared need not be said, and is true or false (R3.8)`(question: String) throws {
+    let entries = try #require(AgentAnswerTests.answers.first { $0.question == question }).entries
+    for value in [Value.bool(true), .bool(false)] {
+      try AgentAnswer.check(try dictionary(entries + [("shared", value)]), to: question)
+    }
+    try AgentAnswer.check(try dictionary(entries), to: question)
+    let error = thrown {
+      try AgentAnswer.check(try dictionary(entries + [("shared", .integer(1))]), to: question)
+    }
+    #expect(error?.status == .malformed && error?.message.contains("shared") == true)
+  }
+
   @Test func `numbers are those that callers can hold`() throws {
     let report = try #require(Self.answers.first { $0.question == "open" }).entries
     for (key, value) in [

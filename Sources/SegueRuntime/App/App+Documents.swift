@@ -142,7 +142,7 @@ extension App {
   /// Inside a container it has an activity with its URL, by itself if there is a type for it; outside it has none
   /// (R5.2). Called with the lock of its moves.
   private func matchActivity(of document: LiveDocument) throws(SegueError) {
-    let (url, isClosed, isInside, former, left, awaited, title, oldTitle) = locked {
+    let (url, isClosed, place, former, left, title, oldTitle) = locked {
       let url = urlInContainer(of: document)
       if let engineResponder = document.responder.engineResponder { engine?.setDocumentURL(url, of: engineResponder) }
       let place = containers.place(of: url)
@@ -150,12 +150,11 @@ extension App {
       document.title = place?.name
       let former = activityNow(of: document)
       return (
-        url, document.isClosed, place != nil, former, document.leftActivity, place.flatMap { opening(of: $0) },
-        document.title, oldTitle
+        url, document.isClosed, place, former, document.leftActivity, document.title, oldTitle
       )
     }
     guard !isClosed else { return }
-    guard isInside else {
+    guard let place else {
       guard let former else { return explain(url, "the file is in no container of the app") }
       try setActivity(nil, of: document.responder)
       locked { document.leftActivity = former.id }
@@ -170,13 +169,7 @@ extension App {
       return try former.update { (state) throws(SegueError) in try state.setTitle(title) }
     }
     guard let engineResponder = document.responder.engineResponder else { return }
-    if let awaited {
-      // It is the document that is being opened: it has the activity that came, unless another one is handed over.
-      return try perform { engine, now in
-        engine.setActivity(awaited.activity, of: engineResponder, now)
-        document.awaitedOpening = awaited.id
-      }
-    }
+    if try isOpened(document, engineResponder, as: place) { return }
     guard let type = locked({ settings.activityType(ofDocument: document.typeAndRole) }) else {
       return explain(url, "no document type of the app has its content type and role")
     }
@@ -189,6 +182,21 @@ extension App {
       if let left { engine.moveResponders(of: left, to: activity.id, now) }
       document.leftActivity = nil
     }
+  }
+
+  /// Whether it is the document that is being opened: it has the activity that came, unless another one is handed over.
+  /// The opening is looked for and noted at once: one that has ended in between would be awaited for ever.
+  private func isOpened(
+    _ document: LiveDocument, _ responder: Responder, as place: ContainerPlace
+  ) throws(SegueError) -> Bool {
+    var isAwaited = false
+    try perform { engine, now in
+      guard let opening = opening(of: place) else { return }
+      engine.setActivity(opening.activity, of: responder, now)
+      document.awaitedOpening = opening.id
+      isAwaited = true
+    }
+    return isAwaited
   }
 
   @inline(never)

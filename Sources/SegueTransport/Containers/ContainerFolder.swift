@@ -66,7 +66,11 @@ public enum ContainerFolder {
     try check(found)
     let flags = (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     let file = linux_openat(AT_FDCWD, Text.terminated(Descriptors.path(of: found)), flags, 0)
-    guard file >= 0 else { throw refusal(linux_errno(), "the file") }
+    guard file >= 0 else {
+      let number = linux_errno()
+      // The file is there: it was found just now.
+      throw number == ENOENT ? .system("url: /proc", number) : refusal(number, "the file")
+    }
     guard linux_set_blocking(file) == 0 else {
       let number = linux_errno()
       close(file)

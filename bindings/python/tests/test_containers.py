@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import TYPE, Opener
+from conftest import PATIENCE, TYPE, Opener
 from pair import Pair
 
 import segue
@@ -202,6 +204,28 @@ def test_access_says_why_not(pair: Pair, folders: tuple[Path, Path], name: str, 
     with pytest.raises(error):
         pair.activity.access(f"{folders[0].as_uri()}/{name}")
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_without_proc_a_file_that_is_there_is_not_awaited(folders: tuple[Path, Path]) -> None:
+    """R5.4: no synchronisation brings what the system lacks."""
+    code = """
+import sys
+from pathlib import Path
+import segue
+app = segue.App("com.example.notes")
+app.add_container("docs", sys.argv[1])
+activity = segue.Activity(app, "com.example.notes.editing")
+for name in ("a.txt", "missing.txt"):
+    try:
+        activity.access(f"{Path(sys.argv[1]).as_uri()}/{name}")
+    except segue.Error as error:
+        print(type(error).__name__, "/proc" in str(error))
+"""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    hidden = ["unshare", "--mount", *user, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "-"]
+    command = [*hidden, sys.executable, "-c", code, str(folders[0])]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert result.stdout.splitlines() == ["SystemRefusedError True", "NotThereYetError False"]
 
 
 def test_access_is_known_by_python_names() -> None:
