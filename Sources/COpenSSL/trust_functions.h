@@ -25,8 +25,8 @@
   F(EVP_DigestVerifyInit)                                                                                              \
   F(EVP_MD_CTX_free)                                                                                                   \
   F(EVP_MD_CTX_new)                                                                                                    \
+  F(EVP_PKCS82PKEY)                                                                                                    \
   F(EVP_PKEY_get_base_id)                                                                                              \
-  F(EVP_PKEY_new_raw_private_key)                                                                                      \
   F(i2d_PKCS8_PRIV_KEY_INFO)                                                                                           \
   F(i2d_PUBKEY)                                                                                                        \
   F(i2d_X509)                                                                                                          \

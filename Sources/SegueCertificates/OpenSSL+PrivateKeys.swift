@@ -12,15 +12,17 @@ extension OpenSSL {
   /// Bytes.
   static let seedSize = 32
 
-  /// Returns OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. OpenSSL's
-  /// decoders are not asked: they leave copies behind.
+  /// Returns OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. A key that
+  /// is made of its seed (EVP_PKEY_new_raw_private_key) would be in ordinary memory.
   public static func privateKey(
     _ der: Secret, _ functions: UnsafePointer<openssl>
   ) throws(SegueError) -> OpaquePointer? {
     try der.withBytes { der in
       guard der.count == privateKeyHead.count + seedSize, der.starts(with: privateKeyHead) else { return nil }
-      let seed = UnsafeRawBufferPointer(rebasing: der[privateKeyHead.count...]).bindMemory(to: UInt8.self)
-      return functions.pointee.EVP_PKEY_new_raw_private_key(NID_ED25519, nil, seed.baseAddress, seed.count)
+      var start = der.bindMemory(to: UInt8.self).baseAddress
+      guard let info = functions.pointee.d2i_PKCS8_PRIV_KEY_INFO(nil, &start, der.count) else { return nil }
+      defer { functions.pointee.PKCS8_PRIV_KEY_INFO_free(info) }
+      return functions.pointee.EVP_PKCS82PKEY(info)
     }
   }
 }
