@@ -206,8 +206,8 @@ import Testing
     for each in 0..<Limits.removedDevices - 1 {
       _ = roster.remove(RemovedDevice(Identifier(high: 8, low: UInt64(each)), serials: [[2, UInt8(each % 256)]]))
     }
-    member = try Membership(
-      try member.signed(roster, at: world.now.seconds, to: "test", desk.cryptography), desk.cryptography)
+    member = try desk.membership(
+      try member.signed(roster, at: world.now.seconds, to: "test", desk.cryptography))
     try desk.service.keep(member.record, at: world.now)
     for list in old + [full] { try deliver(list, to: desk, from: phone) }
     let (number, epoch) = (try desk.number, try desk.member.roster.epochs.current.number)
