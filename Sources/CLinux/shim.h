@@ -276,7 +276,9 @@ struct linux_sha256 {
   int (*_Nonnull update)(void *, const void *bytes, size_t size);
   int (*_Nonnull finish)(void *, unsigned char *digest, unsigned int *size);
 };
-/** Loads libcrypto.so.3, which is never unloaded. Returns NULL, or the name of the library or function that is missing. */
+/**
+ * Loads libcrypto.so.3, which is never unloaded. Returns NULL, or the name of the library or function that is missing.
+ */
 static inline const char *_Nullable linux_load_sha256(struct linux_sha256 *_Nonnull functions) {
   void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
   if (!library)

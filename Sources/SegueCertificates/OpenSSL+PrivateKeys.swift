@@ -12,8 +12,8 @@ extension OpenSSL {
   /// Bytes.
   static let seedSize = 32
 
-  /// Returns OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. A key that
-  /// is made of its seed (EVP_PKEY_new_raw_private_key) would be in ordinary memory.
+  /// Returns OpenSSL's own copy, in its memory for keys, which the caller frees; nil unless it is such a key. A key
+  /// that is made of its seed (EVP_PKEY_new_raw_private_key) would be in ordinary memory.
   public static func privateKey(
     _ der: Secret, _ functions: UnsafePointer<openssl>
   ) throws(SegueError) -> OpaquePointer? {

@@ -236,8 +236,8 @@ public struct Activity: Sendable {
     return SegueError(.handoffFailed, "the activity has expired")
   }
 
-  /// Why an app does not get it by an offer of that type, or nil: it gets the type that was offered, or another one that
-  /// it declares (R2.6, R6.2), such as a web page in place of what no app takes (R6.3).
+  /// Why an app does not get it by an offer of that type, or nil: it gets the type that was offered, or another one
+  /// that it declares (R2.6, R6.2), such as a web page in place of what no app takes (R6.3).
   public func objection(toType offered: String, declared: [String]) -> SegueError? {
     if Text.isSame(type, offered) || declared.contains(where: { Text.isSame($0, type) }) { return nil }
     return SegueError(.malformed, "the origin's activity is of the type \(type), not as offered")

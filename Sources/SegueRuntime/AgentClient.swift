@@ -18,8 +18,8 @@ public enum AgentClient {
   /// - Parameters:
   ///   - socket: a new connection to the agent, which the caller closes. Shut down, it ends the wait.
   ///   - deadline: the uptime at which the call ends.
-  /// Throws CONNECTION_UNAVAILABLE if the agent ends; REMOTE_APPLICATION_TIMED_OUT; SYSTEM if the system refuses to send
-  /// or to wait; what it answers.
+  /// Throws CONNECTION_UNAVAILABLE if the agent ends; REMOTE_APPLICATION_TIMED_OUT; SYSTEM if the system refuses to
+  /// send or to wait; what it answers.
   static func ask(
     _ entries: [(key: Value, value: Value)], over socket: Int32, until deadline: Int64
   ) throws(SegueError) -> Value {

@@ -51,7 +51,7 @@ import Testing
 
   @Test func `the state comes back as it is there now, and both sides are told (R3.10)`() throws {
     let scene = try Fixture()
-    scene.viewer.onSave = { [kept = scene.kept, now = scene.world.now] viewer in
+    scene.viewer.onSave = { [kept = scene.kept] viewer in
       viewer.change(kept) { activity in
         try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Written") }
       }

@@ -31,7 +31,7 @@ import Testing
 
     /// will_save writes this title.
     func edit(_ title: String) {
-      editor.onSave = { [id, world] editor in
+      editor.onSave = { [id] editor in
         // No change of a title so short fails.
         editor.change(id) { activity in
           try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle(title) }
@@ -193,7 +193,7 @@ import Testing
     try activity.setPersistentIdentifier("changed")
     scene.viewer.add(activity, as: here)
     scene.viewer.cameBy[here] = continuation
-    scene.viewer.onSave = { [world = scene.world] viewer in
+    scene.viewer.onSave = { viewer in
       viewer.change(here) { try? $0.setTitle("half of it") }
     }
     scene.world.tell(scene.viewer) { $0.becomeCurrent(here, $1) }

@@ -1,5 +1,5 @@
-/// Challenges of this process that the other end has answered under a key of the account, oldest first: a connection that
-/// leads back to this process has one of them.
+/// Challenges of this process that the other end has answered under a key of the account, oldest first: a connection
+/// that leads back to this process has one of them.
 struct OwnChallenges {
   /// The most that are remembered.
   private static let limit = 64

@@ -161,8 +161,8 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
-  /// This device has another network or address, or has woken up: asks all linked devices for a sign of life, which says
-  /// soon what links are left.
+  /// This device has another network or address, or has woken up: asks all linked devices for a sign of life, which
+  /// says soon what links are left.
   public func networkChanged(_ now: Instant) {
     connections.begin(now)
     links.askDevices()
