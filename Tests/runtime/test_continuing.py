@@ -176,7 +176,7 @@ def test_the_last_snapshot_stands_in_and_is_called_stale(pair):
     editor.tell("on_save later").ask("dirty", "dirty")
     name = begin(viewer)
     viewer.hears(f"continue {name} .*", 2.0)
-    editor.hears(f"ended {name} restored OK stale ")
+    editor.hears(f"ended {name} restored OK stale the origin did not save in time")
 
 
 def test_it_has_one_deadline(pair):
