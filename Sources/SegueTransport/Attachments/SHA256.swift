@@ -25,7 +25,7 @@ public final class SHA256 {
 
   private static func beginLocked() throws(SegueError) -> SHA256 {
     let functions = try loaded.table { missing in
-      SegueError(.system, "attachments need OpenSSL 3 (Debian: libssl3): \(missing) cannot be loaded")
+      SegueError(.system, "attachments need libcrypto.so.3 of OpenSSL 3 (Debian: libssl3): \(missing) cannot be loaded")
     }.pointee
     guard let context = functions.create(), functions.begin(context, functions.algorithm(), nil) == 1 else {
       throw SegueError(.system, "attachments need SHA-256, which libcrypto.so.3 refuses")
