@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `no crowd breaks a promise (R1.11, R2.8)`() throws {
-    let seeds = ProcessInfo.processInfo.environment["SEGUE_SEEDS"].flatMap { UInt64($0) } ?? 4
+    let seeds = ProcessInfo.processInfo.environment["SEGUE_CROWDS"].flatMap { UInt64($0) } ?? 4
     for seed in 0..<seeds {
       let fleet = Fleet(seed: seed)
       try CheckedWorkload.play(in: fleet, devices: 1, apps: 60 + Int(seed &* 113 % 341), events: 100)
