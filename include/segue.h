@@ -2323,7 +2323,7 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  *               "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string,
  *               "term": integer, "date": date, "digest": data} (a device that this one does not know as one of the
  *               account has become the manager with the recovery file; it does not count before
- *               segue_app_accept_roster),
+ *               segue_app_accept_roster); an older agent has neither this list nor the next,
  *               "refused": array of at most 16 dictionaries {"device": UUID, "fingerprint": string, "name": string,
  *               absent if not known, "date": date} (a device that has a certificate of the account, and is not in its
  *               list; segue_app_revoke_device at the manager keeps it out for good)}

@@ -87,7 +87,7 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// This device has another network or address, or it has woken up: all links may be dead, and all is dialled.
-  /// What was being dialled is dialled again soon, if that comes to nothing.
+  /// The network has changed: an attempt that is under way and fails is made again soon.
   public mutating func networkChanged(_ uptime: Int64) {
     dialler.networkChanged(uptime)
     let (deadline, overflow) = uptime.addingReportingOverflow(Self.changeTime)

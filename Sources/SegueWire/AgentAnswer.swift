@@ -144,14 +144,19 @@ public struct AgentAnswer {
     try has(.integer, "port")
     try has(.integer, "invites")
     try each("devices") { (device) throws(SegueError) in try device.isDevice() }
-    try each("takeovers", atMost: Limits.takeOvers) { (device) throws(SegueError) in try device.isTakeOver() }
-    try each("refused", atMost: Limits.refusedDevices) { (device) throws(SegueError) in
-      try device.isUnlisted()
-      try device.mayHave(.string, "name")
+    // Agents before these lists say nothing of them.
+    if value["takeovers"] != nil {
+      try each("takeovers", atMost: Limits.takeOvers) { (device) throws(SegueError) in try device.isTakeOver() }
+    }
+    if value["refused"] != nil {
+      try each("refused", atMost: Limits.refusedDevices) { (device) throws(SegueError) in
+        try device.isUnlisted()
+        try device.mayHave(.string, "name")
+      }
     }
   }
 
-  /// What is not named stays as it is, so none is required.
+  /// A setting that is not named stays as it is, so none is required.
   private func areSettings() throws(SegueError) {
     try mayHave(.integer, "port")
     try mayHave(.string, "push")

@@ -7,7 +7,7 @@ import SegueTrust
 /// Announces this device on its networks, and hears other devices of the account. A network without multicast has
 /// neither: addresses are static there. For the loop's thread.
 final class DeviceDiscovery {
-  /// Where beacons lead.
+  /// The receiver of what beacons say.
   private struct Listener {
     let loop: Loop
     let found: (NetworkAddress, _ isFormer: Bool) -> Void

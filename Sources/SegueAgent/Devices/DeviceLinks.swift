@@ -361,7 +361,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     case .taken: break
     }
     let isReplacing = present != nil
-    // Of two that are made at once one ends now. An older one stays until the hubs have moved what they share.
+    // If two are made at once, one ends now. An older one stays until the hubs have moved what they share.
     let ending = present.flatMap { table.isNew($0.number, uptime) ? $0 : nil }
     if !isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }

@@ -23,7 +23,7 @@ final class DeviceService {
   var copy = DeviceCopy()
   /// What beacons say of the time.
   var otherClock = OtherClock()
-  /// Where this device listens; 0: nowhere.
+  /// The TCP port on which this device listens; 0: none.
   var port: UInt16 { listening.number }
   var problem: SegueError? {
     copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
@@ -40,7 +40,7 @@ final class DeviceService {
   private var isTicking = false
   private(set) var isClosed = false
   /// Nil once it is known what is stored.
-  private var early: EarlyAsks? = EarlyAsks()
+  private var early: EarlyRequests? = EarlyRequests()
 
   /// - Parameters:
   ///   - thread: has been started.
@@ -100,7 +100,7 @@ final class DeviceService {
       let due = early
       early = nil
       apply(snapshot, [])
-      due?.ask()
+      due?.answerAll()
     }
   }
 

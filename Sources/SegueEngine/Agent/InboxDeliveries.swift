@@ -316,7 +316,7 @@ final class InboxDeliveries: AppFeature {
     let index = index(of: receiver.id).flatMap { index in
       apps[index].delivery?.item.continuation == continuation ? index : nil
     }
-    // Of another type than was offered, it will not be taken by the next process of the app either (R2.6).
+    // The next process of the app would not take another type than was offered either (R2.6).
     let isWrong =
       outcome == .failed && error?.status == .malformed && index.map { apps[$0].delivery?.isFetched ?? false } ?? false
     guard outcome == .restored || outcome == .declined || isWrong else {

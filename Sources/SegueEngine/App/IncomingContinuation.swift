@@ -21,8 +21,8 @@ final class IncomingContinuation {
     case comparing(Activity, isStale: Bool, isSaving: Bool)
     /// will_resume_back is due; or, if it is told, its answer is awaited until this uptime.
     case asking(Activity, isStale: Bool, OriginComparison, isTold: Bool, until: Int64)
-    /// What came back is to replace the activity of this app. The change count that this may have had at most; nil: the
-    /// consent is about changes.
+    /// The activity that came back may replace that of this app, unless the change count of the latter is not this one.
+    /// Nil: the app has agreed to lose changes.
     case agreed(Activity, isStale: Bool, changeCount: UInt64?)
     /// continue is due.
     case arrived(Activity, isStale: Bool)

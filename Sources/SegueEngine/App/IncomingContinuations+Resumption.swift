@@ -53,7 +53,8 @@ extension IncomingContinuations {
     comparison.hasChanged || app.owner.changeCount(of: activity) != comparison.changeCount
   }
 
-  /// What is to replace an activity of this app, and the continuation by which that had gone; nil if nothing is.
+  /// Returns the state that is to replace an activity of this app, and the continuation by which that activity had been
+  /// sent; nil if there is none.
   func replacement(
     by id: Identifier
   ) -> (activity: Identifier, state: Activity, changeCount: UInt64?, sent: Identifier)? {

@@ -368,7 +368,7 @@ def interruptible(call: Callable[[], _T]) -> _T:
     """Makes a call that may take seconds, so that Ctrl-C works meanwhile: Python runs signal handlers on the main
     thread only, and not inside the library. If a handler raises, the call goes on by itself; closing its app ends it.
     """
-    # What a log handler releases is deferred by its thread: a call of it stays on that thread.
+    # The thread of a log handler defers its releases, so a call inside of one stays on that thread.
     is_logging = getattr(_State.logging, "inside", False)
     if threading.current_thread() is not threading.main_thread() or is_forked() or is_logging:
         return call()

@@ -3,7 +3,7 @@ import SegueRuntime
 import SegueTransport
 import SegueTrust
 
-/// What other devices say that is not about the members of the account, and what the user is told of it.
+/// Notices for the user: removals, copies and other clocks, as other devices tell of them.
 extension DeviceService {
   /// A device says that this one was removed from the account. The user hears of it until a device links again. Any
   /// member may say that: it does not count at the manager, which alone removes devices, nor while another device of
