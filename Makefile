@@ -116,7 +116,7 @@ soak: deps lib ## the same work over and over, for about half an hour
 	@Tests/run --group soak
 
 # SEED=7 draws again what was drawn then.
-mutants: ## breaks each rule on purpose, and the modules at random: the tests must notice; hours (--since COMMIT: minutes)
+mutants: ## breaks each rule, and the modules at random: the tests must notice; hours (--since COMMIT: minutes)
 	@Tests/mutants/run $(if $(SEED),--seed $(SEED))
 
 coverage: ## lines of model, wire, engine, driver, routing and store that their tests reach; about three minutes

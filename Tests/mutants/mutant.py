@@ -7,7 +7,7 @@ import random
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ class Mutant:
     # passed, failed, trapped or hung: of the suite that was asked last, and its tests that failed.
     verdict: str = ""
     suite: str = ""
-    noticed_by: list[str] = field(default_factory=list)
+    noticed_by: str = ""
 
     @property
     def module(self) -> str:
