@@ -385,10 +385,6 @@ import asyncio, sys, segue
 
 async def main():
     async with segue.App("com.example.notes") as app:
-        try:
-            segue.Activity(app)
-        except segue.InvalidArgumentError as error:
-            print(error.message)
         app.add_container("org.example.folder", sys.argv[1])
         document = segue.Document(app, sys.argv[1] + "/a.txt", "text/plain")
         await app.ready()
@@ -424,7 +420,6 @@ def test_what_a_manifest_says_holds_for_the_running_app(data, start, folder, tmp
         timeout=60,
     )
     assert done.stdout.splitlines() == [
-        "type: must be given: the app declares none, and no agent has answered yet",
         "com.example.first com.example.document",
         f"True notes T com.example.first {TYPE} com.example.document",
         "one",

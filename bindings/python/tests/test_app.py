@@ -160,6 +160,13 @@ def test_a_manifest_says_who_an_app_is(folder: str, opened: Opener, tmp_path: Pa
             app.load_manifest(kind(path))
 
 
+def test_an_app_that_declares_no_type_asks_for_one_until_an_agent_has_answered(folder: str) -> None:
+    """R1.1, R6.1"""
+    with segue.App("com.example.notes") as app, pytest.raises(segue.InvalidArgumentError) as refused:
+        segue.Activity(app)
+    assert refused.value.message == "type: must be given: the app declares none, and no agent has answered yet"
+
+
 def test_a_manifest_that_cannot_be_used_is_an_error_with_its_file(tmp_path: Path) -> None:
     path = tmp_path / "other.plist"
     path.write_bytes(plistlib.dumps({"CFBundleIdentifier": "com.example.other", "CFBundleName": "Other"}))
