@@ -141,9 +141,19 @@ local function register(context)
   return registration
 end
 
-local function problem(thrown)
+local has_text = { string = true, number = true, boolean = true, ["nil"] = true }
+
+-- Returns the text of an error. The default text of any other value, such as a table, is an address of this process,
+-- which is not for another device: it counts as none.
+local function text_of(thrown)
+  local made = type(thrown) == "table" and (debug.getmetatable(thrown) or {}).__tostring
+  if not made and not has_text[type(thrown)] then return end
   local readable, message = pcall(tostring, thrown)
-  if not readable or type(message) ~= "string" then message = "an error without a text" end
+  return readable and type(message) == "string" and message or nil
+end
+
+local function problem(thrown)
+  local message = text_of(thrown) or "an error without a text"
   return { message = message, stack = debug.traceback(message, 2) }
 end
 
@@ -199,12 +209,32 @@ local function refuse(name, parameters, arguments)
   end
 end
 
+-- Refuses what the library would read behind the end of a string of Lua.
+local function check_lengths(name, sized, arguments)
+  for i, parameter in pairs(sized) do
+    local given = arguments[i]
+    if type(given) == "string" then
+      local length = parameter.size or arguments[parameter.at]
+      local is_number, bytes = pcall(ffi.cast, "size_t", type(length) ~= "string" and length or nil)
+      if is_number and bytes ~= segue.NUL_TERMINATED and bytes > #given then
+        raise("%s: %s: has %d bytes, not %s", name, parameter.name, #given, tostring(length))
+      end
+    end
+  end
+end
+
 -- The functions of the module, each made from its description.
 local function caller(each)
   local called, name, parameters = each.name, each.name:sub(7), each.parameters
   local names, of_type, takes_functions, context, destroy, guards = {}, {}, false, nil, nil, {}
+  local position, sized = {}, nil
+  for i, parameter in ipairs(parameters) do position[parameter.name] = i end
   for i, parameter in ipairs(parameters) do
     names[i] = parameter.name
+    if parameter.direction == "in" and (parameter.length or parameter.size) then
+      sized = sized or {}
+      sized[i] = { name = parameter.name, size = parameter.size, at = position[parameter.length] }
+    end
     local type = parameter.direction == "in" and parameter.handle
     if type then of_type[type] = (of_type[type] and of_type[type] .. " or " or "") .. parameter.name end
     takes_functions = takes_functions or parameter.role == "callback"
@@ -250,6 +280,7 @@ local function caller(each)
     if given ~= #parameters then
       raise("%s: %d arguments instead of %d: (%s)", name, given, #parameters, table.concat(names, ", "))
     end
+    if sized then check_lengths(name, sized, arguments) end
     local registration, take_back
     if takes_functions or name == "app_set_delivery" then
       refuse(name, parameters, arguments)
@@ -302,4 +333,7 @@ function segue.text(call, ...)
   return result
 end
 
-return segue
+-- A misspelt name is an error: as nil, a callback that returns it would answer yes.
+return setmetatable(segue, {
+  __index = function(_, name) raise("%s: there is no such function or constant", tostring(name)) end,
+})

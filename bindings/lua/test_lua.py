@@ -149,11 +149,16 @@ def test_after_a_save_that_breaks_the_former_state_is_handed_over(lua):
     [
         ('error "no window"', "no window"),
         ("local window = nil; window.show()", "attempt to index local 'window' (a nil value)"),
-        ("error({})", "table: 0x"),
+        ("error({})", "an error without a text"),
+        ("error(print)", "an error without a text"),
+        ("error(io.stdin)", "an error without a text"),
+        ("error(require 'ffi'.new 'char[1]')", "an error without a text"),
+        ("error(setmetatable({}, {__tostring = function() return 'no window' end}))", "no window"),
         ("error(setmetatable({}, {__tostring = function() error(1) end}))", "an error without a text"),
         ("coroutine.yield()", "attempt to yield across C-call boundary"),
         ('return "yes"', "it gave a string, not REPLY_YES, REPLY_NO or REPLY_LATER"),
         ("return 3", "it gave a number, not REPLY_YES, REPLY_NO or REPLY_LATER"),
+        ("return segue.REPLY_NOT", "segue.REPLY_NOT: there is no such function or constant"),
     ],
 )
 def test_a_continue_that_breaks_is_a_failed_continuation(lua, thrown, reason):
@@ -283,7 +288,16 @@ def test_the_loop_of_the_host_calls_back(lua):
         if vim then
           for _, app in ipairs(apps) do
             local poll = vim.loop.new_poll(segue.out("int", segue.app_fd, app))
-            poll:start("r", vim.schedule_wrap(function() segue.app_dispatch(app, 0, nil) end))
+            local function watch()
+              poll:start("r", function()
+                poll:stop()
+                vim.schedule(function()
+                  segue.app_dispatch(app, 0, nil)
+                  watch()
+                end)
+              end)
+            end
+            watch()
           end
           vim.wait(15000, function() return restored end, 5)
         else
@@ -349,6 +363,14 @@ def test_the_loops_of_the_host_are_compiled(lua):
         ("segue.app_open()", "segue.app_open: 0 arguments instead of 1: (app)"),
         ("segue.app_open('x')", "segue.app_open: app: cannot convert 'string' to 'struct segue_app *'"),
         ("segue.app_create('x', 'y', nil)", "segue.app_create: length: cannot convert 'string' to 'uint64_t'"),
+        ("local reply = segue.REPLY_NOT", "segue.REPLY_NOT: there is no such function or constant"),
+        ("segue.app_opne(nil)", "segue.app_opne: there is no such function or constant"),
+        ("segue.activity_set_title(nil, 'abc', 4)", "segue.activity_set_title: title: has 3 bytes, not 4"),
+        ("segue.activity_set_title(nil, 'abc', -2)", "segue.activity_set_title: title: has 3 bytes, not -2"),
+        ("segue.writer_put_data(nil, 'abc', 40)", "segue.writer_put_data: data: has 3 bytes, not 40"),
+        ("segue.writer_put_uuid(nil, 'abc')", "segue.writer_put_uuid: uuid: has 3 bytes, not 16"),
+        ("segue.activity_set_title(nil, 'abc', 3)", "segue.activity_set_title: INVALID_HANDLE: activity: is NULL"),
+        ("segue.app_create('abc', '3', nil)", "segue.app_create: length: cannot convert 'string' to 'uint64_t'"),
         (
             "segue.out('segue_app *', segue.app_create, '', 0)",
             "segue.app_create: INVALID_ARGUMENT: bundle_identifier: ",
