@@ -8,12 +8,15 @@
  *
  *     segue_app *app;
  *     segue_activity *activity;
- *     segue_app_create("com.example.notes", SEGUE_NUL_TERMINATED, &app);
- *     segue_app_open(app);
- *     segue_activity_create(app, "com.example.notes.editing", SEGUE_NUL_TERMINATED, &activity);
- *     segue_activity_set_title(activity, "Shopping list", SEGUE_NUL_TERMINATED);
- *     segue_activity_become_current(activity);
- *     while (running) segue_app_dispatch(app, -1, NULL);
+ *     check(segue_app_create("com.example.notes", SEGUE_NUL_TERMINATED, &app));
+ *     check(segue_app_open(app));
+ *     check(segue_activity_create(app, "com.example.notes.editing", SEGUE_NUL_TERMINATED, &activity));
+ *     check(segue_activity_set_title(activity, "Shopping list", SEGUE_NUL_TERMINATED));
+ *     check(segue_activity_become_current(activity));
+ *     while (running) check(segue_app_dispatch(app, -1, NULL));
+ *
+ * where check is yours: for a status other than SEGUE_OK it shows the text of segue_last_error, and gives up. Without
+ * it a program whose app cannot open (a runtime folder that is not safe, a name that is empty) does nothing, silently.
  *
  * CONCEPTS
  *   app           one open of the library: identifier, team, the activity types that it can continue
@@ -974,7 +977,7 @@ segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_
  * with keys of Segue's, whose name ends with .desktop. An agent does the same by itself for an app whose manifest is
  * installed, when it welcomes the app: name and team of the manifest hold, its types are added to those of the app, all
  * from SEGUE_CONNECTION_READY on, and until the app is closed (R6.1). Without an agent only this call and those above
- * count. Reading XML loads libexpat.so.1.
+ * count: of name and team what was set last, here or above, and of types all. Reading XML loads libexpat.so.1.
  *   path  copied: at most 4095 bytes
  * Errors: SYSTEM (the file cannot be read, or there is no expat), WRONG_KIND (no regular file), LIMIT_EXCEEDED,
  * MALFORMED (the message names the line or the key), INVALID_ARGUMENT (it describes another app).
@@ -1192,8 +1195,8 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
  * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13); the agent keeps the last 16 failures that had neither, and `segue doctor` shows them
- * (segue_app_get_failures).
+ * at level error (R3.13), and so does that of a document that was not opened without opening_failed (section 15); the
+ * agent keeps the last 16 failures that had neither callback, and `segue doctor` shows them (segue_app_get_failures).
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1689,8 +1692,9 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
- * Lists the last 16 continuations that have failed in apps of this device whose program has neither did_fail nor a log
- * callback to be told by, the oldest first, since the agent has started (R3.13).
+ * Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told by, the
+ * oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for a document that was
+ * not opened after continue has answered "not handled", opening_failed (section 15).
  *   failures  out, required, owned: release with segue_value_release; an array of dictionaries {"bundle_identifier":
  *             string, "app_name": string, "type": string, "status": segue_status, "message": string, "date": date}
  */

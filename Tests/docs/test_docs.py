@@ -78,6 +78,21 @@ def test_every_c_program_in_a_page_hears_of_its_failures(path):
         assert "segue_app_open(" not in program or "segue_log_set(" in program, program
 
 
+@every_page
+def test_every_c_program_in_a_page_ends_if_its_app_does_not_open(path):
+    for program in re.findall(r"^```c.*?\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
+        assert re.findall(r"^ *segue_app_open\(", program, re.MULTILINE) == [], program
+
+
+def test_the_first_examples_check_each_call():
+    """Else a runtime folder that is not safe, or an empty type, would be silent."""
+    program = re.search(r"^```c run background\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    header = HEADER.partition(" * CONCEPTS")[0]
+    for example in (program[1].partition("int main")[2], header):
+        assert re.findall(r"^(?: \*)? *segue_\w+\(.*", example, re.MULTILINE) == []
+        assert len(re.findall(r"\bcheck\(segue_\w+\(", example)) >= 6
+
+
 def test_every_c_example_hears_of_its_failures():
     """R3.13"""
     examples = [each for each in (ROOT / "bindings/c/examples").glob("*.c") if "segue_app_open(" in each.read_text()]
