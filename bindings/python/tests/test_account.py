@@ -4,6 +4,7 @@ With agents: Tests/agent/test_account.py, Tests/devices/test_command.py."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import io
 import shutil
@@ -21,9 +22,9 @@ from conftest import PATIENCE, Opener
 import segue
 from segue import _arguments
 from segue._account import account_of
-from segue._command import device_checks
+from segue._command import device_checks, session
 from segue._command.checks import Finding, State
-from segue._command.devices import changes, named, only, row
+from segue._command.devices import changes, named, only, row, show
 from segue._command.output import CommandError
 from segue._command.qr import drawn
 from segue._command.session import beside
@@ -276,8 +277,65 @@ def test_the_doctor_knows_certificates_ports_and_firewalls(monkeypatch: pytest.M
     assert problems(device_checks.findings(account(here))) == ["network"]
 
 
+UNLISTED = {
+    "takeovers": [
+        {"device": uuid4(), "fingerprint": "1f2e", "date": NOW, "term": 2, "digest": bytes(32), "name": f"xray{NASTY}"}
+    ],
+    "refused": [{"device": uuid4(), "fingerprint": "3d4c", "date": NOW}],
+    "notices": [{"date": NOW, "status": 19, "message": "phone: is the manager now, by the recovery file"}],
+}
+
+
+def test_the_doctor_tells_of_a_take_over_refused_devices_and_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_checks, "refusal", lambda number: None)
+    monkeypatch.setattr(device_checks, "interfaces", lambda: iter([device_checks.IFF_UP]))
+    found = device_checks.findings(account(device("laptop", this_device=True), **UNLISTED))
+    taken, refused, told = (each for each in found if each.state != State.OK)
+    assert (taken.state, refused.state, told.state) == (State.PROBLEM, State.NOTE, State.NOTE)
+    assert "(1f2e) has taken over with the recovery file" in taken.message and "\x1b" not in taken.message
+    assert f"`segue account accept {str(UNLISTED['takeovers'][0]['device'])[:8]}`" in (taken.advice or "")
+    assert "3d4c" in refused.message and "is refused" in refused.message
+    assert f"`segue revoke {str(UNLISTED['refused'][0]['device'])[:8]}`" in (refused.advice or "")
+    assert told.message.endswith("phone: is the manager now, by the recovery file")
+    outside = account(status="none", notices=UNLISTED["notices"])
+    assert problems(device_checks.findings(outside)) == ["account"]
+    # Not twice what is said already.
+    unusable = account(status="unusable", message="damaged", notices=[{"date": NOW, "status": 7, "message": "damaged"}])
+    assert problems(device_checks.findings(unusable)) == ["account"]
+
+
+def test_devices_tells_of_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+    show(account(device("laptop", this_device=True), **UNLISTED), argparse.Namespace(json=False, watch=False))
+    said = capsys.readouterr().err
+    for each in ("has taken over with the recovery file", "is refused", "phone: is the manager now"):
+        assert each in said
+
+
 def test_a_port_at_which_nothing_listens_is_found() -> None:
     assert device_checks.refusal(1) is not None
+
+
+def test_who_waits_for_a_stopped_agent_is_told(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once, and the answer still counts."""
+    looked = threading.Event()
+
+    def stopped(folder: str, name: str) -> int:
+        assert folder and name == "segue-agent"
+        looked.set()
+        return 4711
+
+    monkeypatch.setattr(session, "SILENCE", 0.01)
+    monkeypatch.setattr(session, "stopped_agent", stopped)
+
+    async def ask() -> bool:
+        async with session.chooser() as app:
+            return await session.asked(app, looked.wait, PATIENCE)
+
+    assert asyncio.run(ask())
+    said = capsys.readouterr().err
+    assert said == "the agent, process 4711, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT 4711\n"
 
 
 def test_who_asks_in_a_thread_of_its_own_can_leave() -> None:

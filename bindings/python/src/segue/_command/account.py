@@ -6,15 +6,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .._account import Account, DeviceSettings, Membership, Notice
+from .._account import Account, DeviceSettings, Membership
 from .._terminal import shown
 from ..errors import NotFoundError
 from .answers import agreed, hidden_line, read_line
-from .devices import NO_ACCOUNT, asker, member, require_manager, stranger
+from .devices import NO_ACCOUNT, asker, heard, member, require_manager, stranger
 from .output import CommandError, count, note, show_json
 from .session import asked, chooser
 from .verbs import Verbs
@@ -148,11 +147,6 @@ def described(account: Account) -> list[str]:
     if account.message:
         lines.append(shown(account.message, None))
     return [*lines, *settings(account.settings), *map(heard, account.notices)]
-
-
-def heard(notice: Notice) -> str:
-    when = f"{notice.date.astimezone():%Y-%m-%d %H:%M} " if isinstance(notice.date, datetime) else ""
-    return when + shown(notice.message, None)
 
 
 def settings(found: DeviceSettings) -> list[str]:

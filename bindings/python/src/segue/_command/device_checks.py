@@ -16,6 +16,7 @@ from .._account import Account, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
 from .checks import Finding, State
+from .devices import heard, stranger
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
@@ -31,16 +32,18 @@ def devices(app: App) -> list[Finding]:
 
 
 def findings(account: Account) -> list[Finding]:
+    told = [Finding("account", State.NOTE, heard(each)) for each in account.notices if each.message != account.message]
     if account.status == Membership.NONE:
-        return [Finding("account", State.OK, "this device is in none, so no other device has its offers")]
+        return [Finding("account", State.OK, "this device is in none, so no other device has its offers"), *told]
     if account.status == Membership.UNUSABLE:
         message = account.message or "it cannot be used"
-        return [Finding("account", State.PROBLEM, shown(message, None), unusable_remedy(message))]
+        return [Finding("account", State.PROBLEM, shown(message, None), unusable_remedy(message)), *told]
     linked = sum(each.linked for each in account.devices)
     said = f"'{shown(account.account_name or '')}', {count(len(account.devices), 'device')}, {linked} linked"
     found = [Finding("account", State.OK, said)]
     if account.message:
         found.append(Finding("account", State.PROBLEM, shown(account.message, None)))
+    found += unlisted(account)
     found += [each for device in account.devices if device.this_device for each in certificate(device, account)]
     if account.port or not account.message:  # else that says why it does not listen
         found += port(account.port)
@@ -49,7 +52,21 @@ def findings(account: Account) -> list[Finding]:
         found.append(Finding("network", State.NOTE, why, "connect it to a network"))
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
-    return found
+    return found + told
+
+
+def unlisted(account: Account) -> Iterator[Finding]:
+    """Devices that are not in the list of the account, and want to be. Only the user knows whether they are."""
+    for taken in account.takeovers:
+        why = f"{stranger(taken)} has taken over with the recovery file, and waits for your answer"
+        begin = str(taken.device)[:8]
+        advice = f"`segue account accept {begin}` if that was you; else another has the recovery file: `segue revoke"
+        advice += f" {begin}` at the manager, and save a new one there"
+        yield Finding("account", State.PROBLEM, why, advice)
+    for refused in account.refused:
+        why = f"{stranger(refused)} has a certificate of the account, is not in its list, and is refused"
+        advice = f"`segue revoke {str(refused.device)[:8]}` at the manager keeps it out for good"
+        yield Finding("account", State.NOTE, why, advice)
 
 
 def unusable_remedy(message: str) -> str | None:

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from .._account import Account, Join, KnownDevice, Membership, RefusedDevice, TakeOver
+from .._account import Account, Join, KnownDevice, Membership, Notice, RefusedDevice, TakeOver
 from .._app import App
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
@@ -74,6 +74,14 @@ def show(account: Account, options: argparse.Namespace) -> None:
         note(f"{stranger(refused)} is not in the list of the account, and is refused")
     if account.message:
         note(shown(account.message, None))
+    for told in account.notices:
+        note(heard(told))
+
+
+def heard(notice: Notice) -> str:
+    """What the user should hear of, with its date."""
+    when = f"{notice.date.astimezone():%Y-%m-%d %H:%M} " if isinstance(notice.date, datetime) else ""
+    return when + shown(notice.message, None)
 
 
 def changes(former: Account, now: Account) -> list[str]:

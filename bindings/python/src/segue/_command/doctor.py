@@ -34,7 +34,7 @@ from .checks import (
 )
 from .device_checks import devices
 from .output import count, show_json
-from .session import asked, chooser, seconds, within
+from .session import asked, chooser, seconds, value_of, within
 from .verbs import Verbs
 
 LOST = {
@@ -43,6 +43,10 @@ LOST = {
     "account": "this device has left its account by that",
 }
 """What is not there while a file is set aside."""
+UNHEARD = (
+    "its program sets neither a log callback nor did_fail (opening_failed, for a document that was not opened after"
+    " `continue`): set one of them"
+)
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
 MARKS = {State.OK: "ok", State.NOTE: "note", State.PROBLEM: "PROBLEM"}
 
@@ -99,12 +103,6 @@ def show(findings: list[Finding]) -> None:
             print(f"{'':<8}what to do: {shown_line(each.advice)}")
     problems = sum(each.state == State.PROBLEM for each in findings)
     print("nothing is wrong" if not problems else f"{problems} problem{'s' if problems > 1 else ''}")
-
-
-def value_of(app: App, name: str) -> str:
-    """Returns a line of the description of this app."""
-    found = re.search(rf"^ *{name}: (.*)$", app.describe(), re.MULTILINE)
-    return found[1] if found else ""
 
 
 def runtime_folder(path: str) -> Finding:
@@ -202,7 +200,7 @@ def failures(app: App) -> list[Finding]:
     for each in app.unheard_failures():
         when = f" at {each.date.astimezone():%H:%M}" if isinstance(each.date, datetime) else ""
         why = f"{shown(each.app_name)} could not continue {shown(each.type)}{when}: {shown(each.message)}"
-        found.append(Finding("failures", State.NOTE, why, "its program sets neither did_fail nor a log callback"))
+        found.append(Finding("failures", State.NOTE, why, UNHEARD))
     return found
 
 

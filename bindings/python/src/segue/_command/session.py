@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Iterable
 from contextlib import suppress
@@ -14,11 +15,15 @@ from .._app import App
 from .._offer import Offer
 from .._terminal import shown
 from ..errors import ConnectionUnavailableError, Error, NotFoundError
+from .agent import NAME as AGENT
 from .agent import START
-from .output import CommandError, ago, table
+from .checks import stopped_agent
+from .output import CommandError, ago, note, table
 
 PATIENCE = 10.0
 """Seconds to find the hub."""
+SILENCE = 2.0
+"""Seconds without an answer after which people are told if the agent is stopped."""
 MOST_SECONDS = 1e9
 NAME = "segue command line"
 _NO_AGENT = "no agent runs"
@@ -53,17 +58,37 @@ async def connected(app: App, patience: float | None = PATIENCE) -> None:
 
 
 async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:
-    """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub.
+    """Asks the agent, which takes a moment, beside the loop. It may be starting on demand, as the hub. Tells people if
+    it is stopped: its answer may come once it goes on.
 
     Raises: ConnectionUnavailableError, which says how to start an agent if none runs.
     """
-    await connected(app)
+    telling = asyncio.ensure_future(tell_of_stopped_agent(app))
     try:
+        await connected(app)
         return await beside(question, *arguments)
     except ConnectionUnavailableError as error:
         if error.message.startswith(_NO_AGENT):
             raise ConnectionUnavailableError(f"{_NO_AGENT}; start one: {START}") from error
         raise
+    finally:
+        telling.cancel()
+
+
+async def tell_of_stopped_agent(app: App) -> None:
+    """Looks again and again; ends when it has told people, or is cancelled."""
+    folder = value_of(app, "runtime folder")
+    stopped = None
+    while stopped is None:
+        await asyncio.sleep(SILENCE)
+        stopped = stopped_agent(folder, AGENT)
+    note(f"the agent, process {stopped}, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT {stopped}")
+
+
+def value_of(app: App, name: str) -> str:
+    """Returns a line of the description of this app."""
+    found = re.search(rf"^ *{name}: (.*)$", app.describe(), re.MULTILINE)
+    return found[1] if found else ""
 
 
 async def beside(question: Callable[..., _T], *arguments: Any) -> _T:
