@@ -69,7 +69,8 @@ class Activity(ActivityProperties, ActivityCallbacks):
         on_will_save()                 bring the activity up to date: a save is due (R2.2)
         on_was_continued(receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(receipt) an attempt ended, whatever its outcome
-        on_will_resume_back(changed)   its state where it was continued may replace this one (R3.10): True or False
+        on_will_resume_back(changed)   its state where it was continued may replace this one (R3.10): True or False;
+                                       None: unless it has changed
         on_did_resume_back(stale)      it was replaced by the state that it has where it was continued (R3.10)
         on_did_receive_stream(stream)  a receiver asks for a stream (R7.1)
         on_request(data)               a receiver sends a request (R7.5): returns the bytes of the answer; an exception

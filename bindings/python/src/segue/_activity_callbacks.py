@@ -73,8 +73,9 @@ class ActivityCallbacks(Hooked):
         on_continuation_ended = hook("receipt", doc="An attempt ended, whatever its outcome.")
         on_will_resume_back = hook(
             "changed",
-            doc="Its state where it was continued has come, to replace this one (R3.10): True or False. Changed: "
-            "this one has changed since. Without an answer within 5 s, changes stay.",
+            doc="Its state where it was continued has come, to replace this one (R3.10): True or False, or a Future of "
+            "that; may be async def. Changed: this one has changed since. With None, or without an answer within 5 s, "
+            "changes stay, and what is unchanged is replaced.",
         )
         on_did_resume_back = hook(
             "stale",

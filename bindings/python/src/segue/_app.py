@@ -89,7 +89,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         on_will_save(activity)                   bring the activity up to date: a save is due (R2.2)
         on_was_continued(activity, receipt)      another app continued it and restored everything (R3.6)
         on_continuation_ended(activity, receipt) an attempt ended, whatever its outcome
-        on_will_resume_back(activity, changed)   its state where it was continued may replace it (R3.10): True or False
+        on_will_resume_back(activity, changed)   its state where it was continued may replace it (R3.10): True or
+                                                 False; None: unless it has changed
         on_did_resume_back(activity, stale)      it was replaced by its state where it was continued (R3.10)
         on_did_receive_stream(activity, stream)  a receiver asks for a stream (R7.1)
         on_request(activity, data)               a receiver sends a request (R7.5)
@@ -370,8 +371,9 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         return [entry_of(each) for each in self._asked(library.segue_app_get_inbox, self._handle)]
 
     def unheard_failures(self) -> list[Failure]:
-        """Lists the last 16 continuations that have failed in apps of this device whose program has neither `did_fail`
-        nor a log, the oldest first, since the agent has started (R3.13). Blocks until the agent answers."""
+        """Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told
+        by, the oldest first, since the agent has started (R3.13): no log, and no `did_fail`, or no `opening_failed` for
+        a document that was not opened. Blocks until the agent answers."""
         return [failure_of(each) for each in self._asked(library.segue_app_get_failures, self._handle)]
 
     def drop(self, continuation_id: UUID) -> None:

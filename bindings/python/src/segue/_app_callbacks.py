@@ -122,7 +122,8 @@ class AppCallbacks(Hooked):
         on_continue = hook(
             "activity",
             "continuation",
-            doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`: it is answered later, by a call.",
+            doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`, of this handler only: it is "
+            "answered later, by a call. A Future: by its result; may be async def.",
         )
         on_did_fail = hook(
             "type", "error", "continuation", doc="A continuation failed; no other callback follows (R3.2)."
@@ -135,8 +136,8 @@ class AppCallbacks(Hooked):
             "url",
             "activity",
             "continuation",
-            doc="Returns the Document of an activity that on_continue did not handle, or there is none (R3.5). None, or"
-            " an error: it cannot be opened. The document gets the activity; may be async def.",
+            doc="Returns the Document of an activity that on_continue did not handle, or there is none (R3.5), or a "
+            "Future of it; may be async def. None, or an error: it cannot be opened. The document gets the activity.",
         )
         on_will_save = hook(
             "activity",
@@ -152,8 +153,9 @@ class AppCallbacks(Hooked):
         on_will_resume_back = hook(
             "activity",
             "changed",
-            doc="Its state where it was continued has come, to replace this one (R3.10): True or False. Changed: "
-            "this one has changed since. Without an answer within 5 s, changes stay.",
+            doc="Its state where it was continued has come, to replace this one (R3.10): True or False, or a Future of "
+            "that; may be async def. Changed: this one has changed since. With None, or without an answer within 5 s, "
+            "changes stay, and what is unchanged is replaced.",
         )
         on_did_resume_back = hook(
             "activity",

@@ -23,7 +23,8 @@ class Answer(enum.Enum):
 
 
 LATER: Final = Answer.LATER
-"""What `on_continue` returns if it answers later, on any thread: by `continuation.complete` or `continuation.fail`."""
+"""What `on_continue` returns if it answers later, on any thread: by `continuation.complete` or `continuation.fail`.
+Other handlers return a `concurrent.futures.Future`, or are `async def`."""
 
 Handler = Callable[..., Any]
 Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
