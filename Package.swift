@@ -75,7 +75,8 @@ let package = Package(
     module(
       "SegueRuntime",
       imports: [
-        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueFleet", "SegueTransport", "CLinux",
+        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueFleet", "SegueSystem", "SegueTransport",
+        "CLinux",
       ]),
     module(
       "SegueABI",

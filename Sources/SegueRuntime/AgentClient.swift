@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 
@@ -90,7 +91,7 @@ public enum AgentClient {
     for variable in variables {
       let name = String(joining: "\(variable)")
       // A program with more rights than its user must not follow its user's environment.
-      if let value = Environment.path(name) { entries.append((key: .string(name), value: .string(value))) }
+      if let value = Environment.variable(name) { entries.append((key: .string(name), value: .string(value))) }
     }
     return try .dictionary(entries)
   }

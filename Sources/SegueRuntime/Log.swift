@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 import SegueTransport
 import Synchronization
 
@@ -93,7 +94,7 @@ public enum Log {
   public static func readEnvironment(default usual: Level? = nil) {
     let levels: [Level] = [.error, .info, .debug]
     // A program with more rights than its user does not write what its user wants.
-    let word = Environment.path("SEGUE_LOG")
+    let word = Environment.variable("SEGUE_LOG")
     let named = levels.first { Text.isSame(word, name($0)) }
     guard let level = named ?? usual else { return }
     lock.withLock {

@@ -59,20 +59,14 @@ public final class StateFolder: @unchecked Sendable {
 
   /// `$SEGUE_STATE_DIR`, `$XDG_STATE_HOME/segue`, or `$HOME/.local/state/segue`.
   public static func defaultPath() throws(SegueError) -> String {
-    if let path = variable("SEGUE_STATE_DIR") { return path }
+    if let path = Environment.variable("SEGUE_STATE_DIR") { return path }
     // A relative path there is to be ignored (XDG Base Directory Specification).
-    if let path = variable("XDG_STATE_HOME"), path.utf8.first == UInt8(ascii: "/") { return path + "/segue" }
-    guard let home = variable("HOME") else {
+    let folder = Environment.variable("XDG_STATE_HOME")
+    if let folder, folder.utf8.first == UInt8(ascii: "/") { return folder + "/segue" }
+    guard let home = Environment.variable("HOME") else {
       throw SegueError(.system, "state folder: neither SEGUE_STATE_DIR, XDG_STATE_HOME nor HOME says where it is")
     }
     return home + "/.local/state/segue"
-  }
-
-  private static func variable(_ name: String) -> String? {
-    // A program with more rights than its user must not follow its user's environment.
-    guard let value = secure_getenv(name) else { return nil }
-    let text = String(cString: value)
-    return text.utf8.isEmpty ? nil : text
   }
 
   // MARK: Opening

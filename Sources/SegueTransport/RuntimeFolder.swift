@@ -289,14 +289,14 @@ public final class RuntimeFolder {
   // MARK: The folder itself
 
   private static func defaultPath() throws(SegueError) -> String {
-    if let path = Environment.path("SEGUE_RUNTIME_DIR") { return path }
-    if let path = Environment.path("XDG_RUNTIME_DIR") { return String(joining: "\(path)/segue") }
+    if let path = Environment.variable("SEGUE_RUNTIME_DIR") { return path }
+    if let path = Environment.variable("XDG_RUNTIME_DIR") { return String(joining: "\(path)/segue") }
     // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.
     let ofUser = String(joining: "/run/user/\(geteuid())")
     var status = stat()
     if lstat(Text.terminated(ofUser), &status) == 0, PrivateFolder.problem(status) == nil {
       return String(joining: "\(ofUser)/segue")
     }
-    return String(joining: "\(Environment.path("TMPDIR") ?? "/tmp")/segue-\(geteuid())")
+    return String(joining: "\(Environment.variable("TMPDIR") ?? "/tmp")/segue-\(geteuid())")
   }
 }

@@ -55,7 +55,7 @@ enum ProgramStart {
   /// Where a program may be: its path, or in each folder of PATH.
   private static func files(of program: String) -> [String] {
     guard !program.utf8.contains(UInt8(ascii: "/")) else { return [program] }
-    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+    let path = Environment.variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
     return path.utf8.split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map { folder in
       String(joining: "\(String(decoding: Array(folder), as: UTF8.self))/\(program)")
     }

@@ -1,6 +1,6 @@
 import CLinux
 import SegueModel
-import SegueTransport
+import SegueSystem
 
 /// What systemd passes to a service, and what a service tells it, without libsystemd: `sd_listen_fds(3)` and
 /// `sd_notify(3)`.
@@ -22,11 +22,11 @@ struct ServiceManager {
   /// this process starts. Call it before any thread starts.
   /// Throws INVALID_ARGUMENT if what was passed is no doorbell.
   init() throws(SegueError) {
-    notifySocket = Environment.path("NOTIFY_SOCKET")
+    notifySocket = Environment.variable("NOTIFY_SOCKET")
     notify = notifySocket.map { linux_notify_socket($0) } ?? -1
     notifyProblem = linux_errno()
-    let process = Environment.path("LISTEN_PID").flatMap { Int32($0) }
-    let count = Environment.path("LISTEN_FDS").flatMap { Int32($0) } ?? 0
+    let process = Environment.variable("LISTEN_PID").flatMap { Int32($0) }
+    let count = Environment.variable("LISTEN_FDS").flatMap { Int32($0) } ?? 0
     for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] { unsetenv(name) }
     guard process == getpid(), count > 0 else {
       doorbell = nil

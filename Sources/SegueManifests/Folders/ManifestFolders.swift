@@ -1,5 +1,5 @@
-import CLinux
 import SegueModel
+import SegueSystem
 
 /// Where manifests and launchers are, by the XDG Base Directory Specification.
 public struct ManifestFolders: Sendable {
@@ -24,20 +24,14 @@ public struct ManifestFolders: Sendable {
       let folder = String(decoding: Array(trimmed), as: UTF8.self)
       if !folders.contains(where: { Text.isSame($0, folder) }) { folders.append(folder) }
     }
-    if let home = variable("XDG_DATA_HOME"), home.utf8.first == UInt8(ascii: "/") {
+    if let home = Environment.variable("XDG_DATA_HOME"), home.utf8.first == UInt8(ascii: "/") {
       add(home)
-    } else if let home = variable("HOME") {
+    } else if let home = Environment.variable("HOME") {
       add(String(joining: "\(home)/.local/share"))
     }
-    for folder in parts(variable("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share") { add(folder) }
+    for folder in parts(Environment.variable("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share") { add(folder) }
     return ManifestFolders(
-      dataFolders: folders, searchPath: parts(variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"))
-  }
-
-  /// Nil if it is missing or empty.
-  private static func variable(_ name: String) -> String? {
-    guard let value = secure_getenv(name), value.pointee != 0 else { return nil }
-    return String(cString: value)
+      dataFolders: folders, searchPath: parts(Environment.variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"))
   }
 
   private static func parts(_ list: String) -> [String] {

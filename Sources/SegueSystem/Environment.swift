@@ -1,12 +1,11 @@
 import CLinux
 import SegueModel
-import SegueSystem
 
-/// What the environment of the process says about folders.
+/// What the environment of the process says.
 public enum Environment {
   /// The value of a variable; nil if it is missing, empty, or set by another user than the one with whose rights the
   /// program runs (setuid).
-  public static func path(_ name: String) -> String? {
+  public static func variable(_ name: String) -> String? {
     guard let value = secure_getenv(Text.terminated(name)) else { return nil }
     let text = Text.decoded(cString: value)
     return text.utf8.isEmpty ? nil : text
