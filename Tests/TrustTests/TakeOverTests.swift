@@ -92,6 +92,17 @@ import Testing
         == .notFound)
   }
 
+  @Test func `an error of a device that is not listed begins with its fingerprint (A24)`() throws {
+    let attack = try attack(recovers: false)
+    let fingerprint = try attack.stranger.id.fingerprint
+    // A list of the earlier version, and no message at all.
+    for words in [try ValueWriter.array { (writer) throws(SegueError) in try writer.put(UInt64(2)) }, [0xFF]] {
+      attack.laptop.events = attack.laptop.service.receive(
+        words, from: try attack.stranger.certificate, at: attack.world.now)
+      #expect(attack.laptop.notices().map { $0.hasPrefix("\(fingerprint): ") } == [true])
+    }
+  }
+
   @Test func `the device that was admitted so takes over with the file, and puts no device out (A24)`() throws {
     for recovers in [false, true] {
       let attack = try attack(recovers: recovers)

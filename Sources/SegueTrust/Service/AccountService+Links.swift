@@ -108,8 +108,8 @@ extension AccountService {
 
   /// Says first which device an error is about, unless this one has failed.
   private func named(_ error: SegueError, _ peer: Identifier) -> SegueError {
-    guard error.status != .system, let name = (try? membership())?.roster[peer]?.name else { return error }
-    return error.about(name)
+    guard error.status != .system else { return error }
+    return error.about((try? membership())?.roster[peer]?.name ?? peer.fingerprint)
   }
 
   private func receive(
@@ -126,9 +126,6 @@ extension AccountService {
       return events + (try greet(peer, shown, date: date, at: now))
     case .roster(let encoding, let signature, let managerSignature):
       return try adopt(encoding, signature, managerSignature, from: peer, isListed: true, at: now)
-    case .formerRoster:
-      throw SegueError(
-        .unsupportedVersion, "runs an older Segue, whose list of devices does not count here; update Segue there")
     // Only the manager speaks for itself.
     case .certificate where peer != membership.roster.manager: return []
     case .refusal where peer != membership.roster.manager: return []

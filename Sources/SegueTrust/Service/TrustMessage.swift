@@ -6,8 +6,6 @@ enum TrustMessage: Sendable {
   /// The first one of both sides: the term, the number and the SHA-256 of the roster, the date by the own clock, and
   /// the version of rosters that this side takes.
   case numbers(term: UInt64, roster: UInt64, digest: [UInt8], date: Int64, version: UInt64)
-  /// A roster of the former version, which does not count.
-  case formerRoster
   /// A roster, which the manager has signed twice; any device may carry it.
   case roster(encoding: [UInt8], signature: [UInt8], managerSignature: [UInt8])
   /// To the manager: asks for another certificate, for the key of the link's.
@@ -31,7 +29,6 @@ enum TrustMessage: Sendable {
         try writer.put(data: digest)
         try writer.put(date: date)
         try writer.put(version)
-      case .formerRoster: try writer.put(UInt64(2))
       case .renew: try writer.put(UInt64(3))
       case .certificate(let certificate):
         try writer.put(UInt64(4))
@@ -54,7 +51,8 @@ enum TrustMessage: Sendable {
     }
   }
 
-  /// Reads a message; nil for one of a later version. Throws MALFORMED.
+  /// Reads a message; nil for one of a later version. Throws MALFORMED, and UNSUPPORTED_VERSION for a roster of the
+  /// former version, which does not count.
   static func known(_ encoding: [UInt8]) throws(SegueError) -> TrustMessage? {
     var fields = try Fields(encoding, "account message", atMost: Limits.joinBytes)
     switch try fields.unsigned("number") {
@@ -64,7 +62,9 @@ enum TrustMessage: Sendable {
         roster: try fields.unsigned("roster", atMost: Limits.rosterNumber),
         digest: try fields.data("digest", count: 32), date: try fields.date("date"),
         version: try fields.optionalUnsigned("version") ?? Roster.formerVersion)
-    case 2: return .formerRoster
+    case 2:
+      throw SegueError(
+        .unsupportedVersion, "runs an older Segue, whose list of devices does not count here; update Segue there")
     case 3: return .renew
     case 4: return .certificate(try fields.data("certificate", atMost: Limits.certificateBytes))
     case 5: return .rename(try fields.newName("name"))
