@@ -84,11 +84,11 @@ public struct AgentAnswer {
 
   private func isApp() throws(SegueError) {
     try has(.string, "path")
-    try mayHave(.string, "error")
+    for key: StaticString in ["error", "version", "no_launch", "shadowed_by"] { try mayHave(.string, key) }
+    for key: StaticString in ["types", "warnings"] { try mayHaveStrings(key) }
     guard value["error"] == nil else { return }
     for key: StaticString in ["bundle_identifier", "name", "team"] { try has(.string, key) }
-    for key: StaticString in ["version", "no_launch", "shadowed_by"] { try mayHave(.string, key) }
-    try hasStrings("types")
+    try has(.array, "types")
     try has(.integer, "type_count")
     try has(.bool, "running")
   }
@@ -122,7 +122,10 @@ public struct AgentAnswer {
 
   private func isAccount() throws(SegueError) {
     try has(.integer, "change")
-    try has(.string, "status")
+    let status = value["status"]?.string
+    guard Text.isSame(status, "none") || Text.isSame(status, "member") || Text.isSame(status, "unusable") else {
+      throw malformed("'status' is neither none, member nor unusable")
+    }
     try mayHave(.string, "message")
     try has(.dictionary, "settings")
     if let settings = value["settings"] { try AgentAnswer(value: settings, question: question).areSettings() }
@@ -136,7 +139,7 @@ public struct AgentAnswer {
       try notice.has(.string, "message")
     }
     // Without them what is stored cannot be used, or there is no account.
-    guard value["account"] != nil || Text.isSame(value["status"]?.string, "member") else { return }
+    guard value["account"] != nil || Text.isSame(status, "member") else { return }
     try has(.uuid, "account")
     try has(.string, "account_name")
     try has(.uuid, "device")
@@ -161,10 +164,7 @@ public struct AgentAnswer {
     try mayHave(.integer, "port")
     try mayHave(.string, "push")
     for key: StaticString in ["discovery", "private"] { try mayHave(.bool, key) }
-    for key: StaticString in ["addresses", "private_types", "private_apps"]
-    where value[String(joining: "\(key)")] != nil {
-      try hasStrings(key)
-    }
+    for key: StaticString in ["addresses", "private_types", "private_apps"] { try mayHaveStrings(key) }
   }
 
   private func isDevice() throws(SegueError) {
@@ -234,6 +234,10 @@ public struct AgentAnswer {
     for element in try elements(key) where element.kind != .string {
       throw malformed("an element of '\(key)' is not a string")
     }
+  }
+
+  private func mayHaveStrings(_ key: StaticString) throws(SegueError) {
+    if value[String(joining: "\(key)")] != nil { try hasStrings(key) }
   }
 
   private func each(

@@ -282,6 +282,32 @@ import Testing
     #expect(error?.status == .malformed && error?.message.contains("shared") == true)
   }
 
+  @Test func `a manifest has texts where it may have some, also beside an error`() throws {
+    let usable = try #require(Self.answers.first { $0.question == "apps" }?.entries[0].1.elements?.first?.entries)
+    let broken = [(key: Value.string("path"), value: Value.string("/p")), (.string("error"), .string("e"))]
+    for app in [usable, broken] {
+      for (key, right, wrong) in [
+        ("warnings", try .array([.string("w")]), .string("w")), ("warnings", try .array([]), try .array([.null])),
+        ("types", try .array([.string("t")]), .integer(1)), ("version", .string("1"), .integer(1)),
+        ("no_launch", .string("l"), .bool(true)), ("shadowed_by", .string("/s"), .null),
+      ] as [(String, Value, Value)] {
+        for (value, isRight) in [(right, true), (wrong, false)] {
+          let entries = app.filter { $0.key != .string(key) } + [(key: .string(key), value: value)]
+          let error = check([("apps", try .array([try .dictionary(entries)]))], "apps")
+          #expect((error == nil) == isRight && (isRight || error?.message.contains("'\(key)'") == true), "\(key)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [("none", true), ("member", true), ("unusable", true), ("", false), ("owner", false)])
+  func `an account has one of three statuses`(status: String, isRight: Bool) throws {
+    var entries = try #require(Self.answers.first { $0.question == "account" }).entries
+    let index = try #require(entries.firstIndex { $0.0 == "status" })
+    entries[index].1 = .string(status)
+    #expect((check(entries, "account") == nil) == isRight)
+  }
+
   @Test func `numbers are those that callers can hold`() throws {
     let report = try #require(Self.answers.first { $0.question == "open" }).entries
     for (key, value) in [

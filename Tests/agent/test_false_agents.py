@@ -21,10 +21,10 @@ from typing import Any
 import cbor2
 import pytest
 import wire
-from native import Native, load
+from native import TEAM, Native, load
 from project import ROOT, build
 
-MALFORMED, SYSTEM, CANCELLED = 7, 13, 15
+MALFORMED, SYSTEM, CANCELLED, TIMED_OUT = 7, 13, 15, 22
 NUL = ctypes.c_size_t(-1)
 
 
@@ -149,6 +149,21 @@ def test_a_list_has_no_more_than_there_may_be(native, false_agent, kind, most):
     assert status == MALFORMED and f"more than {most}" in message
 
 
+def test_all_pages_of_a_list_have_one_time(native, false_agent):
+    """30 s, however the agent spreads them."""
+    page = iter(range(1, 6))
+
+    def reply(_: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(11)  # what is tried is how long the caller waits
+        number = next(page)
+        return {"entries": [entry(number)], "more": number < 5}
+
+    false_agent(reply)
+    began = time.monotonic()
+    status, _ = said(native, "segue_app_get_inbox")
+    assert status == TIMED_OUT and 29 < time.monotonic() - began < 32
+
+
 CALLS = {
     "account": ("segue_app_get_account", (ctypes.c_int64(0), ctypes.c_uint32(0))),
     "failures": ("segue_app_get_failures", ()),
@@ -188,6 +203,29 @@ def test_an_answer_about_an_activity_is_what_was_asked_for(native, false_agent, 
         status = native.library.segue_activity_get_route(activity, ctypes.byref(value))
     native.call("segue_activity_release", activity)
     assert status == MALFORMED and agent.asked[0]["ask"] == question
+
+
+@pytest.mark.parametrize("question", ["continue", "route"])
+def test_an_answer_about_an_offer_is_what_was_asked_for(folder, false_agent, question):
+    """`continue` is what segue_app_launch asks."""
+    agent = false_agent(lambda _: {"bundle_identifier": "x"})
+    app = Native(load(), str(folder), types=(wire.TYPE,))
+    app.until("ready")
+    origin = wire.Connection.to(folder / "hub.1")
+    origin.send(wire.hello("origin", team=TEAM))
+    origin.receive_kind("ready")
+    origin.send_message("publish", uuid.uuid4(), wire.TYPE, "one", 0, 0, 0, None, False, 1)
+    app.until(("appeared", "one"))
+    offer, count = ctypes.c_void_p(), ctypes.c_size_t()
+    app.call("segue_app_get_offers", app.app, ctypes.byref(offer), 1, ctypes.byref(count))
+    if question == "continue":
+        status, message = said(app, "segue_app_launch", offer, None, NUL, ctypes.c_uint32(0))
+    else:
+        status, message = said(app, "segue_app_get_route", offer)
+    app.call("segue_offer_release", offer)
+    app.close()
+    assert status == MALFORMED and f"the agent's answer to '{question}'" in message
+    assert agent.asked[0]["ask"] == question
 
 
 @pytest.mark.parametrize("name", ["takeovers", "refused"])
