@@ -23,6 +23,7 @@ struct participant {
   segue_save *unsaved;              /* the save that it was asked for last, with an answer that comes later */
   bool saves_later, answers_later, refuses, declines;
   void (*inside)(struct participant *self); /* what it does in each callback */
+  segue_open_document_function opens;       /* NULL: it opens no documents */
   int restorables;                          /* objects that it hands over in continue */
   atomic_int ready, appeared, changed, gone, announced, arrived, failed;
   atomic_int saves, moved, ended, restored, explained, destroyed, after_close;
@@ -145,6 +146,8 @@ static inline void prepare_participant(struct participant *self) {
   OK(segue_app_delegate_on_will_continue(self->delegate, will_continue));
   OK(segue_app_delegate_on_continue(self->delegate, on_continue));
   OK(segue_app_delegate_on_did_fail(self->delegate, did_fail));
+  if (self->opens)
+    OK(segue_app_delegate_on_open_document(self->delegate, self->opens));
   OK(segue_app_set_delegate(self->app, self->delegate));
   OK(segue_activity_delegate_create(self, destroyed, &self->watcher));
   OK(segue_activity_delegate_on_will_save(self->watcher, will_save));

@@ -15,7 +15,7 @@ from valgrind import VALGRIND, needs_valgrind
 HERE = Path(__file__).resolve().parent
 TESTS = [
     (program, name)
-    for program in ("threads", "busy", "endings", "forks")
+    for program in ("threads", "busy", "endings", "forks", "openings")
     for name in re.findall(r'\{"(\w+)", \1\}', (HERE / f"{program}.c").read_text())
 ]
 

@@ -301,9 +301,10 @@ extension App {
         engine.moveResponders(of: former, to: activity.id, now)
       }
       engine.setActivity(activity.id, of: engineResponder, now)
+      // At once: an end of the opening by another thread would take the activity away again.
+      document.awaitedOpening = nil
     }
     if !isAwaited { throw Self.tooLate }
-    locked { document.awaitedOpening = nil }
     endOpening(continuation.id, isOpen: true)
   }
 

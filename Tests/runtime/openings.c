@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents that open while their opening ends in another thread (R3.5, R5.1). Each test is named on the command line;
+ * it says nothing and ends with 0, or says what is wrong. */
+#include "../participant.h"
+
+#define FOLDER "/usr"
+#define FILE_URL "file:///usr/letter.txt"
+#define TEXT "text/plain"
+#define ROUNDS 200
+
+static struct participant origin, receiver;
+static segue_document *offered;
+static atomic_int opened;
+
+static segue_reply open_document(void *context, segue_app *app, const char *url, size_t length,
+                                 segue_activity *activity, segue_continuation *one) {
+  struct participant *self = called(context);
+  (void)app, (void)activity;
+  REQUIRE(length == strlen(FILE_URL) && memcmp(url, FILE_URL, length) == 0);
+  segue_continuation_release(self->unanswered);
+  OK(segue_continuation_retain(self->unanswered = one));
+  opened++;
+  return SEGUE_REPLY_LATER;
+}
+
+static void begin(struct participant *self, const char *name) {
+  self->opens = open_document;
+  create_participant(self, name, SEGUE_DELIVER_THREAD);
+  OK(segue_app_add_document_type(self->app, TEXT, NUL, SEGUE_ROLE_EDITOR, TYPE, NUL));
+  OK(segue_app_open(self->app));
+  OK(segue_app_add_container(self->app, "com.example.files", NUL, FOLDER, NUL));
+}
+
+static segue_document *document_of(struct participant *self) {
+  segue_document *document;
+  OK(segue_document_create(self->app, FILE_URL, NUL, TEXT, NUL, SEGUE_ROLE_EDITOR, NULL, NULL, NULL, NULL, &document));
+  return document;
+}
+
+static segue_activity *activity_of(segue_document *document) {
+  segue_responder *responder;
+  segue_activity *activity = NULL;
+  OK(segue_document_get_responder(document, &responder));
+  OK(segue_responder_get_activity(responder, &activity));
+  OK(segue_responder_release(responder));
+  return activity;
+}
+
+/** Whether the document has the activity that was continued, rather than one of its own. */
+static bool has_continued(segue_document *document) {
+  segue_activity *activity = activity_of(document);
+  segue_value *from = NULL;
+  if (!activity)
+    return false;
+  OK(segue_activity_get_continued_from(activity, &from));
+  OK(segue_activity_release(activity));
+  segue_value_release(from);
+  return from != NULL;
+}
+
+/** Whether it has an activity of its own soon. */
+static bool gets_its_own(segue_document *document) {
+  struct timespec moment = {.tv_nsec = 1000000};
+  for (int i = 0; i < 10000; i++) {
+    segue_activity *activity = activity_of(document);
+    bool is_own = activity && !has_continued(document);
+    segue_activity_release(activity);
+    if (is_own)
+      return true;
+    nanosleep(&moment, NULL); /* nobody is told */
+  }
+  return false;
+}
+
+static void offer_a_document(void) {
+  begin(&origin, "com.example.origin");
+  begin(&receiver, "com.example.receiver");
+  receiver.refuses = true;
+  wait_until(&origin.ready, 1);
+  wait_until(&receiver.ready, 1);
+  offered = document_of(&origin);
+  segue_activity *activity = activity_of(offered);
+  REQUIRE(activity);
+  OK(segue_activity_set_delegate(activity, origin.watcher));
+  OK(segue_activity_become_current(activity));
+  OK(segue_activity_release(activity));
+  wait_until(&receiver.appeared, 1);
+}
+
+static void end(void) {
+  OK(segue_document_release(offered));
+  close_participant(&receiver);
+  close_participant(&origin);
+}
+
+/** What ends the opening, at the same moment as the call beside it. */
+struct ending {
+  pthread_barrier_t together;
+  segue_document *document;
+  segue_status status;
+};
+
+static void *complete(void *context) {
+  struct ending *self = context;
+  pthread_barrier_wait(&self->together);
+  self->status = segue_continuation_complete_opening(receiver.unanswered, self->document, "no", NUL);
+  return NULL;
+}
+
+static pthread_t begin_to_complete(struct ending *self, segue_document *document) {
+  pthread_t thread;
+  self->document = document;
+  REQUIRE(pthread_barrier_init(&self->together, NULL, 2) == 0);
+  REQUIRE(pthread_create(&thread, NULL, complete, self) == 0);
+  pthread_barrier_wait(&self->together);
+  return thread;
+}
+
+static void join(pthread_t thread, struct ending *self) {
+  pthread_join(thread, NULL);
+  pthread_barrier_destroy(&self->together);
+}
+
+/* It is not opened, and a document of its URL is made at that moment: that waits for nothing that has ended. */
+static void a_document_is_made_as_its_opening_fails(void) {
+  offer_a_document();
+  for (int i = 1; i <= ROUNDS; i++) {
+    segue_continuation *one = continue_first(&receiver);
+    wait_until(&opened, i);
+    struct ending ending;
+    pthread_t thread = begin_to_complete(&ending, NULL);
+    segue_document *document = document_of(&receiver);
+    join(thread, &ending);
+    OK(ending.status);
+    wait_until(&origin.ended, i);
+    REQUIRE(gets_its_own(document));
+    OK(segue_document_release(document));
+    OK(segue_continuation_release(one));
+  }
+  end();
+}
+
+/* It is handed over, and the user cancels at that moment: what was taken stays with the document. */
+static void a_document_is_handed_over_as_the_user_cancels(void) {
+  offer_a_document();
+  for (int i = 1; i <= ROUNDS; i++) {
+    segue_continuation *one = continue_first(&receiver);
+    wait_until(&opened, i);
+    segue_document *document = document_of(&receiver);
+    REQUIRE(has_continued(document));
+    struct ending ending;
+    pthread_t thread = begin_to_complete(&ending, document);
+    OK(segue_continuation_cancel(one));
+    join(thread, &ending);
+    wait_until(&origin.ended, i);
+    REQUIRE(ending.status == SEGUE_OK || ending.status == SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT);
+    if (ending.status == SEGUE_OK)
+      REQUIRE(has_continued(document));
+    OK(segue_document_release(document));
+    OK(segue_continuation_release(one));
+  }
+  end();
+}
+
+int main(int count, char **arguments) {
+  static const struct test tests[] = {
+      {"a_document_is_made_as_its_opening_fails", a_document_is_made_as_its_opening_fails},
+      {"a_document_is_handed_over_as_the_user_cancels", a_document_is_handed_over_as_the_user_cancels},
+  };
+  alarm(120); /* a deadlock is a failure, too */
+  return run_test(tests, sizeof tests / sizeof *tests, count > 1 ? arguments[1] : "");
+}
