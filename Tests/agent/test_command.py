@@ -3,24 +3,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import plistlib
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import wire
 from conftest import AGENT, CARRIES
 from inbox import NO_AGENT, command_line
 from programs import Program, programs
 from terminal import PROMPT, Terminal, terminals
+from wire import LIMIT_EXCEEDED
 
 TYPE = "com.example.editing"
+NO_ROOM = "the process that carries the hub may have 256 descriptors, and has no more of them for apps"
 SEGUE = f"{sys.executable} -m segue"
 
 
@@ -293,6 +299,43 @@ def test_an_agent_of_another_runtime_folder_is_named(begin, segue, variables, tm
     wanted = f" serves another runtime folder, {folder}; the one here is {other}"
     assert any(each.endswith(wanted) for each in said), findings
     assert not any("another runtime folder" in each["message"] for each in segue("doctor"))
+
+
+def test_the_doctor_says_that_a_hub_has_no_room(start, segue, folder):
+    """Section 9: of 1,000 apps at the hub of a process with 256 descriptors the newest are told that there is no room.
+    The others stay, no other process becomes the hub, and who waits comes when one of them leaves."""
+    hub = start("hub").ready()
+    resource.prlimit(hub.pid, resource.RLIMIT_NOFILE, (256, 256))
+    kept: list[wire.Connection] = []
+    refused = 0
+    for number in range(1_000):
+        peer = wire.Connection.of_another_process(folder / "hub.1")
+        with contextlib.suppress(BrokenPipeError):
+            peer.send(wire.hello(f"app{number}"))
+        name, *elements = peer.receive()
+        if name == "welcome":
+            kept.append(peer)
+            continue
+        assert (name, elements[0]) == ("goodbye", LIMIT_EXCEEDED) and NO_ROOM in elements[1], elements
+        refused += 1
+        peer.close()
+    assert 128 <= len(kept) < 256 and refused == 1_000 - len(kept)
+    late = start("late")
+    deadline = time.monotonic() + 20
+    while NO_ROOM not in (said := late.ask("connection", "is searching: (.*)"))[2]:
+        assert time.monotonic() < deadline, said[0]
+        time.sleep(0.05)  # the status is asked for, and told by no event
+    assert said[2].startswith("LIMIT_EXCEEDED ")
+    ((about, why), *_) = problems(segue("doctor", "--wait", "2", status=1))
+    assert about == "hub" and why.startswith("not connected: LIMIT_EXCEEDED: ") and NO_ROOM in why
+    assert "start segue-agent" in why
+    for peer in (kept[0], kept[-1]):
+        peer.send_message("ping", 7)
+        assert peer.receive_kind("pong")[1] == 7
+    assert [path.name for path in folder.iterdir() if path.is_socket()] == ["hub.1"]
+    for peer in kept:
+        peer.close()
+    late.hears("connection ready", 40)
 
 
 def test_the_name_of_a_file_forges_no_line(begin, variables):

@@ -16,6 +16,7 @@ from ..errors import (
     ConnectionUnavailableError,
     Error,
     InvalidStateError,
+    LimitExceededError,
     SystemRefusedError,
     UnsupportedVersionError,
 )
@@ -91,7 +92,9 @@ async def from_inside(app: App, patience: float) -> list[Finding]:
     except (asyncio.TimeoutError, TimeoutError):
         problem = app.connection_problem
         why = str(problem) if problem else "no hub has answered yet"
-        advice = "a hub that is stopped (Ctrl-Z) has to go on; one of a newer protocol needs a newer library here"
+        advice: str | None = None
+        if not isinstance(problem, LimitExceededError):  # whose message says what to do
+            advice = "a hub that is stopped (Ctrl-Z) has to go on; one of a newer protocol needs a newer library here"
         return [folder, Finding("hub", State.PROBLEM, f"not connected: {why}", advice)]
     return [folder, *await asked(app, connected, app)]
 
