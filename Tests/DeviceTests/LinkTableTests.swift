@@ -60,6 +60,22 @@ import Testing
     #expect(table.overdue(1_000 + HalfOpenTable.time) == [2, 3])
   }
 
+  @Test func `a device that is not listed has until its deadline, and the time of the store besides (A24)`() {
+    var table = LinkTable<String>(own: low)
+    for number: UInt64 in [1, 2] { _ = table.accepted(number, from: source, 0) }
+    table.hold(1, until: 9_000)
+    // It has shown a certificate, so that its connection is not half open any longer; the other one is.
+    table.extend(2, by: 60_000)
+    #expect(table.nextDeadline == HalfOpenTable.time)
+    #expect(table.overdue(HalfOpenTable.time) == [2] && table.nextDeadline == 9_000)
+    table.extend(1, by: 500)
+    table.extend(1, by: -1)
+    #expect(!table.overdue(9_499).contains(1) && table.overdue(9_500).contains(1))
+    table.extend(1, by: .max)
+    #expect(!table.overdue(.max - 1).contains(1))
+    #expect(table.remove(1, .unlisted, epochs: 1, 10_000, random: 0) == nil && table.devices.isEmpty)
+  }
+
   @Test func `an attempt that leads nowhere ends early where another address waits`() {
     var table = LinkTable<String>(own: low)
     for number in 0..<20 { table.announced("x\(number)", from: [UInt8(number)], 0) }

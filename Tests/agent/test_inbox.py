@@ -8,11 +8,14 @@ import asyncio
 import functools
 import signal
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import cbor2
 import inbox
 import pytest
+import wire
 from conftest import CARRIES
 from inbox import NAME, command_line
 from programs import Program, programs
@@ -128,6 +131,36 @@ def test_two_choosers_and_a_push_share_an_entry(editor, folder, start, entries):
     asyncio.run(story())
     assert entries() == []
     assert not [line for line in viewer.events() if line.startswith("continue")], "once"
+
+
+def test_what_is_of_another_type_than_was_offered_is_not_kept(agent, folder, start, segue, entries):
+    """R2.6, R3.8: no app gets it, asker and origin are told, and the offer is fetched again for the next one."""
+    agent()
+    viewer = start("viewer").ready()
+    origin, activity, channels = wire.Connection.to(folder / "hub.1"), uuid.uuid4(), iter((1, 3))
+    origin.send(wire.hello("editor"))
+    origin.receive_kind("ready")
+    origin.send_message("publish", activity, wire.TYPE, "one", 0, 0, 0, None, False, 1)
+
+    def continued(type: str) -> tuple[Program, list]:
+        """The command, and the outcome of which the origin hears."""
+        asking = segue("continue", "--app", "com.example.viewer")
+        _, continuation, _, _, _, receiver, *_ = origin.receive_kind("fetch")
+        state = cbor2.dumps(cbor2.CBORTag(55799, [1, {"type": type, "title": "one"}]), canonical=True)
+        channel = next(channels)
+        words = wire.message("state", continuation, receiver[0], channel, len(state), False)
+        origin.send(words, wire.frame("data", state, channel), wire.end(channel, len(state)))
+        told = origin.receive_kind("outcome")
+        origin.send_message("outcomeAck", continuation, receiver[0])
+        return asking, told[4:6]
+
+    asking, outcome = continued("com.example.other")
+    asking.wait_for(r"MALFORMED: .*com\.example\.other")
+    assert asking.wait() == 1 and outcome == [wire.OUTCOMES["failed"], 7] and entries() == []
+    assert not [line for line in viewer.events() if "continue" in line]
+    asking, outcome = continued(wire.TYPE)
+    viewer.hears(rf"continue ({NAME}) \d+ one")
+    assert asking.wait() == 0 and outcome[0] == wire.OUTCOMES["restored"] and entries() == []
 
 
 @pytest.mark.parametrize("when", ["waiting", "delivered"])

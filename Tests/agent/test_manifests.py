@@ -380,6 +380,31 @@ def test_an_app_that_has_a_manifest_is_started(data, start, segue, tmp_path):
     editor.hears(r"was_continued [0-9a-f]{32} restored OK fresh .*")
 
 
+def test_a_program_that_cannot_be_started_is_named_and_the_activity_waits(data, start, segue, tmp_path):
+    """R3.8: each asker is told why; they share the entry, which the app gets once it opens by itself."""
+    program = tmp_path / "viewer"
+    program.write_bytes(bytes(4))
+    program.chmod(0o755)
+    data.desktop(
+        "viewer",
+        str(program),
+        "X-Segue-BundleIdentifier=com.example.viewer",
+        "X-Segue-TeamIdentifier=T",
+        f"X-Segue-ActivityTypes={TYPE};",
+        "X-Segue-BackgroundOnly=true",
+    )
+    data.start().reads(1, 1)
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    for _ in range(2):
+        told = " ".join(segue("continue", "--app", "com.example.viewer", status=1)[-1])
+        assert f"launch of com.example.viewer: {program}: is no program of this system" in told
+        assert told.endswith("the activity waits in the inbox")
+    assert len(data.ask("inbox")["entries"]) == 1
+    start("viewer").ready().hears(r"continue [0-9a-f]{32} \d+ one")
+    editor.hears(r"was_continued [0-9a-f]{32} restored OK fresh .*")
+
+
 RUNNING = """
 import asyncio, sys, segue
 

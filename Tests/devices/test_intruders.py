@@ -5,20 +5,25 @@ the agent does without the attack."""
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import os
 import socket
 import ssl
 import struct
+import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import cbor2
 import pytest
 import wire
 from agents import AgentDevice, making
+from hostile import SecureConnection
 from intruder import GROUPS, PORT, Keys, device_of, exactly, is_refused, secured
 from network import Network, Sockets, can_make_networks, two_networks
 from programs import programs
@@ -208,6 +213,45 @@ def test_a15_a_revoked_device_is_out_at_once_and_under_its_old_epoch(own_home):
         now.knock(connection)
     with home.dial() as connection, pytest.raises(EOFError):
         home.member._replace(epochs=(os.urandom(32),)).knock(connection)
+
+
+def unlisted(home: Home) -> Keys:
+    """A device with a certificate by the key of the account, which is in no list."""
+    made = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-outform", "DER"], capture_output=True)
+    words = ["openssl", "pkey", "-inform", "DER", "-pubout", "-outform", "DER"]
+    public = subprocess.run(words, input=made.stdout, capture_output=True, check=True).stdout
+    device = hashlib.sha256(public).digest()[:16]
+    return home.manager._replace(key=made.stdout).signed(home.manager, device)
+
+
+def test_a24_a_device_that_is_not_listed_hears_which_list_there_is_and_nothing_else(own_home):
+    """It has no session of the hub: one message, and the end after 5 s. What it says is held, up to 64 KiB."""
+    home, stranger = own_home, unlisted(own_home)
+    with home.dial() as connection:
+        stranger.knock(connection)
+        with secured(connection, stranger) as tls:
+            peer, began = SecureConnection(tls), time.monotonic()
+            peer.send(wire.message("link", wire.PROTOCOL, wire.PROTOCOL, uuid.uuid4(), "stranger"))
+            peer.send(wire.message("ping", 1) * 5_000)
+            number, term, roster, digest, *_ = cbor2.loads(peer.expect("account")[0])
+            assert (number, term, len(digest)) == (1, 1, 32) and roster > 0
+            assert is_refused(lambda: peer.read(1)), "more was said"
+            assert 4 < time.monotonic() - began < 9
+    (refused,) = home.agent.awaits(lambda state: state["refused"])["refused"]
+    assert refused["device"].bytes == device_of(stranger) and refused["fingerprint"]
+    home.agent.linked()
+    with home.dial() as connection:
+        stranger.knock(connection)
+        with secured(connection, stranger) as tls:
+            peer, began = SecureConnection(tls), time.monotonic()
+            peer.expect("account")
+
+            def floods() -> None:
+                peer.send(wire.message("ping", 1) * 7_000)
+                peer.read(1)
+
+            assert is_refused(floods) and time.monotonic() - began < 4
+    assert len(home.agent.linked()["refused"]) == 1
 
 
 LIES = {

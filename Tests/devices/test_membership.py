@@ -72,7 +72,9 @@ def test_a24_what_a_former_manager_admits_is_refused_shown_and_revocable(three, 
     waiting = laptop.awaits(lambda state: state["takeovers"], 90)["takeovers"][0]
     assert waiting["device"] == refused["device"] and waiting["name"] == "xray" and len(waiting["digest"]) == 32
     assert laptop.account()["manager"] and laptop.linked()
-    laptop.ask("revoke-device", device=refused["device"])
+    # By the command: the beginning of its identifier.
+    assert refused["fingerprint"] in commands.segue(laptop.folder, "account").out
+    commands.segue(laptop.folder, "revoke", str(refused["device"])[:8], "--yes")
     assert not laptop.account()["refused"]
     # Positive control: a device that the manager admits.
     tablet = agents("tablet", desk.machine).begin()
@@ -141,8 +143,9 @@ def accept_by_command(folder: Path) -> None:
     assert f"segue account accept {start}" in commands.segue(folder, "account").out
     none = commands.segue(folder, "account", "accept", "zz", status=1)
     assert "0 of 1 devices that wait have an identifier that begins so" in none.err
-    asked = commands.segue(folder, "account", "accept", start, status=1, answer="n\n")
-    assert "xray" in asked.err and waiting.fingerprint in asked.err and "not accepted" in asked.err
+    for answer in ("n\n", "\n", ""):
+        asked = commands.segue(folder, "account", "accept", start, status=1, answer=answer)
+        assert "xray" in asked.err and waiting.fingerprint in asked.err and "not accepted" in asked.err
     assert "is the manager now" in commands.segue(folder, "account", "accept", start, answer="y\n").out
     assert "0 of 0" in commands.segue(folder, "account", "accept", start, "--yes", status=1).err
 

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import commands
 import pytest
 from agents import AGENT, AgentDevice, Refused, making
 from network import can_make_networks, two_networks
@@ -92,6 +93,7 @@ def test_devices_whose_clocks_differ_by_hours_are_told(pair, preloaded):
     for device in pair:
         state = device.awaits(lambda state: state.get("message", "").startswith(said), 40)
         assert [notice["message"] for notice in state["notices"]] == [state["message"]]
+    assert said in commands.segue(one.folder, "doctor", status=1).out
     assert one.linked()["port"] and two.linked()["port"]
     assert not [line for device in pair for line in device.agent.said if "no link with" in line]
 

@@ -136,6 +136,40 @@ def test_the_page_says_what_becomes_of_each_subject(subject):
     assert subject in page("from-nsuseractivity.md")
 
 
+EXISTING = [
+    "a plugin for another maker's program",
+    "*level-triggered*",
+    "A loop that defers",
+    "gives BUSY",
+    "*before* the activity becomes current",
+    "## Lua",
+    "*Flatpak*",
+    "*Snap*",
+    "has none of their names in it",
+]
+
+
+@pytest.mark.parametrize("subject", EXISTING)
+def test_the_page_of_existing_programs_says_what_goes_wrong_in_them(subject):
+    assert subject in page("existing-program.md")
+
+
+SAFE = [
+    "A manager that is taken over",
+    "In memory private keys are locked and erased",
+    "Landlock does not restrict them",
+    "Share that folder read-only with sandboxes",
+    "Every process of the user can read",
+    "OpenSSL 3.0 or later",
+    "5.11 is needed to launch programs",
+]
+
+
+@pytest.mark.parametrize("subject", SAFE)
+def test_the_page_of_security_says_what_has_to_be_known(subject):
+    assert subject in re.sub(r"\s+", " ", (ROOT / "SECURITY.md").read_text()).replace("**", "")
+
+
 def test_every_name_of_net_leads_to_a_member_of_the_page():
     before, _, after = page("from-nsuseractivity.md").partition("## Names in .NET")
     rows = re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|$", after, re.MULTILINE)

@@ -122,5 +122,12 @@ def test_what_ships_is_hardened(file):
     assert run("objdump", "-d", file).count("endbr64") > 500
 
 
+@pytest.mark.parametrize("file", [LIBRARY, LIBRARY.with_name("segue-agent")], ids=["library", "agent"])
+def test_random_bytes_come_from_the_kernel(file):
+    """A generator in the process could be copied with it, and repeat itself (A5)."""
+    assert "getrandom" in run("nm", "-D", "--undefined-only", file)
+    assert b"RAND_" not in file.read_bytes()
+
+
 def test_the_library_is_small():
     assert LIBRARY.stat().st_size <= SIZE_LIMIT
