@@ -372,8 +372,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def unheard_failures(self) -> list[Failure]:
         """Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told
-        by, the oldest first, since the agent has started (R3.13): no log, and no `did_fail`, or no `opening_failed` for
-        a document that was not opened. Blocks until the agent answers."""
+        by, the oldest first, since the agent has started (R3.13): in C neither a log nor `did_fail`, or, for a document
+        that was not opened, `opening_failed`. Blocks until the agent answers."""
         return [failure_of(each) for each in self._asked(library.segue_app_get_failures, self._handle)]
 
     def drop(self, continuation_id: UUID) -> None:
