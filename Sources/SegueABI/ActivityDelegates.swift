@@ -12,16 +12,22 @@ extension HandleKind where Object == PendingSave {
 }
 
 extension HandleTable {
-  /// Calls the function of a delegate or a responder that updates an activity before it is sent.
+  /// Calls the function of a delegate or a responder that updates an activity before it is sent. The save fails if that
+  /// gives what is no reply.
   func call(
-    _ willSave: segue_will_save_function?, _ context: UnsafeMutableRawPointer?, _ activity: LiveActivity,
-    _ save: PendingSave
+    _ willSave: segue_will_save_function?, _ name: StaticString, _ context: UnsafeMutableRawPointer?,
+    _ activity: LiveActivity, _ save: PendingSave
   ) -> Reply {
     guard let willSave else { return .yes }
     let reply = lend(activity, .activity) { activity in
-      lend(save, .save) { save in willSave(context, activity, save) }
+      lend(save, .save) { handle -> Reply in
+        if let reply = Reply(willSave(context, activity, handle), of: name) { return reply }
+        // Before the handle ends, which answers. Throws if the callback has answered by it: then that counts.
+        try? save.fail(nil)
+        return .yes
+      }
     }
-    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .yes
+    return reply.flatMap { $0 } ?? .yes
   }
 }
 
@@ -43,7 +49,7 @@ final class HostActivityDelegate: ActivityDelegate {
   override var answersWillSave: Bool { onWillSave != nil }
 
   override func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
-    handles.call(onWillSave, context?.pointer, activity, save)
+    handles.call(onWillSave, "will_save", context?.pointer, activity, save)
   }
 
   override func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
@@ -60,7 +66,7 @@ final class HostActivityDelegate: ActivityDelegate {
     let reply = handles.lend(activity, .activity) { activity in
       handles.lend(request, .request) { request in onWillResumeBack(context, activity, hasChanged, request) }
     }
-    return reply.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
+    return reply.flatMap { $0 }.flatMap { Reply($0, of: "will_resume_back") } ?? .no
   }
 
   override func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool {

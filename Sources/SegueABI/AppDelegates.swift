@@ -79,7 +79,7 @@ final class HostAppDelegate: AppDelegate {
         }
       }
     }
-    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
+    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply($0, of: "continue") } ?? .no
   }
 
   override var answersDidUpdate: Bool { onDidUpdate != nil }
@@ -108,7 +108,7 @@ final class HostAppDelegate: AppDelegate {
         }
       }
     }
-    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply(rawValue: $0) } ?? .no
+    return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply($0, of: "open_document") } ?? .no
   }
 
   override func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {

@@ -27,7 +27,7 @@ final class HostResponder: LiveResponder {
   override var updates: Bool { onUpdate != nil }
 
   override func update(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
-    handles.call(onUpdate, context?.pointer, activity, save)
+    handles.call(onUpdate, "update_state", context?.pointer, activity, save)
   }
 
   override var restores: Bool { onRestore != nil }

@@ -129,6 +129,112 @@ extension OneAtATime {
       withExtendedLifetime((connection, destroy)) {}
     }
 
+    /// No reply of a will_save is a failed one, and any other callback has answered no.
+    @Test func `a number that is no reply is an error of the callback, which the log names`() throws {
+      var lines: [String] = []
+      let log = Callback("segue_log_function") { arguments in
+        lines.append(String(cString: UnsafePointer<CChar>(bitPattern: UInt(arguments[2]))!))
+        return 0
+      }
+      #expect(library.status("segue_log_set", .int(1), .pointer(log.code), .null, .null) == ok)
+      let fleet = try made("segue_fleet_create", .int(7))
+      let device = try withText("phone") { try made("segue_fleet_add_device", .handle(fleet), $0, .int(-1)) }
+      let apps = try ["com.example.replies", "com.example.replies"].map { name in
+        let app = try withText(name) { try made("segue_fleet_device_create_app", .handle(device), $0, .int(-1)) }
+        let status = withText("com.example.type") {
+          library.status("segue_app_add_activity_type", .handle(app), $0, .int(-1))
+        }
+        try #require(status == ok)
+        return app
+      }
+      var saved: UInt64 = 7
+      let willSave = Callback("segue_will_save_function") { _ in saved }
+      var outcomes: [Int32] = []
+      let ended = Callback("segue_receipt_function") { [library] arguments in
+        var outcome: Int32 = 0
+        withUnsafeMutablePointer(to: &outcome) {
+          #expect(library.status("segue_receipt_get_outcome", .word(arguments[2]), .pointer($0)) == ok)
+        }
+        outcomes.append(outcome)
+        return 0
+      }
+      let willResumeBack = Callback("segue_will_resume_back_function") { _ in 7 }
+      let keeper = try made("segue_activity_delegate_create", .null, .null)
+      for (name, callback) in [
+        ("will_save", willSave), ("continuation_ended", ended), ("will_resume_back", willResumeBack),
+      ] {
+        let status = library.status(
+          "segue_activity_delegate_on_\(name)", .handle(keeper), .pointer(callback.code))
+        #expect(status == ok)
+      }
+      var continued: UInt64 = 7
+      var kept: UInt = 0
+      let onContinue = Callback("segue_continue_function") { [library] arguments in
+        guard continued == 1 else { return continued }
+        kept = UInt(arguments[2])
+        #expect(library.status("segue_activity_retain", .handle(kept)) == ok)
+        return continued
+      }
+      let delegate = try made("segue_app_delegate_create", .null, .null)
+      #expect(
+        library.status("segue_app_delegate_on_continue", .handle(delegate), .pointer(onContinue.code)) == ok)
+      #expect(library.status("segue_app_set_delegate", .handle(apps[1]), .handle(delegate)) == ok)
+      for app in apps { #expect(library.status("segue_app_open", .handle(app)) == ok) }
+      let activity = try withText("com.example.type") {
+        try made("segue_activity_create", .handle(apps[0]), $0, .int(-1))
+      }
+      #expect(library.status("segue_activity_set_delegate", .handle(activity), .handle(keeper)) == ok)
+      #expect(library.status("segue_activity_become_current", .handle(activity)) == ok)
+
+      func run() { #expect(library.status("segue_fleet_run", .handle(fleet), .null) == ok) }
+      func proceed() throws {
+        run()
+        var offer: UInt = 0
+        var count = 0
+        let status = withUnsafeMutablePointer(to: &offer) { offer in
+          withUnsafeMutablePointer(to: &count) { count in
+            library.status("segue_app_get_offers", .handle(apps[1]), .pointer(offer), .int(1), .pointer(count))
+          }
+        }
+        try #require(status == ok && count == 1)
+        #expect(library.status("segue_app_continue", .handle(apps[1]), .handle(offer), .int(0), .null) == ok)
+        #expect(library.status("segue_offer_release", .handle(offer)) == ok)
+        run()
+      }
+      func named(_ callback: String) -> Bool { lines.contains("\(callback) gave 7, which is no segue_reply") }
+
+      try proceed()
+      #expect(outcomes == [3] && named("will_save") && !named("continue"), "\(lines)")
+      saved = 1
+      try proceed()
+      #expect(outcomes == [3, 2] && named("continue"), "\(lines)")
+      continued = 1
+      try proceed()
+      #expect(outcomes == [3, 2, 1])
+      var declined: Int32 = 0
+      let resumed = Callback("segue_resume_back_function") { [library] arguments in
+        withUnsafeMutablePointer(to: &declined) {
+          #expect(library.status("segue_error_get_status", .word(arguments[3]), .pointer($0)) == ok)
+        }
+        return 0
+      }
+      let asked = library.status(
+        "segue_activity_resume_back", .handle(activity), .int(0), .pointer(resumed.code), .null, .null, .null)
+      #expect(asked == ok)
+      run()
+      #expect(declined == 16 && named("will_resume_back"), "\(lines)")
+
+      #expect(library.status("segue_log_set", .int(1), .null, .null, .null) == ok)
+      for (type, handle) in [
+        ("activity", kept), ("activity", activity), ("app", apps[0]), ("app", apps[1]), ("app_delegate", delegate),
+        ("activity_delegate", keeper), ("fleet_device", device), ("fleet", fleet),
+      ] {
+        #expect(library.status("segue_\(type)_release", .handle(handle)) == ok)
+      }
+      #expect(library.liveHandles == before)
+      withExtendedLifetime((log, willSave, ended, willResumeBack, onContinue, resumed)) {}
+    }
+
     @Test func `the log's context is destroyed when it is replaced`() {
       let destroyed = Counter()
       var lines = 0
