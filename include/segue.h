@@ -780,7 +780,10 @@ typedef struct segue_stream segue_stream;
 typedef struct segue_request segue_request;
 typedef struct segue_transfer segue_transfer;
 
-/** Returned by a callback that may answer later. */
+/**
+ * Returned by a callback that may answer later. Another number is an error of the callback, which the log names at
+ * level error: will_save or update_state has failed, and any other callback has answered NO.
+ */
 typedef int32_t segue_reply;
 /** will_save, update_state: same as YES; call segue_save_fail to report a failure. continue: not handled. */
 #define SEGUE_REPLY_NO 0
@@ -838,8 +841,8 @@ typedef void (*segue_request_function)(void *context, segue_activity *activity, 
  * The state that segue_activity_resume_back asks for has come, and would replace the activity's (R3.10). YES: it may;
  * NO: the activity stays as it is, and the call ends with DECLINED. LATER: segue_request_complete answers, from any
  * thread, on a retained request. Without this function, or without an answer within SEGUE_LIMIT_SAVE_MS, an activity
- * that has changed stays, and the call ends with DECLINED ("the origin has unsaved changes"); one that has not changed
- * is replaced. If it changes after this has said "not changed", it stays, too, whatever the answer.
+ * that has changed stays, and the call ends with DECLINED ("the app that takes it back has unsaved changes"); one that
+ * has not changed is replaced. If it changes after this has said "not changed", it stays, too, whatever the answer.
  *   activity, request  borrowed; request: that of the call
  *   changed            whether the activity has changed since the other app got it: a save, for which will_save has
  *                      just run by the save policy (R2.9), gives other bytes, or has failed. Attachments do not count:

@@ -152,11 +152,13 @@ import Testing
     before.world.wait(2_000)
     before.resumeBack()
     before.expectFailure(.connectionUnavailable)
+    #expect(before.editor.failures.last.map { $0.message.contains("the origin") } == false)
     let meanwhile = try Fixture()
     meanwhile.viewer.answersSaves = false
     meanwhile.resumeBack()
     meanwhile.world.kill(meanwhile.viewer)
     meanwhile.expectFailure(.connectionUnavailable)
+    #expect(meanwhile.editor.failures.last.map { $0.message.contains("the origin") } == false)
   }
 
   @Test func `it ends by its deadline, or when it is cancelled, and then nothing changes (R3.10)`() throws {
@@ -223,6 +225,9 @@ import Testing
     }
     scene.resumeBack()
     fail()
+    // The editor is the origin, and so is the viewer of this continuation: the text names the one that is meant.
+    #expect(scene.editor.failures.last?.message == "the app that had continued it could not save")
+    #expect(scene.viewer.receipts.last?.reason == "the app that had continued it could not save")
     scene.expectFailure(.handoffFailed)
     scene.viewer.answersSaves = true
     scene.resumeBack()
@@ -232,6 +237,7 @@ import Testing
     fail()
     #expect(scene.editor.resumed.map { $0.isStale } == [false, true])
     #expect(scene.title == "Draft")
+    #expect(scene.viewer.receipts.last?.reason == "the app that had continued it could not save")
   }
 
   @Test func `what came back is the next snapshot of the origin (R2.4, R3.10)`() throws {
@@ -279,7 +285,7 @@ import Testing
     let events = scene.editor.takeEvents()
     #expect(events == ["will_save", "will_resume_back changed", "did_fail declined"])
     #expect(scene.viewer.receipts.map { $0.outcome } == [.declined])
-    #expect(scene.viewer.receipts.last?.reason == "the origin has unsaved changes")
+    #expect(scene.viewer.receipts.last?.reason == "the app that takes it back has unsaved changes")
     #expect(!scene.viewer.takeEvents().contains("was_continued"))
     // They are what is continued next.
     let other = scene.world.open("other")
@@ -329,6 +335,11 @@ import Testing
     #expect(scene.title == (answer ? "There" : hasChanged ? "Here" : "Draft"))
     #expect(scene.editor.resumed.count == (answer ? 1 : 0))
     #expect(scene.editor.takeEvents().contains("did_fail declined") == !answer)
+    if !answer {
+      let reason = "the app that takes it back keeps its \(hasChanged ? "unsaved changes" : "own state")"
+      #expect(scene.editor.failures.last?.message == reason)
+      #expect(scene.viewer.receipts.last?.reason == reason)
+    }
     // After it was replaced, it has not changed.
     guard answer else { return }
     scene.editor.answersResumption = { _ in nil }
@@ -382,7 +393,7 @@ import Testing
     #expect(scene.title == "Typed" && scene.editor.resumed.isEmpty)
     #expect(scene.editor.takeEvents().contains("did_fail declined"))
     #expect(scene.viewer.receipts.map { $0.outcome } == [.declined])
-    #expect(scene.viewer.receipts.last?.reason == "the origin has unsaved changes")
+    #expect(scene.viewer.receipts.last?.reason == "the app that takes it back has unsaved changes")
     scene.world.wait(60_000)
     #expect(scene.editor.engine.leak == nil && scene.viewer.engine.leak == nil)
   }

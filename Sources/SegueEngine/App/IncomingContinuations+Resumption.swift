@@ -41,7 +41,8 @@ extension IncomingContinuations {
       case .asking(let state, let isStale, let comparison, isTold: true, _) = continuations[index].phase
     else { return }
     guard answer ?? !comparison.hasChanged else {
-      return fail(at: index, comparison.hasChanged ? Self.unsaved : Self.kept, report: .declined, now)
+      let error = answer == nil ? Self.unsaved : comparison.hasChanged ? Self.keptUnsaved : Self.kept
+      return fail(at: index, error, report: .declined, now)
     }
     continuations[index].phase = .agreed(
       state, isStale: isStale, changeCount: comparison.hasChanged ? nil : comparison.changeCount)
@@ -69,6 +70,10 @@ extension IncomingContinuations {
     if let index = index(of: id) { fail(at: index, Self.unsaved, report: .declined, now) }
   }
 
-  private static var unsaved: SegueError { SegueError(.declined, "the origin has unsaved changes") }
-  private static var kept: SegueError { SegueError(.declined, "the origin keeps its own state") }
+  // The app that asks, and the one that is asked, read the same text.
+  private static var unsaved: SegueError { SegueError(.declined, "the app that takes it back has unsaved changes") }
+  private static var keptUnsaved: SegueError {
+    SegueError(.declined, "the app that takes it back keeps its unsaved changes")
+  }
+  private static var kept: SegueError { SegueError(.declined, "the app that takes it back keeps its own state") }
 }

@@ -146,11 +146,18 @@ final class OutgoingContinuations: AppFeature {
         guard let index = index(of: id) else { continue }
         continuations[index].document = snapshot.document
         continuations[index].revision = snapshot.revision
-        continuations[index].staleness = staleness
+        continuations[index].staleness = staleness.map { named($0, at: index).string }
         startSending(at: index, now)
+      case .unsaved(let error, let id):
+        if let index = index(of: id) { refuse(id, SegueError(error.status, named(error.message, at: index)), now) }
       case .failed(let error, let id): refuse(id, error, now)
       }
     }
+  }
+
+  /// What the app of a continuation has not done, for both sides. If the state goes back, either is an origin (R3.10).
+  private func named(_ predicate: String, at index: Int) -> DiagnosticText {
+    "\(continuations[index].isBack ? "the app that had continued it" as StaticString : "the origin") \(predicate)"
   }
 
   /// Fails without a state to send.
@@ -347,7 +354,7 @@ final class OutgoingContinuations: AppFeature {
       if case .sent = last.phase {
         end(at: continuations.count - 1, .unknown, error, now)
       } else {
-        hub.send(.refused(last.id, to: last.receiver.id, SegueError(.handoffFailed, "the origin was closed")))
+        hub.send(.refused(last.id, to: last.receiver.id, SegueError(.handoffFailed, "the other app was closed")))
         end(at: continuations.count - 1, .failed, error, now)
       }
     }

@@ -12,8 +12,10 @@ struct Snapshot {
 
 /// The result of a save for a continuation.
 enum PulledState {
-  /// - Parameter staleness: why it is an older one; nil if it is not (R2.4).
+  /// - Parameter staleness: why it is an older one, without the name of the app; nil if it is not (R2.4).
   case snapshot(Snapshot, for: Identifier, staleness: String?)
+  /// The app has not saved it, and there is no older one. The message goes without the name of the app.
+  case unsaved(SegueError, for: Identifier)
   case failed(SegueError, for: Identifier)
 }
 
@@ -186,7 +188,7 @@ final class Saves: AppFeature {
     guard let index = index(of: number) else { return }
     let why: DiagnosticText = reason.map { ": \($0)" } ?? ""
     app.log(.error, "a save failed\(why)")
-    abandon(at: index, SegueError(.handoffFailed, "the origin could not save\(why)"))
+    abandon(at: index, SegueError(.handoffFailed, "could not save\(why)"))
   }
 
   /// The next that a continuation has asked for, or nil.
@@ -217,7 +219,7 @@ final class Saves: AppFeature {
   func tick(_ now: Instant) {
     while let index = saves.firstIndex(where: { $0.deadline <= now.uptime }) {
       app.log(.error, "a save was not answered within \(app.limits.save) ms")
-      abandon(at: index, SegueError(.remoteApplicationTimedOut, "the origin did not save in time"))
+      abandon(at: index, SegueError(.remoteApplicationTimedOut, "did not save in time"))
     }
   }
 
@@ -246,6 +248,7 @@ final class Saves: AppFeature {
   private func index(of number: UInt64) -> Int? { saves.firstIndex { $0.number == number } }
 
   /// Waiting continuations get the last snapshot, marked stale, or the error (R2.4).
+  /// - Parameter error: without the name of the app.
   private func abandon(at index: Int, _ error: SegueError) {
     let save = saves.remove(at: index)
     app.owner.gaveUpSave(save.number, of: save.activity)
@@ -256,7 +259,7 @@ final class Saves: AppFeature {
       if let snapshot {
         pulled.append(.snapshot(snapshot, for: continuation, staleness: error.message))
       } else {
-        pulled.append(.failed(error, for: continuation))
+        pulled.append(.unsaved(error, for: continuation))
       }
     }
   }

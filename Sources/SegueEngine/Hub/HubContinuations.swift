@@ -40,7 +40,7 @@ final class HubContinuations: HubFeature {
     if hold(message, of: continuation, receiver, for: milliseconds, from: peer) { return }
     let error =
       isWithdrawn(continuation) && !isBack
-      ? Self.isNotOffered : SegueError(.connectionUnavailable, "the origin is not connected")
+      ? Self.isNotOffered : SegueError(.connectionUnavailable, "the other app is not connected")
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
 
@@ -204,7 +204,7 @@ final class HubContinuations: HubFeature {
       if isFetch {
         let error =
           isWithdrawn(route.continuation)
-          ? Self.isNotOffered : SegueError(.connectionUnavailable, "the origin has not come back")
+          ? Self.isNotOffered : SegueError(.connectionUnavailable, "the other app has not come back")
         send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
       } else {
         send(.outcomeAck(route.id, to: route.receiver), to: route.receiverPeer)

@@ -65,7 +65,7 @@ def test_unsaved_changes_of_the_origin_stay(opened: Opener, policy: str) -> None
     pair.activity.title = "Here"
     if policy == "when_pulled":
         pair.activity.on_will_save(lambda: setattr(pair.activity, "user_info", {"line": 9}))
-    with pytest.raises(segue.DeclinedError, match="the origin has unsaved changes"):
+    with pytest.raises(segue.DeclinedError, match="the app that takes it back keeps its unsaved changes"):
         resume_back(pair).wait()
     assert pair.activity.title == "Here"
     pair.until(lambda: there)
@@ -123,11 +123,12 @@ def test_what_changes_between_the_answer_and_the_replacement_stays(pair: Pair, c
     assert told == [False] and not back.done
     setattr(pair.activity, *change)
     pair.until(lambda: back.done)
-    with pytest.raises(segue.DeclinedError, match="the origin has unsaved changes"):
+    with pytest.raises(segue.DeclinedError, match="the app that takes it back has unsaved changes"):
         back.wait()
     assert pair.activity.title != "There" and pair.activity.needs_save
     pair.until(lambda: there)
-    assert (there[0].outcome, there[0].reason) == (segue.Outcome.DECLINED, "the origin has unsaved changes")
+    assert there[0].outcome == segue.Outcome.DECLINED
+    assert there[0].reason == "the app that takes it back has unsaved changes"
 
 
 def test_a_handler_of_the_app_that_raises_keeps_the_state(pair: Pair) -> None:
