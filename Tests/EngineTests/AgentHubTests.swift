@@ -125,9 +125,11 @@ import Testing
     world.tell(editor) { $0.becomeCurrent(id, $1) }
     let (identity, types) = (notes.engine.identity, isDescribed ? 4 : 1)
     #expect(identity.types.count == types && notes.engine.offers.all.isEmpty)
-    // It is installed, or changes, and the app connects again.
+    // It is installed, or changes, and the app connects again: it says that it has heard of a manifest.
+    var asked = 0
     world.hub!.manifests = { _ in
-      AppManifest(name: "Newer", team: nil, types: ["com.example.new"], documents: [])
+      asked += 1
+      return AppManifest(name: "Newer", team: nil, types: ["com.example.new"], documents: [])
     }
     let generation = try #require(notes.engine.hubGeneration)
     world.device.hub?.cut()
@@ -137,6 +139,7 @@ import Testing
     let known = try #require(world.peer(of: notes)?.app)
     #expect(known.types == identity.types && known.team == identity.team && known.name == identity.name)
     #expect(notes.engine.isReady && notes.engine.offers.all.isEmpty && notes.manifests.count == (isDescribed ? 1 : 0))
+    #expect(asked == 0, "the hub looks for its manifest again")
     world.close(notes)
     let again = world.open("notes", types: ["com.example.own"], team: isDescribed ? "TEAM" : "com.example.notes")
     #expect(again.engine.identity.types == ["com.example.own", "com.example.new"])

@@ -1,7 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
+
+@testable import SegueEngine
 
 /// R3.8: askers of one offer for one app share an entry while it is unanswered.
 @Suite final class SharedEntryTests: InboxScene {
@@ -158,6 +159,24 @@ import Testing
     world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
     #expect(agent.outcomes == [.unknown, .unknown] && editor.receipts.map { $0.outcome } == [.unknown])
     #expect(agent.engine.leak == nil)
+  }
+
+  @Test func `R3.8: once the receipt is being decided, each asker has its own deadline`() throws {
+    let offer = try #require(openViewer().engine.offers.all.first)
+    let app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [])
+    func asker(_ number: UInt64, until deadline: Int64) -> ColdStart.Asker {
+      ColdStart.Asker(number: number, account: nil, deadline: deadline, isShared: number > 1)
+    }
+    let id = Identifier(high: 7, low: 9)
+    var start = ColdStart(
+      asker(1, until: 1_000), id, offer, in: app, .fetch, usual: 20_000, Instant(uptime: 0, date: 0))
+    start.phase = .storing
+    start.doubt = SegueError(.remoteApplicationTimedOut, "late")
+    start.join(asker(2, until: 9_000))
+    #expect(start.nextDeadline == 1_000)
+    #expect(start.takeOverdue(Instant(uptime: 1_000, date: 0))?.number == 1)
+    #expect(start.nextDeadline == 9_000)
+    #expect(start.takeOverdue(Instant(uptime: 9_000, date: 0))?.number == 2 && start.nextDeadline == nil)
   }
 
   @Test(arguments: [false, true])
