@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import array
+import gc
 import io
 import math
 import pathlib
 import socket
 from collections.abc import Iterator
 from datetime import date
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -224,6 +226,28 @@ def test_memory_that_is_not_in_one_piece_is_taken() -> None:
     assert memoryview(b"key") in info
     deep = [{"a": (memoryview(b"x"), {memoryview(b"y")})}, memoryview(b"z")]
     assert segue.decode_value(segue.encode_value(deep)) == [{"a": [b"x", {b"y"}]}, b"z"]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda view: view,
+        lambda view: [view],
+        lambda view: (view,),
+        lambda view: {view},
+        lambda view: {"a": 1, "b": view},
+        lambda view: dict.fromkeys(["a"], view),
+        lambda view: {view: 1},
+        lambda view: [[{"a": view}]],
+        lambda view: ({"a": (view,)}.copy(), 1),
+        lambda view: vars(SimpleNamespace(a=view)),
+    ],
+)
+def test_a_view_is_bytes_wherever_it_stands_in_a_small_value(wrap: Call) -> None:
+    """It would be a list of numbers to cbor2 6, if the way for views were not taken."""
+    value, expected = wrap(memoryview(b"ab")), wrap(b"ab")
+    gc.collect()
+    assert segue.encode_value(value) == segue.encode_value(expected)
 
 
 @pytest.mark.parametrize("seconds", [math.inf, 1e300, 1 << 80, 1e10])

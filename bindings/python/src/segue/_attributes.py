@@ -18,7 +18,7 @@ class KnownAttributes:
     if not TYPE_CHECKING:  # a type checker would take any name then
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if not name.startswith("_") and is_closed(type(self)) and not hasattr(type(self), name):
+            if not (hasattr(type(self), name) or name.startswith("_")) and is_closed(type(self)):
                 raise AttributeError(_refusal(type(self), name))
             super().__setattr__(name, value)
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from gc import get_referents
+from io import BytesIO
 from typing import Any, Callable
 from uuid import UUID
 
@@ -44,7 +45,6 @@ MOST_CONTAINERS = 1 << 24
 """In one value: as many as the largest user_info could hold."""
 _PLAIN = frozenset((dict, list, tuple, set, frozenset))
 _FLAT = frozenset((bool, int, float, str, bytes, bytearray, memoryview, type(None), datetime, UUID, URL, Timestamp))
-_FLAT_LEVELS = 4
 
 
 def encode(value: Any) -> bytes:
@@ -53,7 +53,13 @@ def encode(value: Any) -> bytes:
     try:
         if has_views:
             return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other, **_FOR_VIEWS)
-        return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other)
+        try:
+            encoder = _encoders.pop()
+        except IndexError:
+            encoder = cbor2.CBOREncoder(BytesIO(), datetime_as_timestamp=True, default=_encode_other)
+        data: bytes = encoder.encode_to_bytes(value)
+        _encoders.append(encoder)  # one that has failed is not used again
+        return data
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(fault_in(value) or f"a string is not UTF-8: {error.reason}") from error
     except RecursionError as error:
@@ -74,14 +80,14 @@ def check_nesting(value: Any) -> bool:
     """Raises LimitExceededError if containers are nested too deeply. It goes level by level: cbor2 descends without a
     bound, and a stack that is used up is the end of the process. Says whether there is a memoryview."""
     # Most values are flat. Then what they refer to soon refers to nothing, whatever it is: python.codec.ratio_vs_cbor2.
+    # A view is not among the last ones: it refers to its buffer.
+    first = get_referents(value)
+    second = get_referents(*first)
+    third = get_referents(*second)
+    if not (third and get_referents(*third)):
+        return memoryview in map(type, (value, *first, *second))
     inside: list[Any] = [value]
-    has_views = False
-    for _ in range(_FLAT_LEVELS):
-        has_views = has_views or memoryview in map(type, inside)
-        inside = get_referents(*inside)
-        if not inside:
-            return has_views
-    inside, total, has_user_strings = [value], 0, False
+    total, has_views, has_user_strings = 0, False, False
     for _ in range(NESTING + 1):
         has_views = has_views or memoryview in map(type, inside)
         level = [each for each in inside if type(each) not in _FLAT]
@@ -139,6 +145,11 @@ _FOR_VIEWS: dict[str, Any] = {}
 if hasattr(cbor2, "shareable_decoder"):
     # cbor2 6 takes a memoryview for a list of numbers. This option makes it half as fast.
     _FOR_VIEWS["encoders"] = {memoryview: lambda encoder, view: encoder.encode(view.tobytes())}
+
+
+_encoders: list[Any] = []
+"""Those that are not in use: to make one costs as much as a small value. A list, since other threads may ask for one in
+between, or a value that is being encoded."""
 
 
 class _Unusual(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from contextlib import contextmanager
-from ctypes import byref, c_size_t, c_void_p, string_at
+from ctypes import POINTER, byref, c_char, c_size_t
 from typing import Any
 
 from . import _arguments, _native
@@ -28,7 +28,7 @@ class _Outputs:
     __slots__ = ("address", "length", "to_address", "to_length")
 
     def __init__(self) -> None:
-        self.address, self.length = c_void_p(), c_size_t()
+        self.address, self.length = POINTER(c_char)(), c_size_t()
         self.to_address, self.to_length = byref(self.address), byref(self.length)
 
 
@@ -46,9 +46,10 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
     """
 
     __slots__ = ("_activity",)
+    _activity: _native.Handle
 
     def __init__(self, activity: _native.Handle):
-        self._activity = activity
+        _set_activity(self, activity)
 
     def copy(self) -> Mapping[Any, Any]:
         """Returns all entries: a dict, or a `Map` if a dict cannot represent them."""
@@ -159,10 +160,10 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         status = _get_cbor(self._activity._handle, outputs.to_address, outputs.to_length)
         if status:
             raise _native.last_error(status)
-        address = outputs.address.value
-        data = None
-        if address is not None:
-            data = string_at(address, outputs.length.value)
+        address = outputs.address
+        data: bytes | None = None
+        if address:
+            data = address[: outputs.length.value]  # type: ignore[assignment]  # of c_char, these are bytes
             _free(address)
         _outputs.append(outputs)
         return data
@@ -191,6 +192,10 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
             raise _arguments.wrong("entries", entries, "a mapping")
         with value_of(entries) as handle:
             library.segue_activity_add_user_info_entries(self._activity._handle, handle)
+
+
+_set_activity = UserInfo.__dict__["_activity"].__set__
+"""Without `KnownAttributes.__setattr__`, which costs more than the object."""
 
 
 def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:
