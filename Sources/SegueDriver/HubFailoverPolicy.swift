@@ -80,7 +80,7 @@ struct HubFailoverPolicy {
     if wasWelcome && now.uptime - connectedAt >= Self.usefulTime || generation != refusing { refusals = 0 }
     refusing = generation
     refusals += 1
-    if refusals <= 1 { return seek(minimum: 1, now) }
+    if refusals <= 1 { return replace(generation, now) }
     if isAgent { return .retry(generation, after: Self.refusalTime << Int64(min(refusals - 2, 8))) }
     if refusals < Self.refusalLimit || refusals < Self.refusalLimit * Self.extensionLimit && hubLives() {
       return .retry(generation, after: refusalPause())
@@ -118,9 +118,23 @@ struct HubFailoverPolicy {
     }
   }
 
-  /// Follows consecutive losses of hubs at once, but only up to a limit: others may cause them.
+  /// Looks for the successor of a hub that has closed the connection. After `burst` losses the app opens no hub of its
+  /// own before the pause has passed, but a hub of a higher generation ends that pause.
+  private mutating func replace(_ generation: UInt64, _ now: Instant) -> NextHubAttempt {
+    let pause = pause(now)
+    return pause == 0 ? .seek(minimum: 1, after: 0) : .retry(generation, after: pause)
+  }
+
   private mutating func seek(minimum: UInt64, _ now: Instant) -> NextHubAttempt {
-    paidUntil = max(paidUntil, now.uptime) + Self.pace
-    return .seek(minimum: minimum, after: max(0, paidUntil - now.uptime - Int64(Self.burst) * Self.pace))
+    .seek(minimum: minimum, after: pause(now))
+  }
+
+  /// Records the loss of a hub.
+  /// - Returns: milliseconds until the app looks for the next hub: 0 up to a limit, because others may cause losses;
+  ///   never more than `pace`, so that those that a higher generation made shorter do not add up.
+  private mutating func pause(_ now: Instant) -> Int64 {
+    let free = Int64(Self.burst) * Self.pace
+    paidUntil = min(max(paidUntil, now.uptime), now.uptime + free) + Self.pace
+    return max(0, paidUntil - now.uptime - free)
   }
 }

@@ -25,6 +25,16 @@ import Testing
     }
   }
 
+  @Test mutating func `an app that has lost many hubs waits for the next, but not once it is there`() {
+    for generation: UInt64 in 1...20 { _ = policy.lost(generation, wasWelcome: true, at(0)) { false } }
+    // The election ends that wait as soon as it knows a higher generation.
+    // It is there each time: the pauses do not add up.
+    for generation: UInt64 in 21...30 {
+      guard case .retry(generation, after: 200) = policy.lost(generation, wasWelcome: true, at(0), hubLives: { false })
+      else { return #expect(Bool(false), "it waits for an agent that has taken over, or ever longer") }
+    }
+  }
+
   @Test mutating func hubsThatOutrunEachOtherAreFollowedAtAPace() {
     var now: Int64 = 0
     for generation: UInt64 in 1...200 {
