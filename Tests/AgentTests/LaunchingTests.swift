@@ -99,6 +99,13 @@ import Testing
     #expect(hyphens == "app-segue-" + String(repeating: #"\x2d"#, count: 55) + "-0001020304050607.scope")
   }
 
+  @Test func `libsystemd is loaded only where the user has a bus: by its address, or in the runtime folder`() {
+    #expect(ProgramScope.hasBus(address: "unix:path=/run/bus", runtimeFolder: nil))
+    #expect(ProgramScope.hasBus(address: nil, runtimeFolder: "/sys"), "/sys/bus is there on each Linux")
+    #expect(!ProgramScope.hasBus(address: nil, runtimeFolder: "/nonexistent"))
+    #expect(!ProgramScope.hasBus(address: nil, runtimeFolder: nil))
+  }
+
   @Test func `an app is launched once at a time, and a launch that never ends counts for 20 s`() throws {
     var gate = LaunchGate()
     try gate.begin("a", 0, until: 20_000)

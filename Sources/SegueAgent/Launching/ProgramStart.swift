@@ -46,9 +46,12 @@ enum ProgramStart {
     return process
   }
 
-  /// Nil if a sandbox refuses random numbers.
+  /// Nil if the user has no bus, or a sandbox refuses random numbers.
   private static func scope(of program: Program) -> ProgramScope? {
-    guard let random = try? RandomBytes.draw(8) else { return nil }
+    let address = getenv("DBUS_SESSION_BUS_ADDRESS").map { String(cString: $0) }
+    let runtimeFolder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
+    guard ProgramScope.hasBus(address: address, runtimeFolder: runtimeFolder), let random = try? RandomBytes.draw(8)
+    else { return nil }
     return ProgramScope(desktopFile: program.desktopFile ?? program.app, random: random)
   }
 
