@@ -64,8 +64,22 @@ public struct Containers: Sendable {
     }
   }
 
-  /// Does the same. Throws INVALID_URL if it is no URL, NOT_FOUND if it is in a container that the app lacks,
-  /// NOT_ALLOWED if it is in none.
+  /// The URL of a document, by which it is in a container or in none (R5.1): that of its real path, unless both are
+  /// the same file of one container, or neither is in one.
+  /// - Parameter real: nil if there is no such path.
+  public func url(ofDocument url: String, real: String?) -> String {
+    guard let real else { return url }
+    switch (place(of: url), place(of: real)) {
+    case (nil, nil): return url
+    // Registered before its folder was there, it has no real path to compare with.
+    case (let named?, nil) where named.container.realFolder == nil: return url
+    case (let named?, let place?) where named.isSame(as: place): return url
+    default: return real
+    }
+  }
+
+  /// Does the same as `place`. Throws INVALID_URL if it is no URL, NOT_FOUND if it is in a container that the app
+  /// lacks, NOT_ALLOWED if it is in none.
   public func requirePlace(of url: String) throws(SegueError) -> ContainerPlace {
     if let place = place(of: url) { return place }
     guard AbsoluteURL(url) != nil else { throw SegueError(.invalidURL, "url: not an absolute URL (RFC 3986)") }

@@ -121,17 +121,17 @@ extension App {
     return nil
   }
 
-  /// The URL by which it is in a container: its own, or else that of its real path; its own if by neither. Called with
-  /// the lock.
+  /// Called with the lock.
   private func urlInContainer(of document: LiveDocument) -> String {
-    guard containers.place(of: document.url) == nil, let real = document.realURL, containers.place(of: real) != nil
-    else { return document.url }
-    return real
+    containers.url(ofDocument: document.url, real: document.realURL)
   }
 
-  /// The continuation for which the file is being opened. Called with the lock.
-  private func opening(of place: ContainerPlace) -> (id: Identifier, activity: Identifier, url: String)? {
-    openings.first { containers.place(of: $0.url)?.isSame(as: place) ?? false }
+  /// The continuation for which the file is being opened, by its name or its real path. Called with the lock.
+  private func opening(
+    of document: LiveDocument, as place: ContainerPlace
+  ) -> (id: Identifier, activity: Identifier, url: String)? {
+    let named = containers.place(of: document.url) ?? place
+    return openings.first { containers.place(of: $0.url).map { $0.isSame(as: place) || $0.isSame(as: named) } ?? false }
   }
 
   /// Called with the lock.
@@ -191,7 +191,7 @@ extension App {
   ) throws(SegueError) -> Bool {
     var isAwaited = false
     try perform { engine, now in
-      guard let opening = opening(of: place) else { return }
+      guard let opening = opening(of: document, as: place) else { return }
       engine.setActivity(opening.activity, of: responder, now)
       document.awaitedOpening = opening.id
       isAwaited = true

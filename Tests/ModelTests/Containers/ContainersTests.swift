@@ -15,6 +15,31 @@ import Testing
     return containers
   }
 
+  @Test(
+    arguments: [
+      // Of the real path, also of a link inside the container.
+      ("/elsewhere/a.txt", "/data/docs/a.txt", "/data/docs/a.txt"),
+      ("/home/anna/My%20Docs/link/a.txt", "/data/docs/sub/a.txt", "/data/docs/sub/a.txt"),
+      ("/data/docs/link/a.txt", "/data/docs/sub/a.txt", "/data/docs/sub/a.txt"),
+      ("/home/anna/My%20Docs/a.txt", "/data/docs/photos/a.txt", "/data/docs/photos/a.txt"),
+      // It leads out of the container.
+      ("/home/anna/My%20Docs/a.txt", "/etc/hostname", "/etc/hostname"),
+      // The same file of the container.
+      ("/home/anna/My%20Docs/a.txt", "/data/docs/a.txt", nil),
+      ("/home/anna/My%20Docs//a%2Etxt", "/data/docs/a.txt", nil),
+      // Both in none; no such path.
+      ("/elsewhere/a.txt", "/etc/hostname", nil),
+      ("/home/anna/My%20Docs/a.txt", nil, nil), ("/elsewhere/a.txt", nil, nil),
+      // The container's own real path is not known.
+      ("/srv/later/a.txt", "/mnt/later/a.txt", nil), ("/srv/later/a.txt", "/data/docs/a.txt", "/data/docs/a.txt"),
+    ] as [(String, String?, String?)])
+  func `a document is where its real path is (R5.1)`(named: String, real: String?, expected: String?) throws {
+    var containers = try Self.some()
+    try containers.add(Self.container("later", "/srv/later"))
+    let url = containers.url(ofDocument: "file://\(named)", real: real.map { "file://\($0)" })
+    #expect(url == "file://\(expected ?? named)")
+  }
+
   /// The container and the path of a URL, as one text.
   private func place(_ url: String) throws -> String? {
     try Self.some().place(of: url).map { "\($0.container.identifier): \(String(decoding: $0.path, as: UTF8.self))" }

@@ -269,6 +269,22 @@ def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
     assert held(document).title == "back.txt"
 
 
+def test_a_document_through_a_link_inside_its_container(devices: Devices, tmp_path: Path) -> None:
+    """R5.1: it has the URL of its real path, which can be opened; or it is in no container."""
+    (devices.here / "sub").mkdir()
+    (devices.here / "sub" / "note.txt").write_text("text")
+    (devices.here / "link").symlink_to(devices.here / "sub")
+    document = Letter(devices.origin, devices.here / "link" / "note.txt", TEXT)
+    activity = held(document)
+    assert activity.user_info[DOCUMENT_URL_KEY] == devices.url(devices.here, "sub/note.txt")
+    with activity.access(activity.user_info[DOCUMENT_URL_KEY]) as file:
+        assert file.read() == b"text"
+    (tmp_path / "outside.txt").write_text("not shared")
+    (devices.here / "out.txt").symlink_to(tmp_path / "outside.txt")
+    document.set_url(devices.here / "out.txt")
+    assert document.user_activity is None
+
+
 @pytest.mark.parametrize("name", ["test?file", "C#.txt"])
 def test_a_url_with_a_query_or_a_fragment_is_no_document(devices: Devices, name: str) -> None:
     """R5.1, R5.3: it would be the file `test`, or `C`; a path of that name is fine."""
