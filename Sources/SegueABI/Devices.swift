@@ -50,11 +50,12 @@ private struct DeviceQuestion {
 /// Asks, waits, and gives the answer.
 /// - Parameters:
 ///   - timeout: milliseconds, 0 for the limit; nil if the question takes none.
+///   - isAtOnce: nothing is waited for, so the timeout does not count.
 ///   - arguments: adds what the question is about.
 @inline(never)
 private func ask(
   _ app: OpaquePointer?, _ what: StaticString, timeout: UInt32? = nil,
-  _ answer: UnsafeMutablePointer<OpaquePointer?>? = nil,
+  isAtOnce: Bool = false, _ answer: UnsafeMutablePointer<OpaquePointer?>? = nil,
   _ arguments: (inout DeviceQuestion) throws(SegueError) -> Void = { _ in }
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
@@ -62,7 +63,7 @@ private func ask(
     try arguments(&question)
     var wait: Int64?
     if let timeout { wait = try Arguments.timeout(timeout) ?? AgentClient.usualTimeout }
-    try handles.give(try app.askAboutDevices(what, question.entries, timeout: wait), to: answer)
+    try handles.give(try app.askAboutDevices(what, question.entries, timeout: isAtOnce ? nil : wait), to: answer)
   }
 }
 
@@ -70,7 +71,7 @@ private func ask(
 public func segue_app_get_account(
   _ app: OpaquePointer?, _ after: Int64, _ timeout: UInt32, _ account: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  ask(app, "account", timeout: timeout, account) { question in
+  ask(app, "account", timeout: timeout, isAtOnce: after == 0, account) { question in
     if after != 0 { question.add("after", .integer(after)) }
   }
 }
@@ -214,7 +215,8 @@ public func segue_activity_push_to_device(
 public func segue_app_get_pushes(
   _ app: OpaquePointer?, _ after: Int64, _ timeout: UInt32, _ pushes: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
-  ask(app, "pushes", timeout: timeout, pushes) { question in
+  // 1 is no change either: it says who asks.
+  ask(app, "pushes", timeout: timeout, isAtOnce: after == 0 || after == 1, pushes) { question in
     if after != 0 { question.add("after", .integer(after)) }
   }
 }

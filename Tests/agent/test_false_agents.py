@@ -24,7 +24,7 @@ import wire
 from native import TEAM, Native, load
 from project import ROOT, build
 
-MALFORMED, SYSTEM, CANCELLED, TIMED_OUT = 7, 13, 15, 22
+INVALID_ARGUMENT, MALFORMED, SYSTEM, CANCELLED, TIMED_OUT = 1, 7, 13, 15, 22
 NUL = ctypes.c_size_t(-1)
 
 
@@ -188,6 +188,18 @@ def test_an_answer_is_what_was_asked_for(native, false_agent, question, wrong):
         assert status == 0, "aside may be missing, and what is not known is passed on"
     else:
         assert status == MALFORMED and f"the agent's answer to '{question}'" in message
+
+
+@pytest.mark.parametrize("question", ["account", "pushes"])
+def test_an_answer_at_once_has_no_timeout_to_wait_for(native, false_agent, question):
+    """A call waits for its timeout and 30 s more: of a stopped agent it hears after 30 s."""
+    agent = false_agent(lambda _: [])
+    for after, waits in [(0, False), (1, question == "account"), (77, True)]:
+        said(native, CALLS[question][0], ctypes.c_int64(after), ctypes.c_uint32(5_000))
+        asked = agent.asked.pop()
+        assert asked.get("after", 0) == after and asked.get("timeout") == (5_000 if waits else None)
+    too_long = said(native, CALLS[question][0], ctypes.c_int64(0), ctypes.c_uint32(600_001))
+    assert too_long[0] == INVALID_ARGUMENT and not agent.asked
 
 
 @pytest.mark.parametrize("question", ["push", "route"])

@@ -50,6 +50,8 @@ final class DeviceConnection: ByteConnection {
   /// Whether it has outlived the last change of networks.
   private var suspicion = LinkSuspicion()
   private(set) var isOver = false
+  /// The uptime at which the other end was last heard.
+  private(set) var heardAt = Clock.uptime
 
   private let fd: Int32
   private let channel: SecureChannel
@@ -209,6 +211,7 @@ final class DeviceConnection: ByteConnection {
     var isHeard = false
     let result = Socket.read(fd, atMost: limit) { bytes, _ in
       isHeard = suspicion.read(bytes.count)
+      heardAt = Clock.uptime
       failure = feed(bytes) { body($0, nil) }
     }
     if isHeard, failure == nil { owner.heard(self) }

@@ -31,8 +31,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var sleep = SleepCheck()
   private var isClosed = false
   private var log = FailedLinkLog()
-  /// Called when a device is linked (true), or no longer.
-  public var changed: ((_ device: Identifier, _ isLinked: Bool) -> Void)?
+  /// Called when a device is linked (true), or no longer, with the uptime at which it was last heard.
+  public var changed: ((_ device: Identifier, _ isLinked: Bool, _ heardAt: Int64) -> Void)?
   /// Called when this device has another network or address, or has woken up.
   var networkChanged: (() -> Void)?
   /// Called when another connection with a linked device takes the place of the former one, and whether that has ended:
@@ -369,7 +369,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     // Not before the hub has the new one: what the other device offers stays where it is (R2.8).
     ending?.terminate()
     Log.info("linked with the device at \(connection.address.text)")
-    if isReplacing { moved?(peer.device, ending != nil) } else { changed?(peer.device, true) }
+    if isReplacing { moved?(peer.device, ending != nil) } else { changed?(peer.device, true, uptime) }
     connection.passOn()
     act()
   }
@@ -393,7 +393,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let peer = table.remove(connection.number, epochs: epochs.count, Clock.uptime, random: Randomness.jitter)
     guard let peer else { return }
     Log.info("the link with the device at \(connection.address.text) has ended")
-    changed?(peer, false)
+    changed?(peer, false, connection.heardAt)
     act()
   }
 }

@@ -80,9 +80,7 @@ extension DeviceService {
     }
     if device.isOutdated { entries.append((key: .string("outdated"), value: .bool(true))) }
     if let address { entries.append((key: .string("address"), value: .string(address.text))) }
-    if let seen = lastSeen.first(where: { $0.device == device.id }) {
-      entries.append((key: .string("last_seen"), value: try .date(seen.date)))
-    }
+    if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }
     return try .dictionary(entries)
   }
 }

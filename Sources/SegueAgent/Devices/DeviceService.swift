@@ -29,8 +29,7 @@ final class DeviceService {
     copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
   }
   var notices = AccountNotices()
-  /// When devices were linked, or no longer, in this run.
-  private(set) var lastSeen: [(device: Identifier, date: Double)] = []
+  private(set) var lastSigns = LastSigns()
   /// What another device says of this one: it is not believed alone, and undoes nothing.
   var removal: SegueError?
   /// What the hub calls the devices.
@@ -177,7 +176,7 @@ final class DeviceService {
       let links = try DeviceLinks(
         on: loop, device, credentials, snapshot.epochs, isAnnounced: settings.isAnnounced)
       // `close` ends all that may call.
-      links.changed = { [unowned(unsafe) self] peer, isLinked in self.linkChanged(peer, isLinked) }
+      links.changed = { [unowned(unsafe) self] in self.linkChanged($0, $1, heardAt: $2) }
       links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
       links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
       links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
@@ -240,13 +239,11 @@ final class DeviceService {
     }
   }
 
-  private func linkChanged(_ peer: Identifier, _ isLinked: Bool) {
+  private func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
     if isLinked { removal = nil }
     messages?.linkChanged(peer)
     if isLinked { tellOfCopy([peer]) }
-    lastSeen.removeAll { $0.device == peer }
-    lastSeen.append((peer, Clock.date))
-    lastSeen.removeFirst(max(0, lastSeen.count - Limits.devices))
+    lastSigns.note(peer, heardAt: heardAt, Clock.now)
     keepPushes()
     publish()
   }

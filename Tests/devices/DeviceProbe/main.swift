@@ -106,7 +106,7 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
     try RuntimeFolder(nil), on: loop, agent: AgentDescription(version: "0", capabilities: 0), tookPlace: { _ in },
     lostFolder: { say("the folder is lost") })
   let links = try DeviceLinks(on: loop, hub, try credentials(folder), epochs(words))
-  links.changed = { device, isLinked in say("\(isLinked ? "linked" : "unlinked") \(digits(device))") }
+  links.changed = { device, isLinked, _ in say("\(isLinked ? "linked" : "unlinked") \(digits(device))") }
   loop.perform {
     do throws(SegueError) {
       try hub.carryHub()
