@@ -1638,13 +1638,14 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * one of them asks for what waits for the same app already, and is not answered, that is continued once: all who ask
  * get the same continuation_id, all but the first "shared", and each waits by its own timeout.
  *
- * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout; not inside a callback, if
- * the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not
- * answer), INVALID_STATE (not open, or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its
- * disk; the system refuses to reach it, and why), UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED
- * (what listens there does not answer as an agent does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls
- * of this process wait, or 16 of all processes), UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the
- * app is closed), CANCELLED (the app was closed meanwhile; what was asked may have been done).
+ * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout: that long if its process is
+ * stopped (SIGSTOP). Not inside a callback, if the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent
+ * runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open, or in a virtual fleet; the state
+ * folder belongs to another machine), SYSTEM (its disk; the system refuses to reach it, and why), UNSAFE_FOLDER (its
+ * folder is a link, or another user's), MALFORMED (what listens there does not answer as an agent does), BUSY (its disk
+ * does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes), UNSUPPORTED_VERSION
+ * (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app was closed meanwhile; what was
+ * asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
@@ -1659,8 +1660,10 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
  *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
  *                      segue_status, "message": string, "shared": bool (another asker came before, and the
- *                      continuation_id is the same)}. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time; the
- *                      activity waits for it
+ *                      continuation_id is the same), "stale": bool (the app has got an older state, as the origin did
+ *                      not save: R2.4), "stale_reason": string (why; absent if it is not stale, or that is not known)};
+ *                      an older agent says nothing of stale. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time;
+ *                      the activity waits for it
  * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
  * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
  * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
@@ -2002,9 +2005,10 @@ segue_status segue_fleet_device_release(segue_fleet_device *device);
  * WHICH URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
  * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
  * counts. Several slashes in a row are one. A path with the components "." or "..", or with %2F or %00 is in no
- * container. A path through another symbolic link is in none either, except that of a document (section 15). What
- * follows the path, query and fragment, stays as it is; but no such URL is opened, since no file has either: in a name
- * write ? as %3F and # as %23.
+ * container. A path that leads into the folder only through another symbolic link is in none either, and one that
+ * leaves it through a link is in it; but a document is where its real path is (section 15). What follows the path,
+ * query and fragment, stays as it is; but no such URL is opened, since no file has either: in a name write ? as %3F and
+ * # as %23.
  *
  * HOW LARGE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). What
  * rewriting adds to user_info may take it up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the
@@ -2307,7 +2311,7 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
 /**
  * Tells which account this device is in, which devices there are, and who asks to join; at once, or when that changes.
  *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if the answer comes at once
  *   account     out, owned: release with segue_value_release; a dictionary
  *               {"change": integer (never 0, and another one after each change and each start of the agent),
  *               "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
@@ -2325,8 +2329,9 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  *               "devices": array of dictionaries {"device": UUID, "name": string, "platform": string, "fingerprint":
  *               string, absent unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it
  *               has shown its new key), "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen":
- *               date, absent if not since the agent started, "address": string, absent unless linked, "outdated": bool,
- *               absent unless true (it runs an older Segue, and hears of no revocation)},
+ *               date (when its link has begun, or it was last heard before that has ended), absent if not since the
+ *               agent started, "address": string, absent unless linked, "outdated": bool, absent unless true (it runs
+ *               an older Segue, and hears of no revocation)},
  *               "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string,
  *               "term": integer, "date": date, "digest": data} (a device that this one does not know as one of the
  *               account has become the manager with the recovery file; it does not count before
@@ -2491,7 +2496,7 @@ segue_status segue_activity_push_to_device(segue_activity *activity, const uint8
  * the other device no longer waits for it or offers it, or is no longer linked.
  *   after       0: at once. 1: at once, as one who can ask. Else the "change" of the answer before: waits until there
  *               is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if the answer comes at once
  *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (above 1), "pushes":
  *               array of dictionaries {"push": UUID, "device": UUID, "device_name": string (by the account),
  *               "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name": string (the

@@ -56,6 +56,9 @@ public struct AgentAnswer {
   private func hasReport() throws(SegueError) {
     try hasChosenApp()
     try has(.string, "message")
+    // An older agent says neither.
+    try mayHave(.bool, "stale")
+    try mayHave(.string, "stale_reason")
     try hasStatus()
     guard let outcome = value["outcome"]?.int64, let number = Int32(exactly: outcome), Outcome(rawValue: number) != nil
     else { throw malformed("'outcome' is no outcome") }

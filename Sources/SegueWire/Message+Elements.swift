@@ -121,8 +121,8 @@ extension Message {
       self = .keep(coder.code(id), app: coder.code(app), channel: coder.code(channel), size: coder.code(size))
     case .keepAttachment(let channel, let name, let changed):
       self = .keepAttachment(channel: coder.code(channel), coder.code(name), changed: coder.code(changed))
-    case .failure(let type, let error):
-      self = .failure(type: coder.code(type, atMost: Limits.type), coder.code(error))
+    case .failure(let type, let error, let age):
+      self = .failure(type: coder.code(type, atMost: Limits.type), coder.code(error), age: coder.code(last: age))
     case .ask(let number, let bytes): self = .ask(coder.code(number), coder.code(bytes: bytes))
     case .answer(let number, let error, let bytes):
       self = .answer(coder.code(number), coder.code(orOK: error), coder.code(bytes: bytes))

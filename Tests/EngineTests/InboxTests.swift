@@ -5,27 +5,28 @@ import Testing
 
 /// R3.8: a receiver whose app is not running.
 @Suite final class InboxTests: InboxScene {
-  @Test func `the hub of an agent keeps the last 16 failures that no host was told of (R3.13)`() throws {
+  @Test func `an agent gets the last 16 failures that no host was told of, with their dates (R3.13)`() throws {
     let world = World()
     let viewer = world.open("viewer")
     func fail(_ numbers: Range<Int>) {
       for number in numbers {
-        world.tell(viewer) { engine, _ in
-          engine.reportUnheard("com.example.\(number)", SegueError(.handoffFailed, "why"))
-        }
+        world.tell(viewer) { $0.reportUnheard("com.example.\(number)", SegueError(.handoffFailed, "why"), $1) }
       }
     }
     // Without a hub, then by one that an app carries: they wait for an agent, as many as it keeps.
     fail(0..<10)
     world.startHub()
     fail(10..<20)
-    #expect(world.hub?.unheardFailures.isEmpty == true)
+    let failed = world.now.date
+    world.wait(3_600_000)
+    #expect(world.unheardFailures.isEmpty)
     _ = world.startAgent()
-    #expect(world.hub?.unheardFailures.map { $0.type } == (4..<20).map { "com.example.\($0)" })
+    #expect(world.unheardFailures.map { $0.type } == (4..<20).map { "com.example.\($0)" })
+    for failure in world.unheardFailures { #expect(abs(failure.date - failed) < 1, "an hour ago") }
     fail(20..<21)
-    let kept = try #require(world.hub?.unheardFailures)
-    #expect(kept.count == UnheardFailure.limit && kept.last?.type == "com.example.20")
-    #expect(kept.last?.appName == "viewer" && kept.last?.error.message == "why" && kept.last?.date == world.now.date)
+    let last = try #require(world.unheardFailures.last)
+    #expect(last.type == "com.example.20" && last.appName == "viewer" && last.error.message == "why")
+    #expect(last.date == world.now.date)
   }
 
   /// Another app for each number: askers of one offer for one app would share an entry.
@@ -42,6 +43,7 @@ import Testing
     let from = try #require(viewer.continued.first?.from)
     #expect(!from.isRedelivered && from.offer.appName == "editor")
     #expect(agent.inbox.open.isEmpty && agent.outcomes == [.restored])
+    #expect(agent.answers.first.map { try? $0.get().isStale } == false)
     #expect(editor.receipts.map { $0.outcome } == [.restored])
     let receipt = try #require(editor.receipts.first)
     #expect(receipt.continuation == from.continuation, "the app and the origin know it by one name")
@@ -55,6 +57,28 @@ import Testing
     let choice = try #require(agent.choices.first)
     #expect(choice.team == "TEAM" && choice.running.map { $0.name } == ["editor", "other"])
     #expect(choice.running.allSatisfy { $0.declares("com.example.note") })
+  }
+
+  @Test(arguments: [false, true])
+  func `who asks learns that the app has got an older state, and why (R2.4, R3.8)`(isWaiting: Bool) throws {
+    world.wait(3_000)
+    editor.answersSaves = false
+    editor.change(activity) { $0.markNeedsSave(true) }
+    world.ask(agent, for: activity, timeout: 5_000)
+    world.tell(editor) { $0.saveFailed(editor.pendingSaves.last ?? 0, because: "disk full", $1) }
+    world.settle()
+    if isWaiting {
+      world.wait(5_000)
+      // Another asks for what waits: the inbox knows that it is stale, and not why.
+      world.ask(agent, for: activity)
+    }
+    let viewer = openViewer()
+    #expect(viewer.continued.last?.from.isStale == true)
+    let reports = try agent.answers.map { try $0.get() }
+    #expect(reports.map { $0.outcome } == (isWaiting ? [.unknown, .restored] : [.restored]))
+    #expect(reports.allSatisfy { $0.isStale })
+    #expect(reports.first?.staleReason == "the origin could not save: disk full")
+    if isWaiting { #expect(reports.last?.staleReason == nil) }
   }
 
   @Test func `R3.8: an entry waits for the handler, not for the open`() {

@@ -88,4 +88,24 @@ import Testing
     #expect(editor.takeEvents() == ["will_save"])
     #expect(editor.activity(id)?.needsSave == false)
   }
+
+  @Test(arguments: [true, false])
+  func `a change during a save that fails is saved when that has ended (R2.2, R2.4)`(isAnswered: Bool) throws {
+    let world = World(hasHub: true)
+    let editor = world.open("editor")
+    let id = try world.offer("Draft", by: editor)
+    editor.answersSaves = false
+    // The save begins after 2 s, and is given up after 7 s.
+    world.wait(3_000)
+    editor.change(id) { $0.markNeedsSave(true) }
+    world.wait(2_500)
+    #expect(editor.takeEvents() == ["ready", "will_save"], "one at a time")
+    if isAnswered { world.tell(editor) { $0.saveFailed(editor.pendingSaves[0], because: "no room", $1) } }
+    world.wait(isAnswered ? 100 : 2_000)
+    #expect(editor.takeEvents() == ["will_save"])
+    if isAnswered { world.tell(editor) { $0.saveFailed(editor.pendingSaves[1], because: "no room", $1) } }
+    world.wait(60_000)
+    #expect(editor.takeEvents().isEmpty, "without a change it is not asked again")
+    #expect(editor.activity(id)?.needsSave == true)
+  }
 }

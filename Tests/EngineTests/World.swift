@@ -40,6 +40,9 @@ final class World {
     if hasHub { startHub() }
   }
 
+  /// What the hubs of agents have passed on (R3.13).
+  private(set) var unheardFailures: [UnheardFailure] = []
+
   var now: Instant { device.now }
   var hub: HubEngine? { device.hub?.engine }
 
@@ -58,6 +61,7 @@ final class World {
     let engine = HubEngine(
       HubIdentity(id: identifier(), deviceName: device.name), generation: generation,
       offersFrontmostOnly: carrier.offersFrontmostOnly, agent: agent?.description, now)
+    if agent != nil { engine.unheardFailure = { [unowned self] failure in unheardFailures.append(failure) } }
     let hub = FleetHub(engine, generation, in: carrier)
     carrier.hub = hub
     self.carrier = carrier

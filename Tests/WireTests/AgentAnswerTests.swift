@@ -308,6 +308,18 @@ import Testing
     #expect((check(entries, "account") == nil) == isRight)
   }
 
+  @Test(arguments: ["continue", "open"])
+  func `whether a state is stale need not be said, and why is a text (R2.4)`(question: String) throws {
+    let entries = try #require(AgentAnswerTests.answers.first { $0.question == question }).entries
+    try AgentAnswer.check(try dictionary(entries + [("stale", .bool(true))]), to: question)
+    try AgentAnswer.check(
+      try dictionary(entries + [("stale", .bool(true)), ("stale_reason", .string("full"))]), to: question)
+    for (name, value) in [("stale", Value.integer(1)), ("stale_reason", .bool(true))] {
+      let error = thrown { try AgentAnswer.check(try dictionary(entries + [(name, value)]), to: question) }
+      #expect(error?.status == .malformed && error?.message.contains("'\(name)'") == true)
+    }
+  }
+
   @Test func `numbers are those that callers can hold`() throws {
     let report = try #require(Self.answers.first { $0.question == "open" }).entries
     for (key, value) in [

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import plistlib
+import re
 import resource
 import shutil
 import signal
@@ -138,8 +139,10 @@ with app:
 
 
 def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, segue, folder):
-    """R3.13: a C app without did_fail and log callback prints nothing; the agent keeps the last 16 failures."""
-    begin().wait_for(CARRIES)
+    """R3.13: a C app without did_fail and log callback prints nothing; the agent keeps the last 16 failures,
+    also when its hub is replaced."""
+    agent = begin()
+    agent.wait_for(CARRIES)
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
     command = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-c", SILENT, TYPE]
@@ -149,9 +152,14 @@ def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, seg
         found = [each for each in segue("doctor") if each["about"] == "failures"]
         assert len(found) == 16
         assert all(each["state"] == "note" for each in found)
-        assert f"Silent could not continue {TYPE} at " in found[0]["message"]
+        assert re.search(rf"Silent could not continue {TYPE} at \d{{4}}-\d\d-\d\d \d\d:\d\d: ", found[0]["message"])
         assert found[0]["message"].endswith("there is no continue handler, and it names no document to open")
         assert "did_fail" in found[0]["advice"]
+        agent.stop()
+        start("newcomer").hears("connection ready")
+        agent.signal(signal.SIGCONT)
+        agent.wait_for(CARRIES)
+        assert [each for each in segue("doctor") if each["about"] == "failures"] == found
 
 
 def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variables):

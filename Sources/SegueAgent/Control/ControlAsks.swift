@@ -14,11 +14,11 @@ final class ControlAsks {
   private let routing: RoutingAsks
   private let searching: SearchAsks
   private let devices: DeviceAsks
-  private let device: Device
+  private let unheard = FailureList()
 
   init(_ inbox: InboxService, _ saved: SavedService, _ devices: DeviceService, _ device: Device) {
     self.inbox = inbox
-    self.device = device
+    device.setUnheardFailureHandler { [unheard] failure in unheard.add(failure) }
     self.devices = DeviceAsks(devices)
     routing = RoutingAsks(inbox)
     searching = SearchAsks(saved, inbox)
@@ -134,12 +134,15 @@ final class ControlAsks {
 
   static func value(of report: ColdStartReport) throws(SegueError) -> Value {
     let error = report.error
-    return try .dictionary(
+    var entries =
       entries(report.continuation, report.app, report.isShared) + [
         (key: .string("outcome"), value: .integer(Int64(report.outcome.rawValue))),
         (key: .string("status"), value: .integer(Int64(error?.status.rawValue ?? Status.ok.rawValue))),
         (key: .string("message"), value: .string(error?.message ?? "")),
-      ])
+        (key: .string("stale"), value: .bool(report.isStale)),
+      ]
+    if let reason = report.staleReason { entries.append((key: .string("stale_reason"), value: .string(reason))) }
+    return try .dictionary(entries)
   }
 
   // MARK: The inbox
@@ -186,7 +189,7 @@ final class ControlAsks {
   /// What apps could tell nothing else (R3.13): so few that they are one page.
   private func failures() throws(SegueError) -> Value {
     var list: [Value] = []
-    for failure in device.unheardFailures {
+    for failure in unheard.failures {
       list.append(
         try .dictionary([
           (key: .string("bundle_identifier"), value: .string(failure.bundleIdentifier)),

@@ -96,6 +96,9 @@ public struct ColdStartReport: Sendable {
   public let outcome: Outcome
   /// Nil if restored.
   public let error: SegueError?
+  /// Whether the app has got an older state (R2.4), and why, as far as that is known.
+  public let isStale: Bool
+  public let staleReason: String?
 }
 
 /// The owner of an `AgentEngine`. The engine calls these from inside its own calls. What takes time is answered later,

@@ -51,7 +51,10 @@ struct ColdStart {
   var phase: Phase
   /// Bytes of the document until it is on the disk.
   var size = 0
+  /// Whether the origin has sent an older state (R2.4), and why as far as it says so. Of an entry that waited already
+  /// it is known once the app has answered.
   var isStale = false
+  var staleReason: String?
   /// Whether all attachments have come, or are given up.
   var isLate = false
   /// Why it is not known whether the app restores it: that receipt is on its way to the disk, or decided.

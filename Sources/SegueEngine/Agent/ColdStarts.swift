@@ -275,7 +275,7 @@ final class ColdStarts: AppFeature {
         activity.objection(toType: start.offer.description.type, declared: start.app.types)
         ?? activity.objection(to: start.offer.description, at: now.date)
       if let error { return fail(at: index, error, now) }
-      starts[index].isStale = fetch.isStale
+      (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
       collect(at: index, fetch.document, activity.attachments)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
@@ -350,9 +350,12 @@ final class ColdStarts: AppFeature {
   /// The app has answered, and that is on the disk. Only the first receipt of a continuation goes to the origin.
   func acknowledged(_ owed: OwedReceipt, _ now: Instant) {
     report(owed, now)
-    guard let index = index(of: owed.receipt.continuation) else { return }
-    let receipt = owed.receipt
+    if let index = index(of: owed.receipt.continuation) { end(at: index, owed.receipt) }
+  }
+
+  private func end(at index: Int, _ receipt: Receipt) {
     let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
+    starts[index].isStale = receipt.isStale
     end(at: index, .success((receipt.outcome, error)))
   }
 
@@ -361,8 +364,7 @@ final class ColdStarts: AppFeature {
     guard let index = index(of: receipt.continuation), case .kept = starts[index].phase,
       Text.isSame(starts[index].app.bundleIdentifier, receipt.receiver.bundleIdentifier)
     else { return }
-    let error = receipt.outcome == .restored ? nil : SegueError(receipt.status, DiagnosticText(of: receipt.reason))
-    end(at: index, .success((receipt.outcome, error)))
+    end(at: index, receipt)
   }
 
   /// The receipt `unknown` is on the disk, or there was another before.
@@ -439,7 +441,8 @@ final class ColdStarts: AppFeature {
   private func answer(_ asker: ColdStart.Asker, of start: ColdStart, _ ending: Ending) {
     let result = ending.map { end in
       ColdStartReport(
-        continuation: start.id, app: start.app, isShared: asker.isShared, outcome: end.outcome, error: end.error)
+        continuation: start.id, app: start.app, isShared: asker.isShared, outcome: end.outcome, error: end.error,
+        isStale: start.isStale, staleReason: start.staleReason)
     }
     agent.owner.answer(asker.number, result)
   }

@@ -186,6 +186,7 @@ public final class AppEngine {
   /// - Parameter reason: for the receivers that wait.
   public func saveFailed(_ number: UInt64, because reason: String? = nil, _ now: Instant) {
     saves.failed(number, reason)
+    current.saveFailed(now)
     kept.sendWhenSaved()
     outgoing.sendPulled(now)
     originChanges.advance(now)
@@ -269,7 +270,7 @@ public final class AppEngine {
   }
 
   /// A continuation has failed, and no function of the host was told (R3.13).
-  public func reportUnheard(_ type: String, _ error: SegueError) { unheard.add(type, error) }
+  public func reportUnheard(_ type: String, _ error: SegueError, _ now: Instant) { unheard.add(type, error, now) }
 
   /// Ends a continuation before continue or did_fail, or while a document is opened; no effect afterwards.
   public func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) { incoming.cancel(id, error, now) }

@@ -155,6 +155,12 @@ final class CurrentActivity: AppFeature {
     for continuation in late { save(id, .pulled(continuation), now) }
   }
 
+  /// The app has reported that a save failed: what has changed during it is saved. Without such a change the app is
+  /// asked no more, until the next one.
+  func saveFailed(_ now: Instant) {
+    if current?.saveAt != nil { scheduleSave(state, now) }
+  }
+
   /// Restored activities may be saved from now on (R4.2).
   func noteAnswers(_ now: Instant) {
     for continuation in incoming.takeFinished() {
@@ -251,7 +257,8 @@ final class CurrentActivity: AppFeature {
       // The activity may have changed since the deadline was set: not each `needs_save` reaches the engine (R2.3).
       scheduleSave(state, now)
       if let at = current?.saveAt, at <= now.uptime {
-        current?.saveAt = nil
+        // While another save runs, this one waits for its end.
+        current?.saveAt = saves.deadline(of: offered.id)
         save(offered.id, .due, now)
       }
     }

@@ -147,6 +147,9 @@ final class Saves: AppFeature {
   /// Whether will_save runs, or is about to.
   func isSaving(_ id: Identifier) -> Bool { saves.contains { $0.activity == id } }
 
+  /// The uptime at which the save of an activity is given up; nil if none runs.
+  func deadline(of id: Identifier) -> Int64? { saves.first { $0.activity == id }?.deadline }
+
   /// The last one of an activity; nil if there is none.
   func snapshot(of id: Identifier) -> Snapshot? { snapshots[id] }
 

@@ -13,8 +13,8 @@ final class AgentPresence: HubFeature {
   /// See `HubEngine.manifests`.
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
 
-  /// The last of which apps have told, the oldest first.
-  private(set) var unheardFailures: [UnheardFailure] = []
+  /// See `HubEngine.unheardFailure`.
+  var unheardFailure: ((UnheardFailure) -> Void)?
 
   init(_ connections: HubConnections, _ agent: AgentDescription?) {
     self.connections = connections
@@ -81,12 +81,11 @@ final class AgentPresence: HubFeature {
   }
 
   /// A continuation in an app has failed, and no function of its host was told (R3.13).
-  func note(_ type: String, _ error: SegueError, of app: AppIdentity) {
-    guard agent != nil else { return }
-    if unheardFailures.count == UnheardFailure.limit { unheardFailures.removeFirst() }
-    unheardFailures.append(
+  func note(_ type: String, _ error: SegueError, age: Int64, of app: AppIdentity) {
+    unheardFailure?(
       UnheardFailure(
-        bundleIdentifier: app.bundleIdentifier, appName: app.name, type: type, error: error, date: now.date))
+        bundleIdentifier: app.bundleIdentifier, appName: app.name, type: type, error: error,
+        date: now.date - Double(age) / 1_000))
   }
 
   func setAccepts(_ accepts: Bool, _ peer: Peer) {

@@ -49,8 +49,11 @@ public final class HubEngine {
   /// The registered apps.
   public var appCount: Int { peers.apps.count }
 
-  /// The last failures of which no host was told, the oldest first; none unless an agent carries this hub.
-  public var unheardFailures: [UnheardFailure] { presence.unheardFailures }
+  /// Called with each failure of which no host was told (R3.13).
+  public var unheardFailure: ((UnheardFailure) -> Void)? {
+    get { presence.unheardFailure }
+    set { presence.unheardFailure = newValue }
+  }
 
   /// The number of messages and frames that were received and sent so far, modulo 2^64.
   public var work: UInt64 { connections.work }

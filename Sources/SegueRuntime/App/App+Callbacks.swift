@@ -244,7 +244,7 @@ extension App: AppEngineOwner {
   /// Writes it to the log, or if there is none, tells the agent.
   private func report(_ error: SegueError, ofType type: String) {
     guard !Log.isOn(.error) else { return Log.write(.error, "\(type) could not be continued: \(error.message)") }
-    performIfOpen { engine, _ in engine.reportUnheard(type, error) }
+    performIfOpen { $0.reportUnheard(type, error, $1) }
   }
 
   private static func complete(_ continuation: Continuation, _ type: String, handled: Bool) {

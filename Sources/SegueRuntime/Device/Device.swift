@@ -33,6 +33,7 @@ public final class Device {
       tookPlace: { generation, host in
         carried.host = host
         host.setAccountHandler(carried.handler)
+        host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
@@ -95,8 +96,12 @@ public final class Device {
     carried?.host?.setAccountHandler(handler)
   }
 
-  /// The last failures of apps of this device of which no host was told, the oldest first (R3.13).
-  public var unheardFailures: [UnheardFailure] { carried?.host?.unheardFailures ?? [] }
+  /// Sets what is called with each failure of an app of this device of which no host was told (R3.13). It must not call
+  /// this object.
+  public func setUnheardFailureHandler(_ handler: @escaping (UnheardFailure) -> Void) {
+    carried?.unheardFailure = handler
+    carried?.host?.setUnheardFailureHandler(handler)
+  }
 
   /// Sets what says of an app what its manifest holds, nil if it has none (R6.1): counts for apps that register later.
   /// It must not call this object.
@@ -158,6 +163,7 @@ public final class Device {
 private final class CarriedHub {
   var host: HubHost?
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+  var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?

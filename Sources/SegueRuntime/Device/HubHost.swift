@@ -80,8 +80,8 @@ final class HubHost {
     engine.trustHandler = handler
   }
 
-  /// See `Device.unheardFailures`.
-  var unheardFailures: [UnheardFailure] { hasEnded ? [] : engine.unheardFailures }
+  /// See `Device.setUnheardFailureHandler`.
+  func setUnheardFailureHandler(_ handler: ((UnheardFailure) -> Void)?) { engine.unheardFailure = handler }
 
   /// See `Device.setManifests`.
   func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }

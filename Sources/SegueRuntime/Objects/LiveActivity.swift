@@ -19,6 +19,8 @@ public final class LiveActivity: Handled {
   private var changeCount: UInt64 = 0
   private var delegate: ActivityDelegate?
   private var saving: Saving?
+  /// The engine has marked it after a save that failed, and has scheduled no other.
+  private var isUnscheduled = false
 
   /// A save whose callbacks run, or will be answered later.
   private struct Saving {
@@ -168,13 +170,15 @@ public final class LiveActivity: Handled {
     }
   }
 
-  /// Sets only the mark: cheap, and only the first of many calls reaches the engine (R2.3). Calls neither the system
+  /// Sets only the mark: cheap, and only the first of many calls, and the first after a save that failed, reaches the
+  /// engine (R2.3). Calls neither the system
   /// nor the host.
   /// - Returns: whether the app must be told, by `tellApp`.
   public func setNeedsSave(_ needsSave: Bool) -> Bool {
     lock.lock()
     defer { lock.unlock() }
-    let isNews = state.needsSave != needsSave && isCurrent
+    let isNews = (state.needsSave != needsSave || isUnscheduled) && isCurrent
+    isUnscheduled = false
     // Inside `will_save` this concerns that save, not later ones.
     if !needsSave, isSaving { state.markNeedsSave(false) } else { state.declareNeedsSave(needsSave) }
     if needsSave { noteChange() } else { lastChange = uptime }
@@ -273,7 +277,10 @@ public final class LiveActivity: Handled {
 
   /// Sets the mark without a call of the engine, on behalf of the engine.
   func setNeedsSaveQuietly(_ needsSave: Bool) {
-    lock.withLock { state.markNeedsSave(needsSave) }
+    lock.withLock {
+      state.markNeedsSave(needsSave)
+      isUnscheduled = needsSave
+    }
   }
 
   /// The app has closed.

@@ -77,7 +77,10 @@ extension Input {
     case 34: .seek(identifier(), sequence: number())
     case 35:
       bool() ? .accepts(bool()) : .keepAttachment(channel: channel(), text(atMost: 4), changed: number())
-    case 36: bool() ? .present(app(identifier()), accepts: bool()) : .failure(type: text(atMost: 4), error())
+    case 36:
+      bool()
+        ? .present(app(identifier()), accepts: bool())
+        : .failure(type: text(atMost: 4), error(), age: bool() ? 0 : 1_500)
     case 37:
       bool() ? .absent(appIdentifier()) : .keep(identifier(), app: appIdentifier(), channel: channel(), size: number())
     case 38:

@@ -24,6 +24,9 @@ def test_an_older_agent_does_not_say_whether_an_entry_is_shared() -> None:
     report = {**chosen, "outcome": int(segue.Outcome.RESTORED), "status": 0, "message": ""}
     assert launch_of(report).shared is False
     assert launch_of({**report, "shared": True}).shared is True
+    assert launch_of(report).stale is False and launch_of(report).stale_reason is None
+    older = launch_of({**report, "stale": True, "stale_reason": "disk full"})
+    assert older.stale is True and older.stale_reason == "disk full"
     assert push_of(chosen).shared is False
     assert push_of({**chosen, "shared": True}).shared is True
 

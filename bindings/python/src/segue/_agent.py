@@ -28,6 +28,10 @@ class Launch:
     message: str
     shared: bool
     """Another asker came before: that one has the same `continuation_id`."""
+    stale: bool = False
+    """The app has got an older state, as the origin did not save (R2.4)."""
+    stale_reason: str | None = None
+    """None if it is not stale, or that is not known."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,10 @@ def launch_of(value: Any) -> Launch:
         outcome=Outcome(value["outcome"]),
         status=Status(status) if status in Status.__members__.values() else status,
         message=value["message"],
-        shared=value.get("shared", False),  # an older agent does not say it
+        # An older agent says nothing of these.
+        shared=value.get("shared", False),
+        stale=value.get("stale", False),
+        stale_reason=value.get("stale_reason"),
     )
 
 

@@ -201,7 +201,7 @@ def failures(app: App) -> list[Finding]:
     """The failures of apps that have nothing to tell them by."""
     found = []
     for each in app.unheard_failures():
-        when = f" at {each.date.astimezone():%H:%M}" if isinstance(each.date, datetime) else ""
+        when = f" at {each.date.astimezone():%Y-%m-%d %H:%M}" if isinstance(each.date, datetime) else ""
         why = f"{shown(each.app_name)} could not continue {shown(each.type)}{when}: {shown(each.message)}"
         found.append(Finding("failures", State.NOTE, why, UNHEARD))
     return found

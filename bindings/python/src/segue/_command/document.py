@@ -59,14 +59,19 @@ def read(name: str) -> bytes:
         return file.read(MOST + 1)
 
 
+def stale(reason: str | None) -> str:
+    """The line about a state that is not the newest."""
+    why = shown(reason or "the origin could not save its state in time", None)
+    return f"stale: {why}, so this state is an older one"
+
+
 def show_activity(activity: Activity, options: argparse.Namespace) -> None:
     if options.json:
         show_json(activity_record(activity))
         return
     print("type:", shown(activity.type, None))
     if activity.continued_from and activity.continued_from.stale:
-        reason = activity.continued_from.stale_reason or "the origin could not save its state in time"
-        print(f"stale: {shown(reason, None)}, so this state is an older one")
+        print(stale(activity.continued_from.stale_reason))
     for name in ("title", "webpage_url", "payload_version", "expiration_date"):
         value: Any = getattr(activity, name)
         if value:

@@ -12,7 +12,7 @@ from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
 from ..errors import NotFoundError
-from .document import show_activity
+from .document import show_activity, stale
 from .output import note, show_json
 from .session import add_choice, asked, chooser, first, seconds
 from .verbs import Verbs
@@ -74,4 +74,6 @@ def report(result: Launch, options: argparse.Namespace) -> int:
         show_json(result)
     else:
         print(f"{shown(result.app_name)}: {result.outcome.name.lower()}{said}")
+        if result.stale:
+            print(stale(result.stale_reason))
     return 0 if result.outcome == Outcome.RESTORED else 1
