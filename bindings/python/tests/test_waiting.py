@@ -146,6 +146,81 @@ def test_a_thread_waits_though_the_loop_has_ended(folder: str) -> None:
         app.close()
 
 
+@pytest.mark.parametrize("how", ["stream", "streams", "block"])
+def test_a_stream_that_comes_as_its_task_is_cancelled_is_aborted(folder: str, how: str) -> None:
+    in_a_loop(lambda folder: _cancelled_as_it_comes(folder, how))(folder)
+
+
+async def _cancelled_as_it_comes(folder: str, how: str) -> None:
+    async with notes(folder) as origin, notes(folder) as receiver:
+        continued, heard = await _streaming(origin, receiver)
+        streams = continued.streams()
+        pending = streams._ask()
+        streams._ask = lambda: pending
+
+        async def take() -> None:
+            if how == "stream":
+                await pending
+            elif how == "streams":
+                await streams
+            else:
+                async with streams:
+                    pass
+
+        task = asyncio.create_task(take())
+        _when_done(pending, task.cancel)
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert isinstance(await heard, segue.StreamAbortedError)
+        with pytest.raises(segue.UserCancelledError):
+            await pending
+
+
+@in_a_loop
+async def test_a_stream_that_another_task_took_is_not_aborted(folder: str) -> None:
+    async with notes(folder) as origin, notes(folder) as receiver:
+        continued, heard = await _streaming(origin, receiver)
+        pending = continued.stream()
+
+        async def take() -> segue.Stream:
+            return await pending
+
+        taker, other = asyncio.create_task(take()), asyncio.create_task(take())
+        _when_done(pending, other.cancel)
+        await asyncio.wait([other])
+        assert other.cancelled()
+        async with await taker as (_, writer):
+            writer.write(b"hello")
+        assert await heard == b"hello"
+
+
+async def _streaming(origin: segue.App, receiver: segue.App) -> tuple[segue.Activity, asyncio.Future[Any]]:
+    """A continued activity, and what the origin reads from its stream: all of it, or an error."""
+    activity, _ = await offering(origin)
+    activity.supports_continuation_streams = True
+    heard: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    @activity.on_did_receive_stream
+    async def serve(stream: segue.Stream) -> None:
+        reader, writer = await stream.open_streams()
+        try:
+            heard.set_result(await reader.read())
+        except segue.Error as error:
+            heard.set_result(error)
+        writer.close()
+
+    offer = (await first(receiver.offer_events())).offer
+    return await receiver.continue_(offer), heard
+
+
+def _when_done(pending: segue.Pending[Any], call: Callable[[], Any]) -> None:
+    """Calls that in the turn of the loop in which the result is there, before a task gets it."""
+    if pending.done:
+        call()
+    else:
+        asyncio.get_running_loop().call_soon(_when_done, pending, call)
+
+
 @in_a_loop
 async def test_closing_ends_the_wait_for_what_is_answered_later(folder: str) -> None:
     """R3.14: the handler has returned LATER."""

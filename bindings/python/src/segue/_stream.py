@@ -20,7 +20,7 @@ from ._loops import needed_loop
 from ._native import library
 from ._pending import Pending, expected
 from ._unique import Unique, shown
-from .errors import Error, StreamAbortedError, StreamBrokenError
+from .errors import Error, StreamAbortedError, StreamBrokenError, UserCancelledError
 
 _ENDED, _ABORTED = 1, 2
 
@@ -63,6 +63,7 @@ class Stream(_native.Handle):
             connection.setblocking(False)
             transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
         except BaseException:
+            self._give_up()
             connection.close()
             raise
         writer = StreamWriter(self, transport, protocol, reader, loop)
@@ -303,9 +304,26 @@ class Streams:
         await self._stream.__aexit__(kind, error, traceback)
 
 
+class _Arrival(Pending[Stream]):
+    """Waits for a stream. It is aborted if nobody takes it: who waited may be cancelled as it comes."""
+
+    _is_taken = False
+
+    def _taken(self) -> Stream:
+        self._is_taken = True
+        return super()._taken()
+
+    def _abandoned(self) -> None:
+        super()._abandoned()
+        stream: Stream | None = self._result
+        if stream is not None and not self._is_taken:
+            self._result, self._error = None, UserCancelledError("it was given up")
+            stream._give_up()
+
+
 def ask(activity: int, app: Host, timeout: float | None) -> Pending[Stream]:
     milliseconds = _arguments.wait(timeout, 3_600_000)
-    answer: Pending[Stream] = Pending(app)
+    answer = _Arrival(app)
     context = _native.new_context(weakref.ref(answer))
     with expected(answer):
         library.segue_activity_ask_stream(activity, milliseconds, _answered, context, _native.destroy)
