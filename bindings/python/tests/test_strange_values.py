@@ -104,6 +104,24 @@ def test_an_error_about_a_part_of_a_value_names_the_path(value: Any, error: Any,
     assert refused.value.message.startswith(message)
 
 
+def test_a_key_that_cannot_be_compared_is_refused() -> None:
+    """Each character of a UserString is another one, and a list may contain itself."""
+    activity = segue.Activity(None, "com.example.notes", user_info={"a": 1})
+    endless: list[Any] = []
+    endless.append(endless)
+    for key, error in ((UserString("a"), segue.UnsupportedValueError), (endless, segue.LimitExceededError)):
+        with pytest.raises(error):
+            activity.user_info[key] = 1
+        with pytest.raises(error):
+            del activity.user_info[key]
+        with pytest.raises(error):
+            activity.user_info.pop(key)
+    for make in (lambda: segue.Map([(UserString("a"), 1)]), lambda: segue.Set([UserString("a")])):
+        with pytest.raises(TypeError, match="UserString is not a value of user_info"):
+            make()
+    assert activity.user_info == {"a": 1}
+
+
 def test_an_argument_whose_type_has_the_name_of_another_is_named_in_full() -> None:
     activity = segue.Activity(None, "com.example.notes")
     with pytest.raises(segue.ArgumentTypeError, match=r"needs_save is test_strange_values\.bool, not bool"):

@@ -119,9 +119,10 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         return entry is not None
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._add(Map(((key, value),)))
+        self._add(Map(((_checked(key), value),)))
 
     def __delitem__(self, key: Any) -> None:
+        _checked(key)
         entries = decode_pairs(self._encoding() or b"\xa0")
         if key not in entries:
             raise KeyError(key)
@@ -196,6 +197,13 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
 
 _set_activity = UserInfo.__dict__["_activity"].__set__
 """Without `KnownAttributes.__setattr__`, which costs more than the object."""
+
+
+def _checked(key: Any) -> Any:
+    """Raises what `encode` does for a key that contains itself, or is no value: it cannot be compared either."""
+    if type(key) is not str:
+        encode(key)
+    return key
 
 
 def set_user_info(activity: int, entries: Mapping[Any, Any] | None) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from collections import UserString
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -181,6 +182,6 @@ def identity(value: object) -> Hashable:
     for base in (URL, UUID, str, int):
         if isinstance(value, base):
             return (base, value)
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, UserString):  # each of its characters is another one
         return (list, tuple(map(identity, value)))
     raise TypeError(f"{kind.__name__} is not a value of user_info")
