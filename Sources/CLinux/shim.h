@@ -331,7 +331,8 @@ static inline int linux_probe_loop(void) {
     return -1;
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
-  int result = epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0 || epoll_wait(epoll, &event, 1, 0) < 0
+  int result = write(ends[1], "", 1) != 1 || epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0 ||
+                       epoll_wait(epoll, &event, 1, 0) < 0
                    ? -1
                    : 0;
   int number = errno;

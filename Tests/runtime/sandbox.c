@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An app that enters a sandbox after it has opened, offers something there, and is released.
+/* An app that enters a sandbox after it has opened, offers something there, and is released. Or it enters before that,
+ * and opens unless the system refuses what it needs.
  *
- *     sandbox write|read host|thread this|all   the call that is refused, with EPERM; to this thread, or to all
+ *     sandbox write|read host|thread this|all|before   the call that is refused, with EPERM; to this thread, or to all
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -40,6 +41,14 @@ int main(int count, char **arguments) {
   segue_activity *activity = NULL;
   OK(segue_app_create("com.example.sandbox", NUL, &app));
   OK(segue_app_set_delivery(app, by_thread ? SEGUE_DELIVER_THREAD : SEGUE_DELIVER_HOST));
+  int call = strcmp(arguments[1], "read") == 0 ? SYS_read : SYS_write;
+  if (strcmp(arguments[3], "before") == 0) {
+    enter(call, 0);
+    segue_status status = segue_app_open(app);
+    REQUIRE(status == SEGUE_ERROR_SYSTEM || (status == SEGUE_OK && call == SYS_read));
+    OK(segue_app_release(app));
+    return 0;
+  }
   OK(segue_app_open(app));
   for (int i = 0; !is_ready(app); i++) {
     REQUIRE(i < 1000);
@@ -48,7 +57,7 @@ int main(int count, char **arguments) {
     else
       OK(segue_app_dispatch(app, 10, NULL));
   }
-  enter(strcmp(arguments[1], "read") == 0 ? SYS_read : SYS_write, strcmp(arguments[3], "all") == 0);
+  enter(call, strcmp(arguments[3], "all") == 0);
   OK(segue_activity_create(app, "com.example.note", NUL, &activity));
   OK(segue_activity_become_current(activity));
   OK(segue_activity_release(activity));

@@ -71,11 +71,11 @@ def test_a_call_that_is_refused_is_an_error_or_does_no_harm(refused, call, deliv
     assert time.monotonic() - began < 2, call
 
 
-@pytest.mark.parametrize("threads", ["this", "all"])
+@pytest.mark.parametrize("threads", ["this", "all", "before"])
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize("call", ["write", "read"])
-def test_a_sandbox_that_is_set_up_later_does_not_keep_an_app_from_closing(built, folder, call, delivery, threads):
-    """One that refuses a call by which the library's threads wake each other."""
+def test_a_sandbox_neither_ends_a_process_nor_keeps_an_app_from_closing(built, folder, call, delivery, threads):
+    """One that refuses a call by which the library's threads wake each other; set up before the app opens, or later."""
     began = time.monotonic()
     done = subprocess.run(
         [built / "sandbox", call, delivery, threads],
