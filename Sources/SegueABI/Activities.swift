@@ -80,6 +80,15 @@ public func segue_activity_validate(
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
     let out = try Arguments.required(problems, "problems")
+    // Its longest text, as part of a problem; and a problem of each key.
+    let (size, keys) = activity.read {
+      (
+        max($0.userInfo?.encoding.count ?? 0, $0.requiredUserInfoKeys?.encoding.count ?? 0),
+        $0.requiredUserInfoKeys?.count ?? 0
+      )
+    }
+    try Arguments.checkMemory(for: size)
+    try Arguments.checkMemory(for: keys, copies: 512)
     var list: [Value] = []
     for problem in activity.problems {
       list.append(

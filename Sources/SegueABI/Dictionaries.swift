@@ -95,7 +95,7 @@ public func segue_dictionary_find(
       guard held.value.kind == .dictionary else { throw held.isNoDictionary }
       try Arguments.checkMemory(for: held.value.size(ofEntry: key.value), copies: 1)
       guard let value = held.value[key.value] else {
-        throw SegueError(.notFound, "no entry with the key \(key.value.diagnostic)")
+        throw SegueError(.notFound, "no entry with the key \(key.value.briefDiagnostic)")
       }
       try handles.give(value, to: result)
     }

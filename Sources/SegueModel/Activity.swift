@@ -248,13 +248,23 @@ public struct Activity: Sendable {
 
   /// Converts a set or array of strings to a set.
   public static func stringSet(_ value: Value, _ name: String) throws(SegueError) -> Value {
-    guard value.kind == .set || value.kind == .array, let elements = value.elements else {
+    guard value.kind == .set || value.kind == .array else {
       throw SegueError(.wrongKind, "\(name): a set of strings is needed, not \(value.kind.name)")
     }
-    for element in elements where element.kind != .string {
-      throw SegueError(.wrongKind, "\(name): only strings can be in it, not \(element.diagnostic)")
+    var reader = ValueReader(value)
+    _ = reader.next()
+    var writer = ValueWriter()
+    try writer.begin(.set)
+    while reader.next()?.kind != nil {
+      try Memory.check(reader.itemSizeAtMost)
+      guard let element = reader.take() else { break }
+      guard element.kind == .string else {
+        throw SegueError(.wrongKind, "\(name): only strings can be in it, not \(element.briefDiagnostic)")
+      }
+      if value.kind == .array { try writer.put(element) }
     }
     if value.kind == .set { return value }
-    return try Value.set(elements)
+    try writer.end()
+    return try writer.finish()
   }
 }

@@ -21,8 +21,13 @@ extension Activity {
       problems.append(Problem(path: path.string, status: status, message: message.string))
     }
     if isExpired(at: now) { report("expiration_date", .invalidArgument, "is past: it is not offered") }
-    for key in requiredUserInfoKeys?.elements ?? [] where userInfo?[key] == nil {
-      report("user_info/\(key.diagnostic)", .notFound, "is required, but absent")
+    if let requiredUserInfoKeys {
+      var reader = ValueReader(requiredUserInfoKeys)
+      _ = reader.next()
+      while reader.next()?.kind != nil, let key = reader.take() {
+        guard (userInfo?.size(ofEntry: key) ?? 0) == 0 else { continue }
+        report("user_info/\(key.briefDiagnostic)", .notFound, "is required, but absent")
+      }
     }
     if eligibility.contains(.search), title == nil {
       report("title", .invalidArgument, "eligible for search, but there is nothing to find it by")
@@ -33,7 +38,8 @@ extension Activity {
         "user_info", .limitExceeded,
         "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
     }
-    userInfo.forEachURL(path: "user_info") { path, url in
+    var reader = ValueReader(userInfo)
+    reader.forEachURL(path: "user_info") { path, url in
       if let missing = ContainerReference.missing(url) {
         guard containers[missing] == nil else { return }
         report(DiagnosticText(of: path), .notFound, "a file of the container \"\(missing)\", which the app lacks")
@@ -55,22 +61,33 @@ extension Activity {
   }
 }
 
-extension Value {
-  /// Every URL in it, with its path. Depth is bounded by `Limits.nesting`.
-  fileprivate func forEachURL(path: String, _ body: (String, String) -> Void) {
+extension ValueReader {
+  /// Every URL in the next item, with its path. Depth is bounded by `Limits.nesting`.
+  fileprivate mutating func forEachURL(path: String, _ body: (String, String) -> Void) {
+    guard let item = next(), let kind = item.kind else { return }
     switch kind {
     case .url:
-      if let url { body(path, url) }
+      if let url = string { body(path, url) }
     case .array, .set:
-      for (index, element) in (elements ?? []).enumerated() {
-        element.forEachURL(path: String(joining: "\(path)/\(index)"), body)
-      }
+      for index in 0..<item.count { forEachURL(path: String(joining: "\(path)/\(index)"), body) }
+      _ = next()
     case .dictionary:
-      for entry in entries ?? [] {
-        entry.key.forEachURL(path: path, body)
-        entry.value.forEachURL(path: String(joining: "\(path)/\(entry.key.diagnostic)"), body)
+      for _ in 0..<item.count {
+        let key = nextKey
+        forEachURL(path: path, body)
+        forEachURL(path: String(joining: "\(path)/\(key)"), body)
       }
+      _ = next()
     default: break
+    }
+  }
+
+  /// The next item, for people. Not inlined: a reader would be on the stack at each depth.
+  private var nextKey: String {
+    @inline(never) get {
+      var reader = copy()
+      _ = reader.next()
+      return reader.take()?.briefDiagnostic ?? ""
     }
   }
 }

@@ -3,6 +3,8 @@ enum UserInfoSize {
   static func check(_ userInfo: Value, limit: Int) throws(SegueError) {
     let size = userInfo.encoding.count
     guard size > limit else { return }
+    // A copy of each key and value, and the text of a key.
+    try Memory.check(8 * size + 128 * (userInfo.count ?? 0))
     // A sort would be 5 KB of machine code.
     var largest: [(key: Value, size: Int)] = []
     for entry in userInfo.entries ?? [] {

@@ -51,7 +51,10 @@ public enum ActivityDocument {
   /// The document in CBOR diagnostic notation, for people; with the URLs of this device.
   public static func describe(_ activity: Activity) throws(SegueError) -> String {
     var writer = try write(activity, nil, Limits.value)
-    return String(joining: "55799(\(try writer.finish().diagnostic))")
+    let document = try writer.finish()
+    // The text of the document, and with the tag, and as it is given.
+    try Memory.check(document.diagnosticSize, copies: 4)
+    return String(joining: "55799(\(document.diagnostic))")
   }
 
   /// Decodes every property; the activity is clean.

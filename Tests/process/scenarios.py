@@ -263,6 +263,55 @@ def memory_of_a_known_size_is_an_error(folder: str) -> None:
     assert refused > 10 and set(attempts()) == {OK}
 
 
+def memory_for_the_state_of_an_activity_is_an_error(folder: str) -> None:
+    """Whatever is left of it: state that is merged, checked and described, and arrays that become sets."""
+    segue = load()
+    most, count = ctypes.c_uint64(16 * 1024 * 1024), 200_000
+    assert segue.segue_limit_set(2, most) == OK
+
+    def value(data: bytes) -> ctypes.c_void_p:
+        made = ctypes.c_void_p()
+        assert segue.segue_value_decode(data, ctypes.c_size_t(len(data)), ctypes.byref(made)) == OK
+        return made
+
+    length, range_ = count.to_bytes(4, "big"), range(70_000, 70_000 + count)
+    numbers = b"".join(b"\x1a" + number.to_bytes(4, "big") for number in range_)
+    info = value(b"\xa1\x61i\x9a" + length + numbers)
+    entries = value(b"\xba" + length + b"".join(b"\x1a" + number.to_bytes(4, "big") + b"\x00" for number in range_))
+    words = value(b"\x9a" + length + b"".join(b"\x68%08d" % number for number in range_))
+    del numbers
+    states = [ctypes.c_void_p() for _ in range(3)]
+    for state in states:
+        assert segue.segue_activity_create(None, b"com.example.a", NUL_TERMINATED, ctypes.byref(state)) == OK
+        assert segue.segue_activity_set_user_info(state, info) == OK
+    merged, described, worded = states
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+    def attempts() -> list[int]:
+        out, size = ctypes.c_void_p(), ctypes.c_size_t()
+        found = [
+            segue.segue_activity_add_user_info_entries(merged, entries),
+            segue.segue_activity_set_keywords(worded, words),
+            segue.segue_activity_set_required_user_info_keys(worded, words),
+            segue.segue_activity_describe(described, ctypes.byref(out), ctypes.byref(size)),
+        ]
+        segue.segue_free(out)
+        for state in (merged, described):
+            out = ctypes.c_void_p()
+            found.append(segue.segue_activity_validate(state, ctypes.byref(out)))
+            assert segue.segue_value_release(out) == OK
+        return found
+
+    refused = 0
+    for left in range(1, 33):
+        resource.setrlimit(resource.RLIMIT_AS, (used + left * 1024 * 1024, resource.RLIM_INFINITY))
+        found = attempts()
+        assert set(found) <= {OK, SYSTEM}, found
+        refused += found.count(SYSTEM)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert refused > 10 and set(attempts()) == {OK}
+
+
 def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
     """RLIMIT_FSIZE counts for files in memory, too, and SIGXFSZ would end the process. One of the host's own stays."""
     segue = load()
@@ -315,6 +364,7 @@ SCENARIOS = [
     a_fork_of_a_process_without_an_app_can_have_one,
     memory_that_is_not_there_is_an_error,
     memory_of_a_known_size_is_an_error,
+    memory_for_the_state_of_an_activity_is_an_error,
     bytes_over_the_limit_of_files_are_an_error,
     a_fork_before_the_first_call_is_another_process,
     the_log_says_nothing_unless_asked,

@@ -141,6 +141,7 @@ final class JSONEncoder {
       return putString(prefix: isLikeTag ? "$" : "")
     }
     guard mode == .forPeople else { throw refuse("JSON has only strings as keys, not \(kind.name)") }
+    try Memory.check(reader.itemSizeAtMost, copies: 8)
     let key = reader.take() ?? .null
     Text.withBytes(key.diagnostic) { text.put(string: $0) }
   }

@@ -33,6 +33,11 @@ extension Value {
     return DiagnosticText(stringInterpolation: text).string
   }
 
+  /// The same for an error: a large value is not written out.
+  public var briefDiagnostic: String {
+    encoding.count <= Limits.title ? diagnostic : String(joining: "of \(encoding.count) bytes")
+  }
+
   /// No fewer bytes than the text has.
   public var diagnosticSize: Int {
     var reader = ValueReader(self)

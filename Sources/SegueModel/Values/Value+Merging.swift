@@ -13,6 +13,8 @@ extension Value {
       size += dictionary.encoding.count - head.size
       count += head.count
     }
+    // The entries twice, and their places, which are sorted.
+    try Memory.check(2 * size + 2 * MemoryLayout<EntryOrder.Entry>.stride * count)
     var entries: [EntryOrder.Entry] = []
     entries.reserveCapacity(count)
     let all = collect(dictionaries, size, &entries)

@@ -392,9 +392,7 @@ public struct ValueWriter: Sendable {
     guard let twice else { return }
     let mark = marks[container.firstMark..<usedMarks].firstIndex(of: UInt32(truncatingIfNeeded: twice.lowerBound))
     duplicate = mark.map { ($0 - container.firstMark) / width }
-    let name =
-      twice.count <= Limits.title
-      ? Value(trusted: Array(bytes[twice])).diagnostic : String(joining: "of \(twice.count) bytes")
+    let name = Value(trusted: Array(bytes[twice])).briefDiagnostic
     let what = container.kind == .dictionary ? "the key" : "the element"
     throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
   }
