@@ -89,9 +89,9 @@
  * XAUTHORITY, DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_ID, LANG, XDG_ACTIVATION_TOKEN, DESKTOP_STARTUP_ID.
  *
  * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
- * the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection reports
- * what it refuses later; the library retries after 1 s, 2 s ... 16 s. But libuv ends the process (abort) if the system
- * refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM) or
+ * write, the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection
+ * reports what it refuses later; the library retries after 1 s, 2 s ... 16 s. But libuv ends the process (abort) if the
+ * system refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM) or
  * epoll_wait. A sandbox that is set up later, and refuses read or write, has to allow readv and writev: by these the
  * threads of the library wake each other. Memory: bytes, texts and values of 128 KiB or more that you pass in, put
  * together or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory grows
@@ -1262,10 +1262,12 @@ segue_status segue_offer_release(segue_offer *offer);
 typedef struct segue_restorable segue_restorable;
 
 /**
- * Continues an offer in this app, and cancels the app's current continuation, if any (R3.3). If the call succeeds,
- * will_continue runs, and then exactly one of continue and did_fail. An app without continue opens the document of the
- * activity (section 15); did_fail runs if there is none that it can open. An activity of another type than that of the
- * offer, which the app does not declare, is MALFORMED.
+ * Continues an offer in this app, and cancels the app's current continuation, if there is one that was not answered
+ * (R3.3). One that the agent delivers (section 11) goes on, once its continue has run. If the call succeeds,
+ * will_continue runs, and then exactly one of continue and did_fail. If continue is not answered in time,
+ * opening_failed (section 15) runs. An app without continue opens the document of the activity (section 15); did_fail
+ * runs if there is none that it can open. An activity of another type than that of the offer, which the app does not
+ * declare, is MALFORMED.
  *   offer         borrowed
  *   timeout_ms    for the whole continuation; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   continuation  out, owned: release with segue_continuation_release
@@ -1274,7 +1276,10 @@ typedef struct segue_restorable segue_restorable;
 segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t timeout_ms,
                                 segue_continuation **continuation);
 
-/** Ends the continuation: did_fail gets USER_CANCELLED. After its end the call succeeds and has no effect. */
+/**
+ * Ends the continuation: did_fail gets USER_CANCELLED, or, after continue and before the answer, opening_failed does
+ * (section 15). After the answer, or the end, the call succeeds and has no effect.
+ */
 segue_status segue_continuation_cancel(segue_continuation *continuation);
 /**
  * Declines, inside will_continue only: no payload moves, the origin sees the reason, and did_fail gets DECLINED.
@@ -1288,14 +1293,17 @@ segue_status segue_continuation_decline(segue_continuation *continuation, const 
  * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), the results of
  * the functions count for the outcome.
  *   restorables  retained: count handles
- * Errors: INVALID_STATE (before continue, or a second time); INVALIDATED (the app is closed).
+ * Errors: INVALID_STATE (before continue, or a second time); REMOTE_APPLICATION_TIMED_OUT (after its end without an
+ * answer); INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_restore(segue_continuation *continuation, segue_restorable *const *restorables,
                                         size_t count);
 /**
- * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed.
- * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (after the deadline: the
- * origin was told that the attempt failed, with this status), INVALIDATED (the app is closed).
+ * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed, and
+ * opening_failed runs (section 15).
+ * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (it has ended, by its
+ * deadline, a cancel or the app's next continuation: the origin was told that the attempt failed), INVALIDATED (the app
+ * is closed).
  */
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /**
@@ -2270,8 +2278,10 @@ typedef segue_reply (*segue_open_document_function)(void *context, segue_app *ap
 /** As the functions of section 6. */
 segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
 /**
- * Sets what runs, as did_fail does, if continue has answered "not handled" and the document was then not opened, or
- * cannot be. That is not did_fail, because continue and did_fail exclude each other (R3.2).
+ * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
+ * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
+ * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). That is not did_fail,
+ * because continue and did_fail exclude each other (R3.2). The error goes to the log, too.
  */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**

@@ -203,6 +203,78 @@ import Testing
     #expect(editor.receipts.map { $0.outcome } == [.failed, .restored])
   }
 
+  /// A viewer that answers continue later, and has got the activity.
+  private func unanswered() throws -> (world: World, editor: TestApp, viewer: TestApp, continuation: Identifier) {
+    let (world, editor, viewer, _) = try world()
+    viewer.answersContinue = false
+    let continuation = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "continue"])
+    return (world, editor, viewer, continuation)
+  }
+
+  private func cancel(_ continuation: Identifier, in viewer: TestApp, of world: World) {
+    world.tell(viewer) { $0.cancel(continuation, SegueError(.userCancelled, "the user cancelled"), $1) }
+  }
+
+  @Test func `without an answer both ends hear at the deadline that it has failed (R3.2, R3.9)`() throws {
+    let (world, editor, viewer, continuation) = try unanswered()
+    world.wait(19_000)
+    #expect(viewer.takeEvents().isEmpty && editor.receipts.isEmpty)
+    world.wait(1_000)
+    #expect(viewer.takeEvents() == ["opening failed remoteApplicationTimedOut"])
+    #expect(editor.receipts.map { $0.status } == [.remoteApplicationTimedOut])
+    world.tell(viewer) { engine, now in
+      #expect(!engine.isAwaited(continuation) && !engine.noteAnswer(continuation))
+      engine.answer(continuation, handled: true, restored: true, now)
+    }
+    #expect(editor.receipts.count == 1 && viewer.engine.leak == nil)
+  }
+
+  @Test func `a cancel ends what continue has not answered, once at both ends (R3.9)`() throws {
+    let (world, editor, viewer, continuation) = try unanswered()
+    cancel(continuation, in: viewer, of: world)
+    #expect(viewer.takeEvents() == ["opening failed userCancelled"])
+    #expect(editor.receipts.map { $0.status } == [.userCancelled])
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    cancel(continuation, in: viewer, of: world)
+    world.wait(30_000)
+    #expect(viewer.takeEvents().isEmpty && editor.receipts.count == 1 && viewer.engine.leak == nil)
+  }
+
+  @Test func `a second continuation cancels one that is not answered yet (R3.3)`() throws {
+    let (world, editor, viewer, _) = try unanswered()
+    viewer.answersContinue = true
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["opening failed userCancelled", "will_continue", "continue"])
+    #expect(editor.receipts.map { $0.outcome } == [.failed, .restored])
+  }
+
+  @Test func `what was answered is not cancelled, while its objects are being restored (R3.3, R3.4)`() throws {
+    let (world, editor, viewer, continuation) = try unanswered()
+    world.tell(viewer) { engine, _ in #expect(engine.noteAnswer(continuation)) }
+    cancel(continuation, in: viewer, of: world)
+    viewer.answersContinue = true
+    _ = try world.continue(in: viewer)
+    #expect(viewer.takeEvents() == ["will_continue", "continue"])
+    world.tell(viewer) { $0.answer(continuation, handled: true, restored: true, $1) }
+    #expect(editor.receipts.map { $0.outcome } == [.restored, .restored])
+  }
+
+  @Test func `objects that are not restored in time fail at both ends (R3.6, R3.9)`() throws {
+    let (world, editor, viewer, continuation) = try unanswered()
+    world.tell(viewer) { engine, _ in #expect(engine.noteAnswer(continuation)) }
+    world.wait(20_000)
+    #expect(viewer.takeEvents() == ["opening failed remoteApplicationTimedOut"])
+    #expect(editor.receipts.map { $0.status } == [.remoteApplicationTimedOut])
+  }
+
+  @Test func `closing an app ends what it has not answered (R3.14)`() throws {
+    let (world, editor, viewer, _) = try unanswered()
+    world.close(viewer)
+    #expect(viewer.takeEvents().contains("opening failed cancelled"))
+    #expect(editor.receipts.map { $0.status } == [.cancelled])
+  }
+
   @Test func `will_save unanswered for 5 s: the last snapshot, marked stale, or an error (R2.4)`() throws {
     let (world, editor, viewer, id) = try world()
     editor.answersSaves = false

@@ -157,14 +157,22 @@ import Testing
     world.wait(100)
     world.tell(viewer) { engine, _ in #expect(engine.beginOpening(cancelled)) }
     _ = viewer.takeEvents()
-    // What the user begins meanwhile does not end it: continue has run (R3.3).
-    viewer.answersContinue = true
-    _ = try world.continue(in: viewer)
-    world.wait(100)
-    #expect(viewer.engine.isAwaited(cancelled) && viewer.takeEvents() == ["will_continue", "continue"])
     world.tell(viewer) { $0.cancel(cancelled, SegueError(.userCancelled, "the user cancelled"), $1) }
     #expect(viewer.takeEvents() == ["opening failed userCancelled"])
     #expect(editor.receipts.last?.outcome == .failed)
+  }
+
+  @Test func `the next continuation ends the opening of a document, unless that is open (R3.3)`() throws {
+    _ = try opening()
+    let second = try world.continue(in: viewer)
+    world.wait(100)
+    #expect(viewer.takeEvents() == ["opening failed userCancelled", "will_continue", "continue"])
+    #expect(editor.receipts.map { $0.status } == [.userCancelled])
+    world.tell(viewer) { engine, _ in #expect(engine.beginOpening(second) && engine.noteAnswer(second)) }
+    viewer.answersContinue = true
+    _ = try world.continue(in: viewer)
+    world.wait(100)
+    #expect(viewer.engine.isAwaited(second) && viewer.takeEvents() == ["will_continue", "continue"])
   }
 
   @Test func `closing an app ends its openings (R3.14)`() throws {

@@ -177,6 +177,15 @@ import Testing
     #expect(openViewer().continued.map { $0.from.isRedelivered } == [true])
   }
 
+  @Test func `R3.3: what the user begins next does not end a delivery that waits for its answer`() throws {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(answers: false)
+    viewer.answersContinue = true
+    _ = try world.continue(in: viewer)
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(viewer.continued.count == 2 && agent.inbox.open.isEmpty)
+  }
+
   @Test func `what one process has failed to restore goes to another`() {
     world.ask(agent, for: activity)
     let first = world.open("viewer")

@@ -309,7 +309,7 @@ def memory_for_the_state_of_an_activity_is_an_error(folder: str) -> None:
         assert set(found) <= {OK, SYSTEM}, found
         refused += found.count(SYSTEM)
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert refused > 10 and set(attempts()) == {OK}
+    assert refused > 0 and set(attempts()) == {OK}
 
 
 def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:

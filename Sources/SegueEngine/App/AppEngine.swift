@@ -197,7 +197,8 @@ public final class AppEngine {
   /// The offers that the app sees.
   public var offers: OfferList { seen.list }
 
-  /// Continues an offer (R3.1). will_continue is delivered, then exactly one of continue and did_fail (R3.2).
+  /// Continues an offer (R3.1). will_continue is delivered, then exactly one of continue and did_fail (R3.2). The
+  /// app's former continuation is cancelled, unless that was answered (R3.3).
   /// - Parameter timeout: milliseconds for the whole continuation; nil for the limit.
   public func `continue`(_ offer: Offer, id: Identifier, timeout: Int64?, _ now: Instant) {
     incoming.begin(offer, id: id, timeout: timeout, now)
@@ -236,6 +237,7 @@ public final class AppEngine {
   /// The callback that is due in a continuation, or nil.
   public func step(_ id: Identifier, _ now: Instant) -> ContinuationStep? {
     originChanges.replace(by: id, now)
+    defer { current.noteAnswers(now) }
     return incoming.step(id)
   }
 
@@ -261,8 +263,12 @@ public final class AppEngine {
   /// - Returns: false if it is too late.
   public func beginOpening(_ id: Identifier) -> Bool { incoming.beginOpening(id) }
 
-  /// Whether the answer to continue is awaited, or a document.
+  /// Whether the answer to continue is awaited, a document, or the restoration of objects.
   public func isAwaited(_ id: Identifier) -> Bool { incoming.isAwaited(id) }
+
+  /// The app has answered, and restores objects before `answer`: no cancel ends the continuation from now on.
+  /// - Returns: false if it is too late.
+  public func noteAnswer(_ id: Identifier) -> Bool { incoming.noteAnswer(id) }
 
   /// The document cannot be opened: `openingFailed` is delivered. No effect unless one is awaited.
   public func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
@@ -272,7 +278,8 @@ public final class AppEngine {
   /// A continuation has failed, and no function of the host was told (R3.13).
   public func reportUnheard(_ type: String, _ error: SegueError, _ now: Instant) { unheard.add(type, error, now) }
 
-  /// Ends a continuation before continue or did_fail, or while a document is opened; no effect afterwards.
+  /// Ends a continuation that is not answered yet, by did_fail, or after continue by `openingFailed`. No effect
+  /// afterwards.
   public func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) { incoming.cancel(id, error, now) }
 
   /// The received and total bytes of the payload (total is 0 until known); nil after the end.

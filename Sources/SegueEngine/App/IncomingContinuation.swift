@@ -32,8 +32,10 @@ final class IncomingContinuation {
     case continued
     /// open_document runs; its answer is awaited (R3.5).
     case opening
-    /// The document was not opened, which is to be told.
-    case unopened(SegueError)
+    /// The app has answered; its objects are being restored.
+    case answered
+    /// It has failed after continue, which is to be told.
+    case unrestored(SegueError)
   }
 
   enum Subject {
@@ -76,18 +78,21 @@ final class IncomingContinuation {
 
   var isDelivery: Bool { isRedelivered != nil }
 
+  /// Whether the next continuation of the app cancels it (R3.3). A late answer to a delivery still counts.
+  var endsWithNext: Bool { own == nil && !(isDelivery && isOver) }
+
   /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
-    case .failed, .continued, .opening, .unopened: true
+    case .failed, .continued, .opening, .answered, .unrestored: true
     case .announcing, .fetching, .comparing, .asking, .agreed, .arrived: false
     }
   }
 
-  /// Whether the host is to answer it, or to open its document.
+  /// Whether the host is to answer it, to open its document, or to restore its objects.
   var isAwaited: Bool {
     switch phase {
-    case .continued, .opening: true
+    case .continued, .opening, .answered: true
     default: false
     }
   }
@@ -95,9 +100,9 @@ final class IncomingContinuation {
   /// Of what is fetched, `StateFetches` has it.
   var nextDeadline: Int64? {
     switch phase {
-    case .failed, .fetching, .unopened: nil
+    case .failed, .fetching, .unrestored: nil
     // A late answer to a delivery still counts.
-    case .continued: isDelivery ? nil : deadline
+    case .continued, .answered: isDelivery ? nil : deadline
     case .asking(_, _, _, _, let until): min(deadline, until)
     case .announcing, .comparing, .agreed, .arrived, .opening: deadline
     }

@@ -10,7 +10,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private let fetches: StateFetches
   var continuations: [IncomingContinuation] = []
   /// Finished continuations, until `takeFinished`.
-  private var finished: [Identifier] = []
+  var finished: [Identifier] = []
   /// Whether the host takes continuations that wait for it at the agent.
   private var acceptsDeliveries = false
   /// A delivery that waits for the end of another continuation.
@@ -30,7 +30,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     // A delivery that waits for the end of the former continuation waits for that of this one, too (R3.3).
     let delivery = waiting
     waiting = nil
-    for continuation in continuations where !continuation.isOver && continuation.own == nil {
+    for continuation in continuations where continuation.endsWithNext {
       cancel(continuation.id, SegueError(.userCancelled, "another continuation of this app took its place"), now)
     }
     let continuation = Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
@@ -137,8 +137,10 @@ final class IncomingContinuations: AppFeature, ChannelReader {
         documentURL: continuations[index].documentURL)
       return .continue(activity, from)
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
-    case .unopened(let error): return .openingFailed(type: continuations.remove(at: index).type, error)
-    case .announcing, .fetching, .comparing, .asking, .continued, .opening: return nil
+    case .unrestored(let error):
+      finished.append(continuations[index].id)
+      return .openingFailed(type: continuations.remove(at: index).type, error)
+    case .announcing, .fetching, .comparing, .asking, .continued, .opening, .answered: return nil
     }
   }
 
@@ -165,42 +167,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       continuation.continuation, isBack: continuation.own != nil, deadline: continuation.deadline, now)
   }
 
-  /// - Returns: the activity of this app whose state has come back, if that was it.
-  func answer(_ id: Identifier, handled: Bool, _ failure: SegueError?, _ now: Instant) -> Identifier? {
-    guard let index = index(of: id), continuations[index].isAwaited else { return nil }
-    let own = continuations[index].own
-    if !handled {
-      finish(at: index, .declined, SegueError(.declined, "not handled"), now)
-    } else if let failure {
-      finish(at: index, .failed, failure, now)
-    } else {
-      finish(at: index, .restored, nil, now)
-    }
-    return own
-  }
-
-  /// continue was answered with "not handled", and the app opens the document (R3.5).
-  /// - Returns: false if the answer came too late.
-  func beginOpening(_ id: Identifier) -> Bool {
-    guard let index = index(of: id), case .continued = continuations[index].phase else { return false }
-    continuations[index].phase = .opening
-    return true
-  }
-
-  func isAwaited(_ id: Identifier) -> Bool { index(of: id).map { continuations[$0].isAwaited } ?? false }
-
-  /// The document is not opened, or no longer: no effect if it is.
-  func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {
-    guard let index = index(of: id), case .opening = continuations[index].phase else { return }
-    continuations[index].phase = .unopened(error)
-    report(continuations[index], .failed, error, now)
-    app.deliver(.continuation(continuations[index].id))
-  }
-
   func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) {
-    failOpening(id, error, now)
-    guard let index = index(of: id), !continuations[index].isOver else { return }
-    fail(at: index, error, report: .failed, now)
+    guard let index = index(of: id) else { return }
+    switch continuations[index].phase {
+    case .continued where continuations[index].own == nil, .opening: failToRestore(at: index, error, now)
+    default: if !continuations[index].isOver { fail(at: index, error, report: .failed, now) }
+    }
   }
 
   /// An activity of this app was invalidated: its state need not come back.
@@ -313,12 +285,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   func tick(_ now: Instant) {
     while let fetch = fetches.tick(now) { end(fetch, now) }
     while let index = continuations.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
-      if case .continued = continuations[index].phase {
-        let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
-        finish(at: index, .failed, error, now)
-      } else if case .opening = continuations[index].phase {
+      if case .opening = continuations[index].phase {
         let error = SegueError(.remoteApplicationTimedOut, "open_document did not open the document in time")
-        failOpening(continuations[index].id, error, now)
+        failToRestore(at: index, error, now)
+      } else if continuations[index].isAwaited {
+        let error = SegueError(.remoteApplicationTimedOut, "the receiver's app did not answer in time")
+        failToRestore(at: index, error, now)
       } else if case .asking(let state, let isStale, let comparison, _, let until) = continuations[index].phase,
         until <= now.uptime, now.uptime < continuations[index].deadline
       {
@@ -343,12 +315,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     acceptsDeliveries = false
     waiting = nil
     for continuation in continuations {
-      if case .continued = continuation.phase {
-        // It was not answered, and will not be.
-        if let index = index(of: continuation.id) { finish(at: index, .failed, error, now) }
-      } else {
-        cancel(continuation.id, error, now)
-      }
+      cancel(continuation.id, error, now)
+      if continuation.isAwaited, let index = index(of: continuation.id) { failToRestore(at: index, error, now) }
     }
   }
 
@@ -377,19 +345,13 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     if continuation.isAnnounced { app.deliver(.continuation(continuation.id)) }
   }
 
-  private func finish(at index: Int, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
-    let continuation = continuations.remove(at: index)
-    finished.append(continuation.id)
-    report(continuation, outcome, error, now)
-  }
-
   /// Whether the origin knows of a failed continuation, or gets to know it.
   private func isKnown(_ continuation: IncomingContinuation, _ outcome: Outcome) -> Bool {
     continuation.isFetched || outcome == .declined
   }
 
   /// The agent waits for the outcome of a delivery as long as this app is open.
-  private func report(_ continuation: IncomingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
+  func report(_ continuation: IncomingContinuation, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     outcomes.report(
       continuation.continuation, outcome, error, by: continuation.isDelivery ? nil : continuation.deadline, now)
   }

@@ -249,7 +249,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   @inline(never)
   private func answer(_ id: Identifier) {
     // Otherwise its time is over, and the engine has answered.
-    if engine?.progress(of: id) != nil { observe(.answers(id, !handles ? .declined : restores ? .restored : .failed)) }
+    if engine?.isAwaited(id) ?? false { observe(.answers(id, !handles ? .declined : restores ? .restored : .failed)) }
     perform { $0.answer(id, handled: handles, restored: restores, $1) }
   }
 

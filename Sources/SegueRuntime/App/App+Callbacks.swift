@@ -160,7 +160,7 @@ extension App: AppEngineOwner {
       return {
         self.endOpening(id, isOpen: false)
         guard continuation.hasContinueHandler else { return Self.didFail(type, error, continuation, self, delegate) }
-        // After "not handled" there is no did_fail (R3.2).
+        // After continue there is no did_fail (R3.2).
         _ = delegate?.call { delegate?.openingFailed(self, type: type, Box(error), continuation) }
         return Self.didFail(type, error, continuation, self, nil)
       }
@@ -224,9 +224,10 @@ extension App: AppEngineOwner {
       do throws(SegueError) {
         activity = try LiveActivity(state, app: self, continuedFrom: from)
       } catch {
-        // The app closes. The engine counts it as continued, and reports the failure to the origin; the host gets
-        // did_fail, too (R3.2).
+        // The app closes. The engine counts it as continued; the origin hears of the failure, and the host gets
+        // did_fail (R3.2).
         let error = SegueError(.cancelled, "the app was closed")
+        _ = self.answer(continuation, handled: true, restored: true, error)
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
       continuation.arrived(activity)

@@ -62,8 +62,11 @@ extension App {
     }
   }
 
-  /// - Returns: why an answer would come too late; nil if it would count.
-  func lateness(of continuation: Continuation) -> SegueError? { ifAwaited(continuation) { _, _ in } }
+  /// The host has answered, and objects are being restored.
+  /// - Returns: why the answer comes too late; nil if it counts.
+  func lateness(of continuation: Continuation) -> SegueError? {
+    ifAwaited(continuation) { engine, _ in _ = engine.noteAnswer(continuation.id) }
+  }
 
   /// The error for an answer after the end.
   static var tooLate: SegueError {

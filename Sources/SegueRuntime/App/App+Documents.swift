@@ -295,7 +295,7 @@ extension App {
     guard let engineResponder = document.responder.engineResponder else { return }
     var isAwaited = false
     try perform { engine, now in
-      isAwaited = engine.isAwaited(continuation.id)
+      isAwaited = engine.noteAnswer(continuation.id)
       guard isAwaited else { return }
       if let former = engine.activity(of: engineResponder), former != activity.id {
         engine.moveResponders(of: former, to: activity.id, now)

@@ -26,6 +26,8 @@ public final class Continuation: Handled {
   private var failure: SegueError?
   private var isAnswered = false
   private var isAppClosed = false
+  /// Whether it has ended after continue, without an answer in time.
+  private var hasEnded = false
   private var opening = Opening.none
   /// Whether the answer "not handled" was passed on to the opening of the document.
   private var isPassedOn = false
@@ -81,14 +83,12 @@ public final class Continuation: Handled {
   }
 
   /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time;
-  /// INVALIDATED when the app is closed, and releases the objects.
+  /// REMOTE_APPLICATION_TIMED_OUT after its end; INVALIDATED when the app is closed, and releases the objects.
   public func restore(_ restorables: [Restorable]) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       try checkAppIsOpen()
       guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
-      guard activity != nil else {
-        throw SegueError(.invalidState, "continuation: there is no activity to restore from yet")
-      }
+      guard activity != nil else { throw unavailable("there is no activity to restore from yet") }
       restoration = .waiting
       self.restorables = restorables
     }
@@ -101,7 +101,7 @@ public final class Continuation: Handled {
   }
 
   /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed;
-  /// REMOTE_APPLICATION_TIMED_OUT after the deadline.
+  /// REMOTE_APPLICATION_TIMED_OUT after its end.
   public func complete(handled: Bool) throws(SegueError) { try answer(handled) }
 
   /// Answers continue: the app broke. Throws as `complete` does.
@@ -114,7 +114,8 @@ public final class Continuation: Handled {
     try lock.withLock { () throws(SegueError) in
       try checkAppIsOpen()
       guard activity != nil || self.handled != nil else {
-        throw SegueError(.invalidState, "continuation: there is nothing to answer yet")
+        if hasEnded { self.handled = handled }
+        throw unavailable("there is nothing to answer yet")
       }
       guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
       self.handled = handled
@@ -224,6 +225,7 @@ public final class Continuation: Handled {
     let held = lock.withLock {
       defer {
         self.isAppClosed = isAppClosed
+        hasEnded = activity != nil
         restorables = []
         activity = nil
       }
@@ -237,6 +239,11 @@ public final class Continuation: Handled {
   /// Called with the lock.
   private func checkAppIsOpen() throws(SegueError) {
     guard !isAppClosed else { throw SegueError(.invalidated, "continuation: its app is closed") }
+  }
+
+  /// The error of a call that needs the activity, which is not there yet, or no longer. Called with the lock.
+  private func unavailable(_ why: DiagnosticText) -> SegueError {
+    hasEnded ? App.tooLate : SegueError(.invalidState, "continuation: \(why)")
   }
 
   /// - Returns: why the answer of the host comes too late; nil if it does not, or there is none yet.

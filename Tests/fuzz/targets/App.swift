@@ -202,6 +202,8 @@ private final class App: AppEngineOwner {
 
   private func step(_ id: Identifier) {
     guard let step = engine.step(id, now) else { return }
+    // After continue, with which it is over for R3.2.
+    if case .openingFailed = step { return unanswered.removeAll { $0 == id } }
     guard let index = continuations.firstIndex(where: { $0.id == id }) else { fatalError("it is over (R3.2)") }
     switch step {
     case .willContinue:
@@ -224,7 +226,7 @@ private final class App: AppEngineOwner {
       require(activities[resumed.activity] != nil, "what was invalidated comes back (R3.10)")
       continuations.remove(at: index)
       engine.answer(id, handled: true, restored: true, now)
-    case .openingFailed: fatalError("no document was opened (R3.5)")
+    case .openingFailed: break
     case .didFail:
       require(continuations[index].isAnnounced, "did_fail before will_continue (R3.1)")
       continuations.remove(at: index)

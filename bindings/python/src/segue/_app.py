@@ -309,7 +309,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         return self._offer_events.since(lambda: self.offers, lambda: self._closed)
 
     def continue_(self, offer: Offer, timeout: float | None = None) -> Continuation:
-        """Continues an offer in this app, and cancels its current continuation (R3.3): `await app.continue_(offer)`.
+        """Continues an offer in this app, and cancels its current continuation, unless that was answered (R3.3):
+        `await app.continue_(offer)`.
 
         timeout: seconds for the whole continuation; None: the limit `continuation_ms`
         """
@@ -583,18 +584,16 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             with suppress(Error):  # it has ended otherwise
                 continuation._fail(error)
             return _REPLY_NO
-        if result is not False:
-            continuation._end(activity)
-            return _REPLY_YES
         try:
-            continuation.complete(False)
+            continuation.complete(result is not False)
         except InvalidStateError:  # the handler has answered
             pass
-        except Error as late:
+        except Error as late:  # a callback brings the result
             logger.error("%s: %s", activity.type, str(late))
+            return _REPLY_NO
         if not continuation._opens_document:  # else its opening brings the result (R3.5)
             continuation._end(activity)
-        return _REPLY_NO
+        return _REPLY_YES
 
     def _forget(self, continuation: Continuation) -> None:
         self._continuations.discard(continuation)
@@ -603,8 +602,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def _open_document(self, url: str, activity: Activity, continuation: Continuation) -> int:
         return _document.open_document(self, url, activity, continuation)
 
-    def _opening_failed(self, error: Exception, continuation: Continuation) -> None:
-        continuation._end(None, error)
+    def _opening_failed(self, error: Error, continuation: Continuation) -> None:
+        continuation._fail_unrestored(error)
 
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
         if not continuation._awaited and self._handler("on_did_fail") is None:

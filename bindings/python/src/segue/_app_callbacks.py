@@ -123,10 +123,14 @@ class AppCallbacks(Hooked):
             "activity",
             "continuation",
             doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`, of this handler only: it is "
-            "answered later, by a call. A Future: by its result; may be async def.",
+            "answered later, by a call. A Future: by its result; may be async def. If it ends without an answer, the "
+            "continuation raises the error, and the log has it.",
         )
         on_did_fail = hook(
-            "type", "error", "continuation", doc="A continuation failed; no other callback follows (R3.2)."
+            "type",
+            "error",
+            "continuation",
+            doc="A continuation failed before on_continue; no other callback follows (R3.2).",
         )
         on_did_update = hook(
             "activity",

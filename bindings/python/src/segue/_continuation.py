@@ -19,7 +19,7 @@ from ._native import library
 from ._offer import Offer
 from ._pending import Pending
 from ._responder import ResponderMixin
-from .errors import Error, HandoffFailedError, RemoteApplicationTimedOutError
+from .errors import Error, HandoffFailedError
 
 RestoreState = Callable[[Activity], Any]
 
@@ -100,12 +100,9 @@ class Continuation(_native.Handle, Pending[Activity]):
         return _native.take_bool(library.segue_continuation_get_opens_document, self._handle)
 
     def cancel(self) -> None:
-        """Ends the continuation with UserCancelledError. After its end this has no effect."""
+        """Ends the continuation with UserCancelledError: before `on_continue`, and after it until the answer. After
+        that this has no effect."""
         library.segue_continuation_cancel(self._handle)
-        if self._unanswered:
-            self._unanswered = False
-            with suppress(RemoteApplicationTimedOutError):  # it has ended otherwise
-                self.complete(False)
 
     def decline(self, reason: str) -> None:
         """Declines, inside `on_will_continue` only: no payload moves, and the origin sees the reason (R3.7)."""
@@ -128,15 +125,12 @@ class Continuation(_native.Handle, Pending[Activity]):
     def complete(self, handled: bool) -> None:
         """Answers, if neither `on_continue` has answered nor the result was taken: after `segue.LATER`.
 
-        Raises: RemoteApplicationTimedOutError after the deadline: the origin was told that the attempt failed."""
+        Raises: RemoteApplicationTimedOutError after its end by the deadline, a cancel or the next continuation: the
+        origin was told that the attempt failed."""
         answer = _arguments.truth(handled, "handled")
         activity, self._later = self._later, None
-        try:
-            library.segue_continuation_complete(self._handle, answer)
-        except Error as late:  # the origin was told that it failed
-            if activity is not None:
-                self._end(None, late)
-            raise
+        # If it is too late, a callback brings the result.
+        library.segue_continuation_complete(self._handle, answer)
         # Otherwise its document is opened, and brings the result (R3.5).
         if activity is not None and not self._opens_document:
             self._end(activity)
@@ -145,11 +139,11 @@ class Continuation(_native.Handle, Pending[Activity]):
         """Answers, after `on_continue` has returned `segue.LATER`: the app could not restore the activity. The
         origin's receipt says failed, with the reason."""
         _arguments.text(reason, "reason")
-        if self._later is not None:
-            self._later = None
-            self._end(None, HandoffFailedError(reason))
         data = _arguments.reason(reason)
+        activity, self._later = self._later, None
         library.segue_continuation_fail(self._handle, data, len(data))
+        if activity is not None:
+            self._end(None, HandoffFailedError(reason))
 
     def _fail(self, error: BaseException) -> None:
         """Answers: the handler has raised. The origin's receipt says failed; unknown if the activity waits at
@@ -174,11 +168,16 @@ class Continuation(_native.Handle, Pending[Activity]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._answer(True, error)
+        self._leave(error)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._leave(error)
+
+    def _leave(self, error: BaseException | None) -> None:
+        if error is None and self._error is not None:  # it has failed meanwhile
+            raise self._error
         self._answer(True, error)
 
     def _wait_until_ended(self, timeout: float | None) -> None:
@@ -207,15 +206,20 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _complete_with(self, activity: Activity, answer: Any, error: BaseException | None) -> None:
         """An async on_continue has answered, or failed."""
-        try:
-            self._complete(answer is not False, error)
-        except Error as late:  # the origin was told that it failed
-            error = error or late
-            raise
-        finally:
-            # Otherwise its document is opened, and brings the result (R3.5).
-            if error is not None or not self._opens_document:
-                self._end(None if error is not None else activity, error)
+        if error is not None:
+            self._end(None, error)
+        # If it is too late, a callback brings the result.
+        self._complete(answer is not False, error)
+        # Otherwise its document is opened, and brings the result (R3.5).
+        if not self._opens_document:
+            self._end(activity)
+
+    def _fail_unrestored(self, error: Error) -> None:
+        """It has failed after on_continue, or with a result that was not answered."""
+        if self._unanswered:
+            self._unanswered = False
+            self._result, self._error = None, error
+        self._end(None, error)
 
     def _end(self, result: Activity | None, error: BaseException | None = None) -> None:
         self._app._forget(self)
