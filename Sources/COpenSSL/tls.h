@@ -77,6 +77,23 @@ static inline int tls_use_memory(const struct openssl *_Nonnull f, SSL *_Nonnull
   f->SSL_set_bio(session, *incoming, *outgoing);
   return 1;
 }
+static inline void tls_message(int is_sent, int version, int type, const void *_Nullable bytes, size_t size,
+                               SSL *_Nullable session, void *_Nonnull count) {
+  (void)version;
+  (void)bytes;
+  (void)size;
+  (void)session;
+  if (!is_sent && type == SSL3_RT_HANDSHAKE)
+    ++*(unsigned int *)count;
+}
+/** Counts the messages of the handshake that come, also after it is over; `count` outlives the session. SSL_read then
+ * returns after each record that has no bytes for the application. */
+static inline void tls_count_messages(const struct openssl *_Nonnull f, SSL *_Nonnull session,
+                                      unsigned int *_Nonnull count) {
+  f->SSL_set_msg_callback(session, tls_message);
+  f->SSL_ctrl(session, SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, count);
+  f->SSL_ctrl(session, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
+}
 /** Copies the only URI of a certificate's subjectAltName; its length, or -1 without exactly one that fits. */
 static inline int tls_subject_uri(const struct openssl *_Nonnull f, const X509 *_Nonnull certificate,
                                   char *_Nonnull uri, int capacity) {

@@ -33,6 +33,7 @@
   F(SSL_SESSION_set1_master_key)                                                                                       \
   F(SSL_SESSION_set_cipher)                                                                                            \
   F(SSL_SESSION_set_protocol_version)                                                                                  \
+  F(SSL_ctrl)                                                                                                          \
   F(SSL_do_handshake)                                                                                                  \
   F(SSL_export_keying_material)                                                                                        \
   F(SSL_free)                                                                                                          \
@@ -47,6 +48,7 @@
   F(SSL_set_accept_state)                                                                                              \
   F(SSL_set_bio)                                                                                                       \
   F(SSL_set_connect_state)                                                                                             \
+  F(SSL_set_msg_callback)                                                                                              \
   F(SSL_shutdown)                                                                                                      \
   F(SSL_version)                                                                                                       \
   F(SSL_write)                                                                                                         \

@@ -16,6 +16,9 @@ public final class TLSSession {
   public static let recordSize = 16_384
   /// Bytes of ciphertext that wait to be sent, from which on nothing is encrypted.
   static let outputLimit = 4 * recordSize
+  /// Messages of the handshake that may come after it is over. Devices send none; each `KeyUpdate` has this end derive
+  /// keys, and answer.
+  static let lateMessageLimit = 16
 
   private let context: TLSContext
   private let role: Role
@@ -23,6 +26,8 @@ public final class TLSSession {
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var headers: RecordHeaders
+  /// Messages of the handshake that have come; since it is over, those after it. OpenSSL counts them.
+  private let messages: UnsafeMutablePointer<UInt32>
   /// The device at the other end, once both have shown their certificates; nil while joining.
   public private(set) var peer: DeviceIdentity?
   /// Whether the handshake is over, and the other end is the one that it has to be.
@@ -66,10 +71,16 @@ public final class TLSSession {
     self.incoming = incoming
     self.outgoing = outgoing
     headers = RecordHeaders(ofClient: role == .server)
+    messages = .allocate(capacity: 1)
+    messages.initialize(to: 0)
+    tls_count_messages(f, session, messages)
   }
 
   /// The buffers are the session's.
-  deinit { f.pointee.SSL_free(session) }
+  deinit {
+    f.pointee.SSL_free(session)
+    messages.deallocate()
+  }
 
   // MARK: The handshake
 
@@ -90,6 +101,7 @@ public final class TLSSession {
       throw SegueError(.notAllowed, "a device joins without the key of an invite")
     }
     isAuthenticated = true
+    messages.pointee = 0
   }
 
   private func checkProtocol() throws(SegueError) {
@@ -204,12 +216,14 @@ public final class TLSSession {
     }
   }
 
-  /// Decrypts into `buffer`, as much as there is or fits. Throws if a record was changed on its way.
+  /// Decrypts into `buffer`, as much as there is or fits. Throws if a record was changed on its way, and LIMIT_EXCEEDED
+  /// if the other end goes on with the handshake without end.
   /// - Returns: the number of bytes; 0 if no whole record has arrived, or the session is closed.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Int {
     guard isAuthenticated, !isClosed else { return 0 }
     var filled = 0
     while filled < buffer.count, let base = buffer.baseAddress {
+      let (before, counted) = (f.pointee.BIO_ctrl_pending(incoming), messages.pointee)
       let result = call { f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled)) }
       if result > 0 {
         filled += Int(result)
@@ -217,7 +231,15 @@ public final class TLSSession {
         continue
       }
       switch f.pointee.SSL_get_error(session, result) {
-      case SSL_ERROR_WANT_READ: return filled
+      case SSL_ERROR_WANT_READ:
+        guard messages.pointee <= Self.lateMessageLimit else {
+          throw SegueError(
+            .limitExceeded,
+            "TLS: more than \(Self.lateMessageLimit) messages of the handshake have come after it was over")
+        }
+        // A record without bytes for the application, of which a KeyUpdate takes two calls: another one may follow.
+        let left = f.pointee.BIO_ctrl_pending(incoming)
+        guard left > 0, left < before || messages.pointee != counted else { return filled }
       case SSL_ERROR_ZERO_RETURN:
         isClosed = true
         return filled

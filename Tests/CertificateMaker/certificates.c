@@ -162,4 +162,13 @@ void certificates_say_no_protocol(void *context) { SSL_CTX_set_alpn_protos(conte
 
 int certificates_is_resumable(void *session) { return SSL_SESSION_is_resumable(SSL_get0_session(session)); }
 
+int certificates_update_key(void *session, int asks) {
+  int type = asks ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED;
+  return SSL_key_update(session, type) == 1 && SSL_do_handshake(session) == 1;
+}
+
+int certificates_send_ticket(void *session) {
+  return SSL_new_session_ticket(session) == 1 && SSL_do_handshake(session) == 1;
+}
+
 void certificates_leave_error(void) { ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR); }

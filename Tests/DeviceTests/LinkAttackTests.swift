@@ -167,6 +167,49 @@ import Testing
     #expect(feed(Array(record[4...]), to: good.server) { read += $0 } == nil && read == [1, 2, 3])
   }
 
+  /// - Parameter say: has OpenSSL say something of the handshake, which is over.
+  private func lateMessages(
+    from sender: (TestLink) -> SecureChannel, to receiver: (TestLink) -> SecureChannel, atOnce: Bool,
+    _ say: (UnsafeMutableRawPointer) -> Int32
+  ) throws -> (taken: Int, error: SegueError?) {
+    let link = link(try account.device().context(), try account.device().context())
+    #expect(link.isUp)
+    let (sender, receiver) = (sender(link), receiver(link))
+    let session = UnsafeMutableRawPointer(try #require(sender.session?.session))
+    for count in 0..<200 {
+      let said = (0..<(atOnce ? 200 : 1)).reduce(true) { $1 >= 0 && say(session) == 1 && $0 }
+      #expect(said)
+      var heard: [UInt8] = []
+      link.write([7], to: sender)
+      if let error = feed(output(of: sender), to: receiver, { heard += $0 }) { return (count, error) }
+      #expect(heard == [7])
+    }
+    return (200, nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `A8: who changes keys without end loses the link, and costs no more than a few of them`(atOnce: Bool) throws {
+    for asks: Int32 in [0, 1] {
+      let toServer = try lateMessages(from: { $0.client }, to: { $0.server }, atOnce: atOnce) {
+        certificates_update_key($0, asks)
+      }
+      let toClient = try lateMessages(from: { $0.server }, to: { $0.client }, atOnce: atOnce) {
+        certificates_update_key($0, asks)
+      }
+      for result in [toServer, toClient] {
+        #expect(result.taken == (atOnce ? 0 : TLSSession.lateMessageLimit))
+        #expect(result.error?.status == .limitExceeded)
+      }
+    }
+  }
+
+  @Test func `A8: tickets that nobody uses do not come without end`() throws {
+    let result = try lateMessages(from: { $0.server }, to: { $0.client }, atOnce: false) {
+      certificates_send_ticket($0)
+    }
+    #expect(result.taken == TLSSession.lateMessageLimit && result.error?.status == .limitExceeded)
+  }
+
   @Test func `A15: there is nothing to resume`() throws {
     let (one, other) = (try account.device().context(), try account.device().context())
     let link = link(one, other)

@@ -43,5 +43,8 @@ void certificates_speak_1_2(void *_Nonnull context);
 /** Offers no application protocol. */
 void certificates_say_no_protocol(void *_Nonnull context);
 int certificates_is_resumable(void *_Nonnull session);
+/** Sends a KeyUpdate, which may ask for another one, or a ticket of a server; 1 or 0. */
+int certificates_update_key(void *_Nonnull session, int asks);
+int certificates_send_ticket(void *_Nonnull session);
 /** Leaves an error in the thread's queue, as a call for another session may. */
 void certificates_leave_error(void);
