@@ -32,6 +32,33 @@ import Testing
     #expect(!add("too early", of: one, at: 999) && add("a second later", of: one, at: 1_999))
   }
 
+  @Test func `a device that says another time again and again has one notice of its clock (A8)`() {
+    var notices = AccountNotices()
+    notices.add(error("is not in the list of devices"), of: .unlisted)
+    for days in 2..<60 { notices.add(error("xray: the clocks differ by \(days) days"), of: .clock(of: one)) }
+    notices.add(error("phone: the clocks differ by 3 days"), of: .clock(of: other))
+    #expect(
+      notices.all.map { $0.error.message } == [
+        "is not in the list of devices", "xray: the clocks differ by 59 days", "phone: the clocks differ by 3 days",
+      ])
+  }
+
+  @Test func `a device that causes new notices without end pushes out none but its own (A8)`() {
+    var notices = AccountNotices()
+    notices.add(error("is not in the list of devices"), of: .unlisted)
+    notices.add(error("phone: links from two machines"), of: .device(other))
+    notices.add(error("invite: void"))
+    notices.add(error("xray: the clocks differ"), of: .clock(of: one))
+    for number in 0..<100 { notices.add(error("xray: at address \(number)"), of: .device(one)) }
+    #expect(notices.all.count == Limits.notices)
+    let kept = notices.all.map { $0.error.message }
+    #expect(kept.prefix(3) == ["is not in the list of devices", "phone: links from two machines", "invite: void"])
+    #expect(kept[3] == "xray: at address 87" && kept.last == "xray: at address 99", "its clock counts as its own")
+    for number in 0..<100 { notices.add(error("number \(number)"), of: .unlisted) }
+    #expect(notices.all.count { $0.source == .device(one) } == 7, "both have as many, and the others theirs")
+    #expect(notices.all.contains { $0.source == .device(other) } && notices.all.contains { $0.source == .here })
+  }
+
   @Test func `each device is told of a copy, also one that links later, once an hour`() {
     var copy = DeviceCopy()
     func untold(_ linked: [Identifier], at uptime: Int64) -> [Identifier] { copy.takeUntold(of: linked, at: uptime) }

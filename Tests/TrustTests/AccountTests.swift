@@ -146,7 +146,7 @@ import Testing
     let shown = try phone.certificate
     func ask() -> String? {
       let events = manager.service.receive(renew, from: shown, at: world.now)
-      return events.compactMap { if case .notice(let error) = $0 { error.message } else { nil } }.first
+      return events.compactMap { if case .notice(let error, _) = $0 { error.message } else { nil } }.first
     }
     #expect(ask() == nil)
     #expect(ask() == nil, "it waits")

@@ -165,6 +165,8 @@ import Testing
     manager.events += manager.service.receive(
       try phone.service.greeting(at: behind), from: try phone.certificate, at: world.now)
     #expect(manager.notices().last?.hasPrefix("phone: the clocks differ") == true)
+    let source: NoticeSource? = if case .notice(_, let source) = manager.events.last { source } else { nil }
+    #expect(try source == .clock(of: phone.id))
     manager.events += manager.service.receive([0xff], from: try phone.certificate, at: world.now)
     #expect(manager.notices().last?.hasPrefix("phone: account message: ") == true)
     #expect(

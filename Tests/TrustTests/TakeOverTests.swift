@@ -79,6 +79,15 @@ import Testing
       let stranger = try attack.stranger.id
       #expect(device.service.snapshot(at: attack.world.now).refused.map { $0.device } == [stranger])
       #expect(device.notices().last?.contains("not in its list of devices") == true)
+      // What is wrong with what it says is said of it.
+      device.events += device.service.receive(
+        [0x86, 1, 1, 1, 1, 1, 1], from: try attack.stranger.certificate, at: attack.world.now)
+      let wrong = try #require(device.notices().last)
+      #expect(wrong.hasPrefix("\(stranger.fingerprint): account message: "), "\(wrong)")
+      let events = device.service.receive(
+        try TrustMessage.numbers(term: 0, roster: 0, digest: [], date: 0, version: 3).encoding(),
+        from: try attack.stranger.certificate, at: attack.world.now)
+      #expect(events.allSatisfy { if case .notice(_, .unlisted) = $0 { true } else { false } })
     }
     let serial = try attack.stranger.member.certificate.serial
     _ = try attack.laptop.service.revoke(try attack.stranger.id, at: attack.world.now)

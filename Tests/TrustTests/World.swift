@@ -195,7 +195,7 @@ final class Device {
   }
 
   func notices() -> [String] {
-    events.compactMap { if case .notice(let error) = $0 { error.message } else { nil } }
+    events.compactMap { if case .notice(let error, _) = $0 { error.message } else { nil } }
   }
 }
 

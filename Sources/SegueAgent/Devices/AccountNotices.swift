@@ -5,18 +5,26 @@ import SegueTrust
 
 /// What the user is told of the account and its devices without having asked, oldest first.
 struct AccountNotices {
-  private(set) var all: [(date: Double, error: SegueError)] = []
+  private(set) var all: [(date: Double, error: SegueError, source: NoticeSource)] = []
   /// Rations the notices that each device causes.
   private var claims = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
 
-  /// Adds a notice. One that was told before takes its later date.
-  mutating func add(_ error: SegueError) {
-    let known = all.firstIndex {
-      $0.error.status == error.status && Text.isSame($0.error.message, error.message)
+  /// Adds a notice. One that was told before takes its later date, and one of a clock the place of the former one. If
+  /// there are too many, the source with the most of them loses its oldest.
+  mutating func add(_ error: SegueError, of source: NoticeSource = .here) {
+    let known = all.firstIndex { known in
+      if case .clock = source { return known.source == source }
+      return known.error.status == error.status && Text.isSame(known.error.message, error.message)
     }
     if let known { all.remove(at: known) } else { Log.info("\(error.message)") }
-    all.append((Clock.date, error))
-    all.removeFirst(max(0, all.count - Limits.notices))
+    all.append((Clock.date, error, source))
+    while all.count > Limits.notices, let index = mostNumerous { all.remove(at: index) }
+  }
+
+  /// The oldest notice of the source that has most.
+  private var mostNumerous: Int? {
+    let counts = all.map { each in all.count { $0.source.owner == each.source.owner } }
+    return counts.max().flatMap { counts.firstIndex(of: $0) }
   }
 
   /// Adds what another device says, or is found to do, unless it has caused too many notices lately.
@@ -24,13 +32,13 @@ struct AccountNotices {
   /// - Returns: whether it was added.
   mutating func add(_ error: SegueError, of peer: Identifier?, at uptime: Int64) -> Bool {
     guard claims.take(peer?.bytes ?? [], at: uptime) else { return false }
-    add(error)
+    add(error, of: peer.map { .device($0) } ?? .unlisted)
     return true
   }
 
   func value() throws(SegueError) -> Value {
     var values: [Value] = []
-    for (date, error) in all {
+    for (date, error, _) in all {
       values.append(
         try .dictionary([
           (key: .string("date"), value: try .date(date)),

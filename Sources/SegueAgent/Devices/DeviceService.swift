@@ -78,7 +78,7 @@ final class DeviceService {
       self.loop.post { [self] in if !isClosed { device.sendAccount(message, to: peer) } }
     }
     joins.refused = { [unowned(unsafe) self] error in
-      self.notices.add(error)
+      self.notices.add(error, of: .unlisted)
       self.publish()
     }
     joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
@@ -154,10 +154,10 @@ final class DeviceService {
     case .send(let peer, let message): messages?.send(message, to: peer)
     case .sendToAll(let except, let message):
       for peer in links?.devices ?? [] where peer != except { messages?.send(message, to: peer) }
-    case .notice(let error): notices.add(error)
+    case .notice(let error, let source): notices.add(error, of: source)
     case .joinSend, .joinAsks, .joinShows: joins.handle(event)
     case .joinEnded(_, let error):
-      if let error { notices.add(error) }
+      if let error { notices.add(error, of: .unlisted) }
       joins.handle(event)
     }
   }

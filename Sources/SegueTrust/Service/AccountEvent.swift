@@ -14,8 +14,8 @@ public enum AccountEvent: Sendable {
   /// A message for one linked device; for all of them, but one.
   case send(to: Identifier, [UInt8])
   case sendToAll(except: Identifier?, [UInt8])
-  /// Something that the user should know.
-  case notice(SegueError)
+  /// Something that the user should know, and what has caused it.
+  case notice(SegueError, of: NoticeSource = .here)
   /// Connections that join, by their number: bytes to send; what to ask the user; what to show; the end, after which
   /// the connection is closed.
   case joinSend(UInt64, [UInt8])

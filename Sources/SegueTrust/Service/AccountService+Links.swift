@@ -103,7 +103,14 @@ extension AccountService {
 
   /// Nothing if the device has caused too many lately.
   private func notice(_ error: SegueError, of peer: Identifier, at now: Instant) -> [AccountEvent] {
-    answers.take(peer.bytes, at: now.uptime) ? [.notice(error)] : []
+    let isListed = (try? membership())?.roster[peer] != nil
+    return notice(error, of: peer, isListed ? .device(peer) : .unlisted, at: now)
+  }
+
+  private func notice(
+    _ error: SegueError, of peer: Identifier, _ source: NoticeSource, at now: Instant
+  ) -> [AccountEvent] {
+    answers.take(peer.bytes, at: now.uptime) ? [.notice(error, of: source)] : []
   }
 
   /// Says first which device an error is about, unless this one has failed.
@@ -145,7 +152,7 @@ extension AccountService {
     var membership = try membership()
     let name = membership.roster[peer]?.name ?? "a device"
     let difference = ClockAdvice.difference(here: now.seconds, there: date, name)
-    var events = difference.map { notice($0.about(name), of: peer, at: now) } ?? []
+    var events = difference.map { notice($0.about(name), of: peer, .clock(of: peer), at: now) } ?? []
     if difference == nil, membership.record.epochDates.isAhead(of: now.seconds) {
       // Two clocks agree: the own one was ahead.
       var record = membership.record

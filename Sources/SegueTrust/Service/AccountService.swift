@@ -199,7 +199,7 @@ public final class AccountService {
       }
       return (identity, fields, isListed: standing == .listed)
     }
-    let name = membership.roster[identity.device]?.name ?? "a device"
+    let name = membership.roster[identity.device]?.name ?? identity.device.fingerprint
     let here = ClockAdvice.text(now.seconds)
     throw switch problem {
     case .notYetValid:

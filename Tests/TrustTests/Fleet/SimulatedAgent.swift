@@ -103,7 +103,7 @@ final class SimulatedAgent {
     case .send(let peer, let message): links?.link(with: peer)?.send(.account(message))
     case .sendToAll(let except, let message):
       for peer in links?.devices ?? [] where peer != except { links?.link(with: peer)?.send(.account(message)) }
-    case .notice(let error): note(error)
+    case .notice(let error, _): note(error)
     case .joinSend, .joinAsks, .joinShows: joins.handle(event)
     case .joinEnded(_, let error):
       if let error { note(error) }

@@ -197,7 +197,7 @@ private final class FuzzScript {
       switch event {
       case .send(_, let message), .sendToAll(_, let message):
         require((try? TrustMessage.known(message)) != nil, "it says what others cannot read")
-      case .notice(let error): require(error.message.utf8.count <= 4_096, "a notice without bound")
+      case .notice(let error, _): require(error.message.utf8.count <= 4_096, "a notice without bound")
       default: break
       }
     }
