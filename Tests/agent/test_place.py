@@ -97,6 +97,24 @@ def test_replace_ends_an_agent_that_holds_the_first_lock_alone(agent, begin, fol
         former.stdout.close()
 
 
+def test_a_lock_of_a_process_that_the_system_does_not_name_is_not_called_an_agents(begin, folder):
+    """As flock(1) takes one for the shell that has called it: the process that took it has ended."""
+    script = f"exec 9>'{folder}/agent.lock'; flock 9; echo locked; exec cat"
+    holder = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"locked\n"
+        second = begin("--replace")
+        second.wait_for(
+            rf"error: {folder}/agent.lock: is locked, and the system does not say by which process", patience=30
+        )
+        assert second.wait() == OCCUPIED and holder.poll() is None
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdin.close()
+        holder.stdout.close()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("which", ["state", "second socket"])
 def test_nothing_is_made_in_a_folder_of_another_user(begin, tmp_path, which):

@@ -58,7 +58,7 @@ final class AgentSeat {
       let process = AgentLock.holder(path)
       let left = deadline - Clock.uptime
       guard process > 0 else {
-        guard left > 0 else { throw .occupied("an agent of this user holds \(path)") }
+        guard left > 0 else { throw .occupied("\(path): is locked, and the system does not say by which process") }
         poll(nil, 0, unnamedTime)
         continue
       }

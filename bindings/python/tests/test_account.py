@@ -354,3 +354,8 @@ def test_who_asks_in_a_thread_of_its_own_can_leave() -> None:
 
     asyncio.run(leave())  # ends although the first is still asked
     answers.set()
+
+
+def test_a_status_that_this_version_does_not_know_is_an_error_of_segue():
+    with pytest.raises(segue.MalformedError, match="'account' with the status 'suspended'"):
+        account_of({"change": 3, "status": "suspended", "settings": {}, "joins": [], "notices": []})

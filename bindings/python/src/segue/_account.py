@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from .errors import Status
+from .errors import MalformedError, Status
 from .values import Timestamp
 
 _T = TypeVar("_T")
@@ -214,7 +214,7 @@ class Pushes:
 
 def account_of(value: Mapping[Any, Any]) -> Account:
     entries = dict(value)
-    entries["status"] = Membership(value["status"])
+    entries["status"] = _membership(value["status"])
     entries["devices"] = tuple(_made(KnownDevice, each) for each in value.get("devices", ()))
     entries["takeovers"] = tuple(_made(TakeOver, each) for each in value.get("takeovers", ()))
     entries["refused"] = tuple(_made(RefusedDevice, each) for each in value.get("refused", ()))
@@ -222,6 +222,13 @@ def account_of(value: Mapping[Any, Any]) -> Account:
     entries["notices"] = tuple(_notice(each) for each in value.get("notices", ()))
     entries["settings"] = _made(DeviceSettings, value.get("settings", {}))
     return _made(Account, entries)
+
+
+def _membership(status: object) -> Membership:
+    try:
+        return Membership(status)
+    except ValueError:
+        raise MalformedError(f"agent: answers 'account' with the status {status!r}") from None
 
 
 def invite_of(value: Mapping[Any, Any]) -> Invite:
