@@ -37,7 +37,7 @@ import Testing
     try app.peer.say(.route(to: far[0], Route([app.id, far[0]], sequence: 1), isSought: false))
     try device.peer.say(.route(to: far[1], Route([device.id, far[1]], sequence: 1), isSought: false))
     #expect(world.hub?.parts.remoteHubs[far[0]] != nil && world.hub?.parts.remoteHubs[far[1]] == nil)
-    #expect(world.hub?.parts.remoteHubs[device.id] != nil)
+    #expect(world.hub?.parts.remoteHubs[device.id, one] != nil)
     #expect(device.peer.isConnected && device.peer.lists[far[1]] == nil)
   }
 
@@ -108,15 +108,76 @@ import Testing
     #expect(silent.secretOfHub == nil, "an app's link has shown no certificate")
   }
 
-  @Test func `A13: a hub stays with the certificate that was shown first`() throws {
+  /// The hub `id` by the link of a device, or of an app (nil), with one offer.
+  private func claim(_ id: Identifier, _ device: Identifier?, _ title: String) throws -> RawPeer {
+    let peer = try RawPeer(hubIn: world, as: id, device: device)
+    try peer.resume()
+    try peer.say(
+      .route(to: id, Route([id], sequence: 1), isSought: false), .offered(world.identifier(), title, of: id),
+      .listed(OffersVersion(hub: id, number: 1)))
+    return peer
+  }
+
+  @Test(arguments: [false, true])
+  func `A13: devices that claim one hub do not shut each other out, whichever comes first`(isLiarFirst: Bool) throws {
+    let own = world.identifier()
+    call(AccountDevices(own: own, all: [(own, "desktop"), (one, "laptop"), (other, "xray")]))
+    let chooser = world.open("chooser", chooser: true)
+    func shown() -> Set<String> {
+      Set(chooser.engine.offers.all.map { "\($0.deviceName): \($0.description.title ?? "")" })
+    }
     let id = world.identifier()
-    let first = try RawPeer(hubIn: world, as: id, device: one)
-    try first.resume()
-    let liar = try RawPeer(hubIn: world, as: id, device: other)
-    #expect(!liar.isConnected && liar.goodbye?.status == .invalidState && first.isConnected)
-    let honest = try RawPeer(hubIn: world, as: world.identifier(), device: other)
-    try honest.resume()
-    #expect(honest.isConnected)
+    let early = isLiarFirst ? try claim(id, other, "Lie") : nil
+    let honest = try claim(id, one, "Letter")
+    let liar = try early ?? claim(id, other, "Lie")
+    #expect(honest.isConnected && liar.isConnected && shown() == ["laptop: Letter", "xray: Lie"])
+    // What it says of that hub is about its own.
+    try liar.say(.refresh, .listed(OffersVersion(hub: id, number: .max)))
+    try liar.say(.route(to: id, nil, isSought: true), .route(to: id, nil, isSought: false))
+    #expect(shown() == ["laptop: Letter"])
+    try liar.say(.goodbye(SegueError(.cancelled, "over")))
+    #expect(honest.isConnected && shown() == ["laptop: Letter"])
+    let again = try claim(id, other, "Lie")
+    let secret = try #require(honest.secretOfHub)
+    honest.disconnect()
+    #expect(shown() == ["xray: Lie"])
+    let resumed = try RawPeer(hubIn: world, as: id, device: one)
+    try resumed.resume((secret, isConnected: false))
+    #expect(resumed.decision?.session == honest.secret && resumed.isConnected && again.isConnected)
+  }
+
+  @Test(arguments: [false, true])
+  func `A13: a device that claims the hub of an app's link leaves that alone, and an app's link a device's`(
+    isAppFirst: Bool
+  ) throws {
+    let chooser = world.open("chooser", chooser: true)
+    let id = world.identifier()
+    let devices = isAppFirst ? [nil, one] : [one, nil]
+    let peers = try devices.map { try claim(id, $0, $0 == nil ? "Draft" : "Letter") }
+    #expect(peers.allSatisfy { $0.isConnected } && Set(titles(in: chooser)) == ["Draft", "Letter"])
+    peers[0].disconnect()
+    #expect(peers[1].isConnected && titles(in: chooser) == [isAppFirst ? "Letter" : "Draft"])
+  }
+
+  @Test func `A13: links of apps hear of one hub of an identifier, and of the next when that has gone`() throws {
+    let id = world.identifier()
+    let listener = try world.linkHub().peer
+    func routes() -> [Bool] {
+      listener.heard.compactMap { if case .route(id, let route, _) = $0 { route != nil } else { nil } }
+    }
+    let first = try claim(id, one, "Letter")
+    try listener.say(.follow(id, list: 1))
+    let second = try claim(id, other, "Lie")
+    #expect(routes() == [true] && titles(listener) == ["Letter"])
+    try second.say(.listed(OffersVersion(hub: id, number: 2)), .offered(world.identifier(), "Another", of: id, 2))
+    try second.say(.route(to: id, nil, isSought: true), .route(to: id, nil, isSought: false))
+    #expect(routes() == [true] && titles(listener) == ["Letter"], "the other one's end is none of the first")
+    let third = try claim(id, Identifier(high: 0xd0, low: 3), "Answer")
+    #expect(routes() == [true])
+    try first.say(.goodbye(SegueError(.cancelled, "over")))
+    #expect(routes() == [true, false, true])
+    try listener.say(.follow(id, list: 2))
+    #expect(titles(listener) == ["Letter", "Answer"] && third.isConnected)
   }
 
   @Test func `a session is resumed by the same device alone, whatever the other knows`() throws {
@@ -127,21 +188,10 @@ import Testing
     before.disconnect()
     let liar = try RawPeer(hubIn: world, as: id, device: other)
     try liar.resume((secret, isConnected: false))
-    #expect(!liar.isConnected)
+    #expect(liar.isConnected && liar.decision?.session == nil, "it has a session of its own")
     let after = try RawPeer(hubIn: world, as: id, device: one)
     try after.resume((secret, isConnected: false))
     #expect(after.decision?.session == before.secret)
-  }
-
-  @Test func `a device takes the place of an app's link that says it is the same hub`() throws {
-    let id = world.identifier()
-    let app = try RawPeer(hubIn: world, as: id)
-    try app.resume()
-    let device = try RawPeer(hubIn: world, as: id, device: one)
-    try device.resume()
-    #expect(!app.isConnected && device.isConnected)
-    let again = try RawPeer(hubIn: world, as: id)
-    #expect(!again.isConnected && device.isConnected)
   }
 
   @Test func `R10.2: what is private is told to no device, and given to none`() throws {

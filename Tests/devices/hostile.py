@@ -77,17 +77,20 @@ class HostileHub:
         knock(connected, bytes([1]) * 32)
         return cls(context(folder).wrap_socket(connected))
 
-    def __init__(self, secured: ssl.SSLSocket):
-        """secured: a connection that this end has dialled, TLS being up"""
+    def __init__(self, secured: ssl.SSLSocket, claimed: uuid.UUID | None = None):
+        """secured: a connection that this end has dialled, TLS being up; claimed: the identifier of another hub"""
         self.peer = SecureConnection(secured)
-        # The lower identifier decides that a session begins.
-        self.id, self.app = uuid.UUID(int=uuid.uuid4().int >> 64), uuid.uuid4()
+        self.id, self.app = claimed or uuid.UUID(int=uuid.uuid4().int >> 64), uuid.uuid4()
         self._number, self._channel = 0, 1
         self.peer.send_message("link", PROTOCOL, PROTOCOL, self.id, "hostile")
-        self.peer.receive_kind("link")
+        self.other = self.peer.receive_kind("link")[3]
         self.peer.send_message("resume", uuid.uuid4(), [])
         self.peer.receive_kind("resume")
-        self.peer.send_message("proceed", None, 0)
+        # The lower identifier decides that a session begins.
+        if self.id < self.other:
+            self.peer.send_message("proceed", None, 0)
+        else:
+            self.peer.receive_kind("proceed")
         self.peer.send_message("route", self.id, [0, self.id])
 
     def offers(self, title: str, remaining: int | None = None, *further: object) -> uuid.UUID:

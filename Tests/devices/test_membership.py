@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import signal
 import time
 import uuid
 from pathlib import Path
@@ -275,6 +276,40 @@ def test_a_members_false_word_of_a_removal_does_not_count(three, sockets):
     desk.begin()
     xray.linked("laptop", "desk", patience=60)
     assert "message" not in xray.account()
+
+
+def test_a13_a_member_that_claims_the_hub_of_another_keeps_no_devices_apart(three, sockets):
+    """A hub tells each linked device its identifier. The member links first, under the identifier of the laptop's."""
+    desk, laptop, xray = three
+    desk.admit(xray)
+    xray.linked("desk", "laptop", patience=60)
+    xray.end()
+    keys = Keys.of(xray.state_folder)
+
+    def linked(device: AgentDevice, host: str, claimed: uuid.UUID | None = None) -> HostileHub:
+        connection = sockets[0].connect(host, device.account()["port"])
+        keys.knock(connection)
+        return HostileHub(secured(connection, keys), claimed)
+
+    member = linked(laptop, "10.99.0.1")
+    claimed = member.other
+    member.close()
+    desk.linked("laptop")
+    laptop.agent.stop()
+    try:
+        desk.end()
+        desk.begin()
+        member = linked(desk, "10.99.0.2", claimed)
+        desk.linked("xray")
+    finally:
+        laptop.agent.signal(signal.SIGCONT)
+    desk.linked("laptop", "xray", patience=60)
+    laptop.linked("desk")
+    # What the manager is asked for comes by a session of the hubs.
+    laptop.ask("rename-device", name="attic")
+    desk.linked("attic", "xray")
+    member.is_heard()
+    assert member.id == claimed == linked(laptop, "10.99.0.1").other, "it is the same hub of the laptop"
 
 
 def test_a_stored_account_of_an_earlier_version_goes_on(cable, agents, preloaded):

@@ -75,13 +75,7 @@ extension HubLinks {
     guard hub.id != identity.id else {
       return disconnect(peer, SegueError(.invalidState, "the link leads back to the hub that it comes from"))
     }
-    for other in peers.hubs where other.device != peer.device && !other.isClosing {
-      guard other.hub?.identity.id == hub.id else { continue }
-      // What an app has linked proves nothing: a device that shows its certificate takes its place. A hub stays with
-      // the certificate that was shown first.
-      disconnect(other.device == nil ? other : peer, Self.areLinked)
-      if peer.isClosing { return }
-    }
+    // An identifier is a claim: it shuts out none that another device, or an app's link, claims too.
     handshake.identity = hub
     if peer.device == nil { nameSessions(handshake, to: peer) { $0.identity.id == hub.id } }
   }

@@ -2,8 +2,15 @@ import SegueModel
 import SegueWire
 
 /// A hub of another device that has offers: the routes to it, and its known offers. Withdrawn offers leave no state.
+///
+/// Any hub can claim any identifier. So what the links of a device say of its hub, and what the links of apps say of a
+/// hub with that identifier, are two remote hubs.
 final class RemoteHub {
   let id: Identifier
+  /// The device whose links lead to it; nil: links of apps do.
+  let device: Identifier?
+  /// The next one with the same identifier.
+  private(set) var next: RemoteHub?
   /// One route per linked hub that has one. Unordered.
   private(set) var routes: [HubRoute] = []
   /// The chosen route. Only offers that arrive through it are accepted.
@@ -35,12 +42,14 @@ final class RemoteHub {
   typealias Distance = (sequence: UInt64, count: Int)
 
   /// - Parameter shortest: of a recently lost route.
-  init(_ id: Identifier, shortest: Distance?) {
+  init(_ id: Identifier, of device: Identifier?, shortest: Distance?) {
     self.id = id
+    self.device = device
     self.shortest = shortest
   }
 
   func moved(to index: Int) { self.index = index }
+  func setNext(_ next: RemoteHub?) { self.next = next }
 
   func noteWithdrawn(_ activity: Identifier) { withdrawn.insert(activity) }
   func hasWithdrawn(_ activity: Identifier) -> Bool { withdrawn.contains(activity) }

@@ -2,6 +2,7 @@ import SegueModel
 
 /// Hubs of other devices that have offers, linked with this one or not.
 final class RemoteHubs {
+  /// The first one of each identifier: the one that links of apps hear of.
   private var byID: [Identifier: RemoteHub] = .init()
   private var list = UnorderedList<RemoteHub>()
   private var former = FormerRoutes()
@@ -15,24 +16,38 @@ final class RemoteHubs {
   var count: Int { list.count }
   var isEmpty: Bool { list.isEmpty }
   subscript(id: Identifier) -> RemoteHub? { byID[id] }
+  /// - Parameter device: whose links lead to it; nil: links of apps do.
+  subscript(id: Identifier, device: Identifier?) -> RemoteHub? {
+    var hub = byID[id]
+    while let other = hub, other.device != device { hub = other.next }
+    return hub
+  }
+  func isFirst(_ hub: RemoteHub) -> Bool { byID[hub.id] === hub }
 
   /// - Parameter uptime: from which on routes that were lost count.
-  func add(_ id: Identifier, lostSince uptime: Int64) -> RemoteHub {
-    let hub = RemoteHub(id, shortest: former.take(id, since: uptime))
+  func add(_ id: Identifier, of device: Identifier?, lostSince uptime: Int64) -> RemoteHub {
+    // The route to a device is direct, and derives from no other one.
+    let hub = RemoteHub(id, of: device, shortest: device == nil ? former.take(id, since: uptime) : nil)
     hub.moved(to: list.append(hub))
-    byID[id] = hub
+    var last = byID[id]
+    while let next = last?.next { last = next }
+    if let last { last.setNext(hub) } else { byID[id] = hub }
     return hub
   }
 
   func remove(_ hub: RemoteHub, _ now: Int64) {
-    if let shortest = hub.shortest { former.note(hub.id, shortest, now) }
-    byID[hub.id] = nil
+    if let shortest = hub.shortest, hub.device == nil { former.note(hub.id, shortest, now) }
+    var before = byID[hub.id]
+    while let other = before, other !== hub, other.next !== hub { before = other.next }
+    if before === hub { byID[hub.id] = hub.next } else { before?.setNext(hub.next) }
     list.remove(at: hub.index)?.moved(to: hub.index)
   }
 
-  /// Invariant: each is listed at its position.
+  /// Invariant: each is listed at its position, and found.
   var isConsistent: Bool {
-    list.all.indices.allSatisfy { list.all[$0].index == $0 && byID[list.all[$0].id] === list.all[$0] }
+    list.all.indices.allSatisfy {
+      list.all[$0].index == $0 && self[list.all[$0].id, list.all[$0].device] === list.all[$0]
+    }
   }
 
   /// The uptime at which to check them, or nil.

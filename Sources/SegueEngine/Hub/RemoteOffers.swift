@@ -6,7 +6,9 @@ import SegueWire
 extension HubOffers {
   /// The remote hub of a message through a linked one; nil unless the message is acceptable.
   private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNew: Bool)? {
-    guard let remote = remoteHubs[version.hub], remote.route?.peer === peer, remote.isListed else { return nil }
+    guard let remote = remoteHubs[version.hub, peer.device], remote.route?.peer === peer, remote.isListed else {
+      return nil
+    }
     let isNew = remote.takes(version.number, at: now.uptime)
     if let since = remote.behindSince { checkRemoteHubs(by: since + Self.disbeliefTime) }
     return (remote, isNew)
@@ -42,7 +44,7 @@ extension HubOffers {
       directory.addRemote(offer)
     }
     choose(activity)
-    publishToHubs(.offer(remote.id, told.description.id))
+    publish(.offer(remote.id, told.description.id), of: remote)
     return true
   }
 
@@ -66,18 +68,18 @@ extension HubOffers {
       remove(offer, of: remote)
       remote.noteWithdrawn(offer.activity.id)
     }
-    publishToHubs(.listed(remote.id))
+    publish(.listed(remote.id), of: remote)
   }
 
   /// The requested list begins.
   func receivedList(of id: Identifier, _ list: UInt64, by peer: Peer) {
-    if let remote = remoteHubs[id], remote.route?.peer === peer { remote.begin(list) }
+    if let remote = remoteHubs[id, peer.device], remote.route?.peer === peer { remote.begin(list) }
   }
 
   private func remove(_ offer: HubOffer, of remote: RemoteHub) {
     directory.removeRemote(offer)
     choose(offer.activity)
-    publishToHubs(.offer(remote.id, offer.activity.id))
+    publish(.offer(remote.id, offer.activity.id), of: remote)
   }
 
   // MARK: Routes that lag behind
@@ -115,6 +117,10 @@ extension HubOffers {
     }
     for offer in remoteHubs[id]?.offers ?? [] { peer.pending.append(.offer(id, offer.description.id)) }
     peer.pending.appendLast(.listed(id))
+  }
+
+  private func publish(_ update: OfferUpdate, of remote: RemoteHub) {
+    if remoteHubs.isFirst(remote) { publishToHubs(update) }
   }
 
   /// Publishes it to the linked hubs that follow through this one.

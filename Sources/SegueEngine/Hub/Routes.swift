@@ -28,7 +28,9 @@ extension HubOffers {
     // Ignores routes that pass this hub, and those of a device that lead further.
     let isDirect = peer.device != nil
     let route = route.flatMap { $0.hubs.contains(identity.id) || isDirect && $0.hubs.count > 1 ? nil : $0 }
-    guard let remote = remoteHubs[id] ?? route.map({ _ in addRemoteHub(id) }) else { return }
+    guard let remote = remoteHubs[id, peer.device] ?? route.map({ _ in addRemoteHub(id, of: peer.device) }) else {
+      return
+    }
     if let route {
       remote.set(nil, by: peer)
       let known = HubRoute(to: remote, by: peer, route)
@@ -58,14 +60,18 @@ extension HubOffers {
     return bytes + cost <= Self.linkedBytesLimit && remoteHubs.bytes.count + cost <= Self.allLinkedBytesLimit
   }
 
-  private func addRemoteHub(_ id: Identifier) -> RemoteHub {
-    remoteHubs.add(id, lostSince: now.uptime - Self.disbeliefTime)
+  private func addRemoteHub(_ id: Identifier, of device: Identifier?) -> RemoteHub {
+    remoteHubs.add(id, of: device, lostSince: now.uptime - Self.disbeliefTime)
   }
 
   private func remove(_ remote: RemoteHub) {
     drop(remote)
+    let isFirst = remoteHubs.isFirst(remote)
     remoteHubs.remove(remote, now.uptime)
+    guard isFirst else { return }
     for peer in peers.hubs { peer.hub?.unfollow(remote.id) }
+    // From now on links of apps hear of the next one that claims this identifier.
+    if remoteHubs[remote.id] != nil { publishRoute(to: remote.id) }
   }
 
   /// A linked hub is gone, or starts again: its routes are void.
@@ -100,7 +106,7 @@ extension HubOffers {
     }
     guard !remote.routes.isEmpty else { return remove(remote) }
     if remote.seek(now.uptime, askAt: now.uptime + Self.seekingTime) {
-      if remote.route != nil { publishRoute(to: remote.id) }
+      if remote.route != nil { publishRoute(to: remote) }
     }
     checkRemoteHubs(by: remote.seeking?.askAt ?? now.uptime)
   }
@@ -109,7 +115,7 @@ extension HubOffers {
     if remote.route !== best { take(best, to: remote) }
     remote.noteAnnounced(best)
     if !remote.isFollowed { follow(remote, best, believing: best.isDirect) }
-    publishRoute(to: remote.id)
+    publishRoute(to: remote)
   }
 
   /// Removes its offers.
@@ -122,7 +128,7 @@ extension HubOffers {
       choose(offer.activity)
     }
     remote.forget()
-    publishRoute(to: remote.id, isLost: true)
+    publishRoute(to: remote, isLost: true)
   }
 
   /// It has been sought for a while.
@@ -174,6 +180,10 @@ extension HubOffers {
   }
 
   // MARK: Publishing
+
+  private func publishRoute(to remote: RemoteHub, isLost: Bool = false) {
+    if remoteHubs.isFirst(remote) { publishRoute(to: remote.id, isLost: isLost) }
+  }
 
   /// Announces a changed or lost route to the linked hubs.
   /// - Parameter toDevices: whether also to linked devices.
