@@ -16,7 +16,7 @@ public final class AccountFile: AccountStorage {
   private var path: String { folder.path + "/" + Self.name }
 
   public func load() throws(SegueError) -> Secret? {
-    let file = linux_openat(folder.fd, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+    let file = PrivateFile.open(folder.fd, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     if file < 0 {
       switch linux_errno() {
       case ENOENT: return nil

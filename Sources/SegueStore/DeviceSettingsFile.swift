@@ -41,7 +41,7 @@ extension StateFolder {
 
   /// - Parameter flag: for opening it.
   private func settings(_ name: String, _ flag: Int32 = 0) throws(SegueError) -> [UInt8]? {
-    let file = linux_openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flag, 0)
+    let file = PrivateFile.open(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flag)
     if file < 0 {
       guard linux_errno() == ENOENT else { throw .refused("\(path)/\(name)") }
       return nil
@@ -76,6 +76,8 @@ extension StateFolder {
     }
     defer { _ = close(file) }
     let status = try checkSettings(file)
+    // It may have been created just now, under an umask that would keep its own user out.
+    if status.st_mode & 0o600 != 0o600 { fchmod(file, status.st_mode & 0o777 | 0o600) }
     guard try !replaceTarget(with: bytes, status) else { return remove(Self.formerSettings) }
     try overwrite(file, with: bytes)
   }

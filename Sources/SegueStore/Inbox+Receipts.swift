@@ -50,6 +50,13 @@ extension Inbox {
     }
   }
 
+  /// The app that an entry is for, as long as the entry is remembered.
+  func app(of continuation: Identifier) throws(SegueError) -> String? {
+    try database.firstReadable("an entry", "SELECT app FROM entries WHERE continuation = ?1", [Cell(continuation)]) {
+      row throws(SegueError) in try row.text(0, atMost: Limits.identifier)
+    }
+  }
+
   /// Notes that the origin has the receipt of a continuation.
   /// - Returns: false if none is unconfirmed.
   @discardableResult

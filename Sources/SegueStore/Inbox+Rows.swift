@@ -103,8 +103,10 @@ extension Inbox {
       ) STRICT;
       CREATE INDEX askers_of_account ON askers (account);
       """,
+      StoredClock.table,
     ],
     probes: [
+      StoredClock.row,
       "SELECT continuation, account FROM askers",
       "SELECT continuation, process FROM sent",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",

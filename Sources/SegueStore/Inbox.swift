@@ -16,6 +16,7 @@ public final class Inbox: @unchecked Sendable {
   public let notice: String?
   /// Bytes of all documents and attachments that may be stored.
   let room: Int64
+  private var clock = StoredClock()
 
   /// Opens the inbox, and creates it if necessary. Entries that were delivered and not acknowledged wait again.
   /// Throws INVALID_STATE if the folder belongs to another machine, UNSUPPORTED_VERSION if the file is of a newer
@@ -201,19 +202,49 @@ public final class Inbox: @unchecked Sendable {
 
   // MARK: Time
 
+  /// Follows the clocks of the device, before each use: what has no date of its own waits as long as before if the date
+  /// was set. Without it, dates are taken as they are.
+  /// - Returns: the seconds by which the date was set; nil if it was not.
+  @discardableResult
+  public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
+    try clock.follow(reading, in: database) { seconds throws(SegueError) in
+      try database.run(
+        """
+        UPDATE entries SET received = received + ?1, ended = ended + ?1,
+          expires = coalesce(expiration, received + ?1 + ?2)
+        """, [.real(seconds), .real(Limits.inboxLife)])
+      try database.run(
+        "UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))",
+        [.real(seconds), .real(Limits.keptOfferLife)])
+      // Otherwise an app that was used under a date that was ahead would stay the most recent one.
+      try database.run("UPDATE uses SET used = used + ?1", [.real(seconds)])
+    }
+  }
+
   /// Removes what has expired: entries that wait (one that is being delivered may still be acknowledged), kept offers,
-  /// and what is remembered of ended entries and receipts after `Limits.inboxLife`.
+  /// and what is remembered of ended entries and receipts after `Limits.inboxLife`. What has a date of its own stays
+  /// while the date of the device may be wrong (`follow`).
   /// - Returns: the entries, and the activities of the kept offers.
   public func expire(at now: Double) throws(SegueError) -> (entries: [Identifier], keptOffers: [Identifier]) {
+    guard clock.isKnown else { return ([], []) }
     let gone = try database.transaction { () throws(SegueError) in
       let entries = try identifiers(
-        "SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1 ORDER BY number", now)
-      let kept = try identifiers("SELECT activity FROM kept WHERE expires <= ?1 ORDER BY number", now)
+        """
+        SELECT continuation FROM entries WHERE state = 0 AND expires <= ?1 AND (?2 OR expiration IS NULL)
+        ORDER BY number
+        """, now)
+      let kept = try identifiers(
+        "SELECT activity FROM kept WHERE expires <= ?1 AND (?2 OR expiration IS NULL) ORDER BY number", now)
       if !entries.isEmpty { _ = try end(entries, as: Self.dropped, at: now) }
       for activity in kept { _ = try remove(activity) }
       let old = Cell.real(now - Limits.inboxLife)
       try database.run("DELETE FROM entries WHERE state >= 2 AND ended < ?1", [old])
-      try database.run("DELETE FROM receipts WHERE date < ?1", [old])
+      // A receipt says when it was made, by whatever clock: one lasts as long as its entry is remembered.
+      try database.run(
+        """
+        DELETE FROM receipts WHERE date < ?1 AND ?2
+          AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.continuation = receipts.continuation)
+        """, [old, Cell(clock.isSteady)])
       return (entries, kept)
     }
     database.giveBack()
@@ -222,7 +253,9 @@ public final class Inbox: @unchecked Sendable {
 
   private func identifiers(_ text: StaticString, _ now: Double) throws(SegueError) -> [Identifier] {
     var found: [Identifier] = []
-    try database.forEachRow(text, [.real(now)]) { row throws(SegueError) in found.append(try row.identifier(0)) }
+    try database.forEachRow(text, [.real(now), Cell(clock.isSteady)]) { row throws(SegueError) in
+      found.append(try row.identifier(0))
+    }
     return found
   }
 

@@ -90,9 +90,16 @@ public enum InboxJobs {
     }
   }
 
+  /// Removes what has expired, and tells of each entry.
+  static func expire(_ inbox: Inbox, _ holder: some InboxHolder) throws(SegueError) {
+    for entry in try inbox.expire(at: holder.date).entries {
+      holder.log(.info, "what waited for \(try inbox.app(of: entry) ?? "an app") has expired")
+    }
+  }
+
   private static func open(_ holder: some InboxHolder) throws(SegueError) -> [OwedReceipt] {
     try holder.perform { inbox throws(SegueError) in
-      _ = try inbox.expire(at: holder.date)
+      try expire(inbox, holder)
       var owed: [OwedReceipt] = []
       for receipt in try inbox.unconfirmedReceipts() {
         if let source = try inbox.source(of: receipt.continuation) {
@@ -131,7 +138,7 @@ public enum InboxJobs {
     }
     return try holder.perform { inbox throws(SegueError) in
       let now = holder.date
-      _ = try inbox.expire(at: now)
+      try expire(inbox, holder)
       do throws(SegueError) {
         return try put(withContent: true, in: inbox, at: now)
       } catch {

@@ -14,7 +14,7 @@ enum KeptJobs {
         source: attachment.source.map { holder.content(of: $0) } ?? .origin)
     }
     try holder.perform { inbox throws(SegueError) in
-      _ = try inbox.expire(at: holder.date)
+      try InboxJobs.expire(inbox, holder)
       try inbox.keep(
         offer, team: record.app.team, document: record.document, attachments: attachments, at: record.keptAt)
     }
@@ -22,9 +22,10 @@ enum KeptJobs {
 
   static func load(_ holder: some InboxHolder) throws(SegueError) -> [KeptRecord] {
     try holder.perform { inbox throws(SegueError) in
-      _ = try inbox.expire(at: holder.date)
+      try InboxJobs.expire(inbox, holder)
       var records: [KeptRecord] = []
-      for kept in try inbox.keptOffers() {
+      // What has expired by a date that may be wrong stays on the disk.
+      for kept in try inbox.keptOffers() where kept.expiresAt > holder.date {
         let offer = kept.offer
         let app = AppIdentity(
           known: offer.origin, bundleIdentifier: offer.bundleIdentifier, name: offer.appName, team: kept.team,

@@ -35,8 +35,10 @@ extension SavedActivities {
       ALTER TABLE saved ADD COLUMN account BLOB;
       CREATE INDEX saved_by_account ON saved (account, number, size) WHERE account IS NOT NULL;
       """,
+      StoredClock.table,
     ],
     probes: [
+      StoredClock.row,
       newest, matching, named, "SELECT number, document FROM documents",
       "SELECT title, keywords, text, account FROM saved",
     ])

@@ -14,6 +14,7 @@ public final class SavedActivities: @unchecked Sendable {
   private var total: Total
   /// The most that is saved.
   private let bound: Total
+  private var clock = StoredClock()
 
   struct Total {
     var count: Int64 = 0
@@ -251,12 +252,27 @@ public final class SavedActivities: @unchecked Sendable {
     return count
   }
 
-  /// Deletes what has expired.
+  /// As `Inbox.follow`.
+  @discardableResult
+  public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
+    try clock.follow(reading, in: database) { seconds throws(SegueError) in
+      try database.run(
+        """
+        UPDATE saved SET saved = saved + ?1,
+          expires = CASE WHEN expires = saved + ?2 THEN saved + ?1 + ?2 ELSE expires END
+        """, [.real(seconds), .real(Limits.savedLife)])
+    }
+  }
+
+  /// Deletes what has expired. What has a date of its own stays while the date of the device may be wrong (`follow`).
   /// - Returns: how many there were.
   @discardableResult
   public func expire(at now: Double) throws(SegueError) -> Int {
+    guard clock.isKnown else { return 0 }
     let count = try change { total throws(SegueError) in
-      try removeAll("SELECT number FROM saved WHERE expires <= ?1", [.real(now)], &total)
+      try removeAll(
+        "SELECT number FROM saved WHERE expires <= ?1 AND (?2 OR expires = saved + ?3)",
+        [.real(now), Cell(clock.isSteady), .real(Limits.savedLife)], &total)
     }
     database.giveBack()
     return count

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// What is in the folder.
 extension StateFolder {
@@ -28,7 +29,7 @@ extension StateFolder {
 
   /// Creates an empty file, unless it is there already and can be written; `synchronise` makes its entry durable.
   func create(_ name: String) throws(SegueError) {
-    let file = linux_openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let file = PrivateFile.open(fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else {
       guard linux_errno() == EEXIST else { throw .refused("\(path)/\(name)") }
       let known = linux_openat(fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
@@ -36,8 +37,6 @@ extension StateFolder {
       _ = close(known)
       return
     }
-    // Whatever the umask.
-    fchmod(file, 0o600)
     _ = close(file)
   }
 
@@ -172,7 +171,7 @@ extension StateFolder {
 
   /// The text of a file; nil if there is none.
   private func text(of name: String, atMost limit: Int) throws(SegueError) -> String? {
-    let file = linux_openat(fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
+    let file = PrivateFile.open(fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     if file < 0 {
       guard linux_errno() == ENOENT else { throw .refused("\(path)/\(name)") }
       return nil
@@ -200,7 +199,7 @@ extension StateFolder {
     let temporary = name + Self.unfinished
     // What an earlier death has left, or something that cannot be written.
     remove(temporary)
-    let file = linux_openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let file = PrivateFile.open(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }
     let isWritten = FileBytes.write(file, bytes) && fsync(file) == 0
     let number = linux_errno()

@@ -117,7 +117,7 @@ public final class StateFolder: @unchecked Sendable {
   }
 
   private static func lock(in fd: Int32, _ path: String) throws(SegueError) -> Int32 {
-    let lock = linux_openat(fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let lock = PrivateFile.open(fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
     guard lock >= 0 else { throw unusable(path) }
     let number = FileLock.take(lock)
     guard number == 0 else {

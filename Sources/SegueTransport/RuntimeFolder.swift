@@ -105,16 +105,8 @@ public final class RuntimeFolder {
   }
 
   private func openLock(_ name: String) throws(SegueError) -> Int32 {
-    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
-    let file = Text.terminated(name)
-    var lock = linux_openat(fd, file, flags, Self.fileMode)
-    // Created just now by a process with an unusual umask, or one that has ended since.
-    if lock < 0, linux_errno() == EACCES, fchmodat(fd, file, Self.fileMode, 0) == 0 {
-      lock = linux_openat(fd, file, flags, Self.fileMode)
-    }
+    let lock = PrivateFile.open(fd, Text.terminated(name), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
     guard lock >= 0 else { throw .system("\(path)/\(name)") }
-    // Whatever the umask.
-    fchmod(lock, Self.fileMode)
     return lock
   }
 

@@ -31,6 +31,17 @@ import Testing
     #expect(try AgentLock.take(path) == nil)
   }
 
+  @Test func `a lock that an unusual umask has closed to its user can be taken`() throws {
+    let path = path()
+    defer { unlink(path) }
+    let fd = open(path, O_CREAT | O_WRONLY, 0)
+    #expect(fd >= 0 && close(fd) == 0 && chmod(path, 0) == 0)
+    let lock = try #require(try AgentLock.take(path))
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    withExtendedLifetime(lock) {}
+  }
+
   @Test func `a process that has taken the lock for another one, and has ended, is not named (A27)`() throws {
     let path = path()
     defer { unlink(path) }

@@ -151,6 +151,22 @@ import Testing
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: a date that is set ends nothing that is kept`() throws {
+    try editor.change(activity) { try $0.setExpirationDate(world.now.date + 7_200) }
+    world.close(editor)
+    world.device.clockOffset += 365 * 86_400
+    // The agent looks at what it keeps.
+    let other = world.open("other")
+    world.wait(5_000)
+    world.close(other)
+    #expect(agent.inbox.kept.count == 1)
+    world.device.clockOffset -= 365 * 86_400
+    world.wait(20_000)
+    #expect(titles == ["one"])
+    world.wait(7_200_000)
+    #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
+  }
+
   @Test func `R2.5: another current activity of the app ends it, also in another process`() throws {
     world.close(editor)
     let again = world.open("editor")

@@ -72,6 +72,66 @@ import Testing
     #expect(editor.engine.nextDeadline == nil)
   }
 
+  /// An activity that expires in an hour, and a viewer of its offer.
+  private func expiring(_ world: World) throws -> (editor: TestApp, viewer: TestApp, id: Identifier) {
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    let id = try world.offer("Draft", by: editor)
+    let date = world.now.date + 3_600
+    try editor.change(id) { try $0.setExpirationDate(date) }
+    world.wait(1_000)
+    _ = viewer.takeEvents()
+    return (editor, viewer, id)
+  }
+
+  @Test func `a date that jumps ahead and back leaves an activity offered (R1.6, R1.11)`() throws {
+    let world = World(hasHub: true)
+    let (editor, viewer, id) = try expiring(world)
+    world.device.clockOffset += 400 * 86_400
+    // A change shows that the date is past.
+    try editor.change(id) { try $0.setTitle("Draft 2") }
+    world.wait(5_000)
+    #expect(viewer.takeEvents() == ["gone Draft"])
+    world.device.clockOffset -= 400 * 86_400
+    world.wait(8_000)
+    #expect(viewer.takeEvents() == ["appeared Draft 2"])
+    world.wait(3_600_000)
+    #expect(viewer.takeEvents() == ["gone Draft 2"])
+    #expect(editor.engine.nextDeadline == nil, "it has expired at its time")
+  }
+
+  @Test func `a date that stays ahead costs ever fewer looks, and none once the hour is over (R1.6)`() throws {
+    let world = World(hasHub: true)
+    let (editor, viewer, id) = try expiring(world)
+    world.device.clockOffset += 400 * 86_400
+    try editor.change(id) { try $0.setTitle("Draft 2") }
+    var looks = 0
+    while let next = editor.engine.nextDeadline, looks < 100 {
+      world.wait(max(1, next - world.now.uptime))
+      looks += 1
+    }
+    #expect(4...20 ~= looks && viewer.takeEvents() == ["gone Draft"])
+  }
+
+  @Test func `who asks why has it looked at again (R6.5)`() throws {
+    let world = World(hasHub: true)
+    let editor = world.open("editor")
+    let viewer = world.open("viewer")
+    let id = world.identifier()
+    var activity = try Activity(type: "com.example.note")
+    try activity.setTitle("Draft")
+    try activity.setExpirationDate(world.now.date + 3_600)
+    editor.add(activity, as: id)
+    // It is made current under a wrong date: nothing says when it is to expire.
+    world.device.clockOffset += 400 * 86_400
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    world.device.clockOffset -= 400 * 86_400
+    world.wait(10_000)
+    #expect(!viewer.takeEvents().contains("appeared Draft"))
+    world.tell(editor) { engine, now in _ = engine.explain(id, editor.activity(id), now) }
+    #expect(viewer.takeEvents() == ["appeared Draft"])
+  }
+
   @Test func `who asked why is answered also when the hub dies over it (R6.5)`() throws {
     let world = World(hasHub: true)
     let editor = world.open("editor")

@@ -147,6 +147,30 @@ import Testing
     #expect(scene.current == "note")
   }
 
+  @Test func `a chain of twenty thousand is built from either end in no time, and has no loop (R4.3)`() throws {
+    let scene = Fixture(updates: false)
+    let engine = try #require(scene.editor.engine)
+    let now = Instant(uptime: 1_000_000, date: 0)
+    let responders = (0..<20_000).map { _ in engine.addResponder(scene.editor, updates: false) }
+    let began = ContinuousClock.now
+    for index in 1..<responders.count {
+      #expect(engine.setNext(responders[index - 1], of: responders[index], now) == nil)
+    }
+    #expect(engine.setNext(responders[19_999], of: responders[0], now)?.status == .invalidArgument)
+    for responder in responders { #expect(engine.setNext(nil, of: responder, now) == nil) }
+    // What followed others, and follows none, may be put before them.
+    #expect(engine.setNext(responders[1], of: responders[0], now) == nil)
+    #expect(engine.setNext(responders[0], of: responders[1], now)?.status == .invalidArgument)
+    for index in 1..<responders.count - 1 {
+      #expect(engine.setNext(responders[index + 1], of: responders[index], now) == nil)
+    }
+    #expect(engine.setNext(responders[0], of: responders[19_999], now)?.status == .invalidArgument)
+    // To walk the chain each time would take a minute here.
+    #expect(ContinuousClock.now - began < .seconds(10))
+    // Nothing walks it when it goes, either.
+    for responder in responders { engine.removeResponder(responder, now) }
+  }
+
   @Test func `an activity that no responder has ends at the next delivery, and not if it was moved (R4.4)`() throws {
     let scene = Fixture()
     let note = try scene.activity("note")

@@ -117,7 +117,8 @@ struct InboxModel {
     let keptGone = withdraw { $0.expires <= now }
     if !keptGone.isEmpty { gone.append(keptGone) }
     entries.removeAll { $0.ended.map { $0 < now - 7 * 86_400 } ?? false }
-    receipts.removeAll { $0.date < now - 7 * 86_400 }
+    let remembered = entries.map { $0.id }
+    receipts.removeAll { $0.date < now - 7 * 86_400 && !remembered.contains($0.id) }
     return gone.joined(separator: " ")
   }
 

@@ -21,6 +21,29 @@ import Testing
     #expect(state.refusal == nil)
   }
 
+  @Test(arguments: ["0777", "0277", "0400"])
+  func `whatever the umask, its files can be used by their user`(umask: String) throws {
+    let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c", "umask \(umask) && exec \"$0\" inbox \"$1\" 1 3", program.appending(path: "StoreProbe").path, folder.state,
+    ]
+    process.standardOutput = Pipe()
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0 && folder.names().contains("machine") && folder.names().contains("lock"))
+    for name in folder.names() {
+      let mode = try FileManager.default.attributesOfItem(atPath: "\(folder.state)/\(name)")[.posixPermissions] as? Int
+      #expect(mode == 0o600, "\(name)")
+    }
+    // As an earlier version has left it.
+    #expect(chmod(folder.state + "/lock", 0) == 0)
+    _ = try folder.open()
+    var status = stat()
+    #expect(stat(folder.state + "/lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
+  }
+
   @Test func `one process uses it, and another is told which`() throws {
     let first = try folder.open()
     let error = try #require(thrown { try folder.open() })

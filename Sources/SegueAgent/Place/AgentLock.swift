@@ -13,7 +13,7 @@ final class AgentLock {
 
   /// - Returns: nil if another agent has it. Throws SYSTEM if the file cannot be made or locked.
   static func take(_ path: String) throws(SegueError) -> AgentLock? {
-    let fd = linux_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let fd = PrivateFile.open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
     guard fd >= 0 else { throw .system("\(path)") }
     var number = FileLock.take(fd)
     if number == 0 {

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueRuntime
 import SegueStore
 import SegueTransport
 
@@ -25,7 +26,8 @@ final class SavedService {
       on: loop, size: size,
       { saved throws(SegueError) in
         let now = Clock.now.date
-        try saved.expire(at: now)
+        let expired = try saved.expire(at: now)
+        if expired > 0 { Log.write(.info, "saved activities: \(expired) have expired") }
         return try body(saved, now)
       }, answer)
   }

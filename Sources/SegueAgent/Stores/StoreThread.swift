@@ -16,11 +16,18 @@ protocol AgentStore: AnyObject {
   /// Whether documents pass through it, whose memory is given back once nothing is to be done. To give back a few KiB
   /// after each message of another device costs more than the message.
   static var holdsDocuments: Bool { get }
+  /// Follows the clocks of the device, before each use.
+  /// - Returns: the seconds by which the date was set; nil if it was not.
+  func follow(_ reading: ClockReading) throws(SegueError) -> Double?
   /// Frees what is in memory to be read faster.
   func releaseMemory()
 }
 
-extension AgentStore { static var holdsDocuments: Bool { true } }
+extension AgentStore {
+  static var holdsDocuments: Bool { true }
+  /// Nothing in it has a lifetime.
+  func follow(_ reading: ClockReading) throws(SegueError) -> Double? { nil }
+}
 
 extension Inbox: AgentStore { static var name: StaticString { "inbox" } }
 extension SavedActivities: AgentStore { static var name: StaticString { "saved activities" } }
@@ -42,6 +49,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
   }
 
   private let folder: StateFolder
+  private let boot = SystemStart.identity
   private let monitor = ConditionLock()
   // Guarded by the monitor.
   private var jobs: [Job] = []
@@ -112,13 +120,22 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
   func perform<Result>(_ body: (Store) throws(SegueError) -> Result) throws(SegueError) -> Result {
     defer { for line in store?.takeReports() ?? [] { Log.write(.error, "\(Store.name): \(line)") } }
     do throws(SegueError) {
-      return try body(try opened())
+      return try body(try current())
     } catch {
       guard error.status == .malformed else { throw error }
       Log.write(.error, "\(error.message)")
       store = nil
-      return try body(try opened())
+      return try body(try current())
     }
+  }
+
+  /// The store, with its dates as the clocks of the device have it.
+  private func current() throws(SegueError) -> Store {
+    let store = try opened()
+    if let jump = try store.follow(ClockReading(Clock.now, boot: boot)) {
+      Log.write(.info, "\(Store.name): the date was set by \(Int64(jump)) s: what waits, waits as long as before")
+    }
+    return store
   }
 
   private func opened() throws(SegueError) -> Store {

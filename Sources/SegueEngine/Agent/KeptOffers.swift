@@ -31,6 +31,8 @@ final class KeptOffers: AppFeature {
     let account: Identifier?
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
     let since: Int64
+    /// The uptime at which it expires: a date that is set later ends nothing.
+    let expiresAt: Int64
     /// Whether it is on the disk.
     var isStored: Bool
     /// Nil while its app is open.
@@ -177,7 +179,7 @@ final class KeptOffers: AppFeature {
   /// The oldest make room for new ones.
   private func makeRoom(_ now: Instant) {
     while kept.count > Limits.keptOffers || isTooMuch(1, of: { _ in true }) { makeRoom(at: 0, now) }
-    setExpiry(now)
+    setExpiry()
   }
 
   /// What a process leaves, under whatever names, takes at most a quarter, or one document: its oldest make room.
@@ -216,7 +218,11 @@ final class KeptOffers: AppFeature {
   private func append(_ record: KeptRecord, _ account: Identifier?, isStored: Bool, _ now: Instant) {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
-    kept.append(Kept(record: record.withoutContent, account: account, since: since, isStored: isStored))
+    let remaining = OfferTiming(activatedAt: since, expirationDate: record.expiresAt, now: now).remaining ?? 0
+    kept.append(
+      Kept(
+        record: record.withoutContent, account: account, since: since, expiresAt: now.uptime + remaining,
+        isStored: isStored))
   }
 
   // MARK: The disk
@@ -292,7 +298,7 @@ final class KeptOffers: AppFeature {
     if let offer = gone.offer { end(offer, now) }
     copies.stop(gone.record.activity)
     if fromDisk { writes.forget(gone.record.activity, now) }
-    setExpiry(now)
+    setExpiry()
   }
 
   // MARK: Offering
@@ -304,7 +310,7 @@ final class KeptOffers: AppFeature {
     var index = 0
     while index < kept.count {
       let record = kept[index].record
-      if record.expiresAt <= now.date {
+      if kept[index].expiresAt <= now.uptime {
         agent.log(.info, "what \(record.app.name) has left has expired", now)
         remove(at: index, now)
         continue
@@ -326,7 +332,7 @@ final class KeptOffers: AppFeature {
       }
       index += 1
     }
-    setExpiry(now)
+    setExpiry()
   }
 
   /// Whether the app has made another activity current since, in another process.
@@ -401,8 +407,8 @@ final class KeptOffers: AppFeature {
     if isDue { review(now) }
   }
 
-  private func setExpiry(_ now: Instant) {
-    expiresAt = kept.reduce(nil) { earlier($0, now.uptime(of: $1.record.expiresAt)) }
+  private func setExpiry() {
+    expiresAt = kept.reduce(nil) { earlier($0, $1.expiresAt) }
   }
 
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.

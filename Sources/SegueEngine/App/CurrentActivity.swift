@@ -18,8 +18,24 @@ final class CurrentActivity: AppFeature {
     /// The uptime of the next save by time (R2.2), and since when the activity is dirty.
     var saveAt: Int64?
     var dirtySince: Int64?
-    /// The uptime at which it expires.
+    /// The uptime at which to look whether it has expired, or is offered again.
     var expiresAt: Int64?
+    /// Its expiration date when it was offered last, and the uptime at which that was to come.
+    var expected: (date: Double, uptime: Int64)?
+    /// The uptime since which its expiration date is past.
+    var expiredAt: Int64?
+
+    /// The uptime at which to look again at an activity that has expired. The clock was set ahead if that came early,
+    /// and may be set back: the pauses grow with the time. Nil if it came when it was to come.
+    mutating func lookAgain(_ date: Double?, _ now: Instant) -> Int64? {
+      guard let expected, expected.date == date, expected.uptime - now.uptime > Self.leastPause else { return nil }
+      let since = expiredAt ?? now.uptime
+      expiredAt = since
+      return now.uptime + min(max(now.uptime - since, Self.leastPause), Self.longestPause)
+    }
+
+    private static var leastPause: Int64 { 1_000 }
+    private static var longestPause: Int64 { 3_600_000 }
   }
 
   /// Pending bytes for the hub from which on changes of the offer are held back.
@@ -204,13 +220,19 @@ final class CurrentActivity: AppFeature {
       return
     }
     guard state.isOfferable(at: now.date) else {
-      current?.expiresAt = nil
+      let looksAt = state.isExpired(at: now.date) ? current?.lookAgain(state.expirationDate, now) : nil
+      current?.expiresAt = looksAt
       current?.updateAt = nil
       if let current { withdraw(current) }
       current?.lastPut = nil
       return
     }
     current?.expiresAt = state.expirationDate.map { now.uptime(of: $0) }
+    current?.expiredAt = nil
+    current?.expected = state.expirationDate.flatMap { date in
+      let timing = OfferTiming(activatedAt: now.uptime, expirationDate: date, now: now)
+      return timing.remaining.map { (date, now.uptime + $0) }
+    }
     let description = OfferDescription(state, id: id)
     if let lastPut = current?.lastPut, current?.lastActivation == current?.activation {
       guard lastPut != description else {

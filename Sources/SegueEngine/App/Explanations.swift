@@ -23,6 +23,8 @@ final class Explanations: AppFeature {
 
   func ask(_ id: Identifier, _ state: Activity?, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
+    // The clock may have been set, which no event tells.
+    current.changed(id, now)
     let reasons = reasonsHere(id, state, now)
     guard reasons.isEmpty, let state else {
       app.deliver(.explanation(request: number, reasons))

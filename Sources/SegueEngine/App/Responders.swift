@@ -14,7 +14,14 @@ public final class Responder {
   fileprivate var managed: ManagedActivity?
   /// Its number in the list of that.
   fileprivate var place: UInt64 = 0
-  fileprivate var next: Responder?
+  fileprivate var next: Responder? {
+    willSet {
+      next?.leading -= 1
+      newValue?.leading += 1
+    }
+  }
+  /// How many others it follows in a chain.
+  fileprivate var leading = 0
   fileprivate var isRemoved = false
   /// The last plan in whose chain it was.
   fileprivate var lastPlan: UInt64 = 0
@@ -155,7 +162,8 @@ final class Responders: AppFeature {
   /// Continues the chain behind it; nil ends it there (R4.3).
   /// - Returns: the error for a loop, or nil.
   func setNext(_ next: Responder?, of responder: Responder) -> SegueError? {
-    var found = next
+    // What follows no other one closes no loop, except with itself: a chain that grows at its start is not walked.
+    var found = responder.leading > 0 || next === responder ? next : nil
     while let here = found {
       guard here !== responder else {
         return SegueError(.invalidArgument, "next: leads back to the responder, in a loop")

@@ -1,0 +1,57 @@
+import SegueModel
+
+/// The clocks of the device, as a store reads them when it is used.
+public struct ClockReading: Sendable {
+  /// The uptime in milliseconds, and the date.
+  public let now: Instant
+  /// Differs each time that the system starts; empty if it is not known.
+  public let boot: String
+
+  public init(_ now: Instant, boot: String) { (self.now, self.boot) = (now, boot) }
+}
+
+/// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
+///
+/// While the system runs, uptime says how much time has passed. The time for which it was off counts as the dates say,
+/// but at most `longestOff`. By whatever else the date has moved, the dates in the store move with it.
+struct StoreClock {
+  /// Seconds by which a date may differ without having been set.
+  private static let tolerance: Double = 60
+  /// The most seconds that count between two starts of the system.
+  private static let longestOff: Double = 6 * 3_600
+  /// Seconds for which a date has to go on like uptime before it deletes what has a date of its own.
+  private static let trial: Double = 600
+  /// Milliseconds after which the disk gets a newer reading.
+  private static let storingPause: Int64 = 3_600_000
+
+  private(set) var last: ClockReading
+  /// Seconds of uptime since the date was set last, as far as is known.
+  private(set) var steady: Double
+
+  init(_ first: ClockReading, steady: Double = 0) { (last, self.steady) = (first, steady) }
+
+  /// Whether the date has not been set for a while.
+  var isSteady: Bool { steady >= Self.trial }
+
+  /// Whether the disk, which has this one, is to get the present one.
+  func isOutdated(by present: StoreClock) -> Bool {
+    isSteady != present.isSteady || present.last.now.uptime - last.now.uptime >= Self.storingPause
+  }
+
+  /// Takes another reading.
+  /// - Returns: the seconds by which the date was set, negative if it was set back; nil if it was not.
+  mutating func follow(_ reading: ClockReading) -> Double? {
+    let moved = reading.now.date - last.now.date
+    let isSameBoot =
+      !reading.boot.isEmpty && Text.isSame(reading.boot, last.boot) && reading.now.uptime >= last.now.uptime
+    let passed =
+      isSameBoot ? Double(reading.now.uptime - last.now.uptime) / 1000 : min(max(moved, 0), Self.longestOff)
+    last = reading
+    guard abs(moved - passed) <= Self.tolerance else {
+      steady = 0
+      return moved - passed
+    }
+    if isSameBoot { steady += passed }
+    return nil
+  }
+}

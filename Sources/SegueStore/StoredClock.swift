@@ -1,0 +1,80 @@
+import SegueModel
+
+/// The clock of a database, stored in it: it goes on where the last process has left it.
+struct StoredClock {
+  static let table: StaticString = """
+    CREATE TABLE clock (
+      number INTEGER PRIMARY KEY CHECK (number = 0),
+      boot TEXT NOT NULL,
+      uptime INTEGER NOT NULL CHECK (uptime >= 0),
+      date REAL NOT NULL,
+      steady REAL NOT NULL
+    ) STRICT;
+    """
+  static let row: StaticString = "SELECT boot, uptime, date, steady FROM clock WHERE number = 0"
+
+  private enum State {
+    /// The dates that callers give are taken as they are.
+    case unused
+    /// What the disk has of it is older.
+    case following(StoreClock, stored: StoreClock)
+    /// The disk has refused to read or move dates.
+    case failed
+  }
+
+  private var state = State.unused
+
+  /// Whether a date may delete anything at present.
+  var isKnown: Bool { if case .failed = state { false } else { true } }
+
+  /// Whether the date also deletes what has an expiration date of its own.
+  var isSteady: Bool {
+    switch state {
+    case .unused: true
+    case .following(let clock, _): clock.isSteady
+    case .failed: false
+    }
+  }
+
+  /// Follows the clocks of the device. What the disk refuses is done at the next use.
+  /// - Parameter shift: moves the dates of what waits by seconds, within a transaction.
+  /// - Returns: the seconds by which the date was set; nil if it was not.
+  /// Throws MALFORMED.
+  mutating func follow(
+    _ reading: ClockReading, in database: Database, _ shift: (Double) throws(SegueError) -> Void
+  ) throws(SegueError) -> Double? {
+    if case .following(var clock, let stored) = state, clock.follow(reading) == nil, !stored.isOutdated(by: clock) {
+      state = .following(clock, stored: stored)
+      return nil
+    }
+    do throws(SegueError) {
+      var clock = StoreClock(reading)
+      var jump: Double?
+      try database.transaction { () throws(SegueError) in
+        if let known = try current(in: database) {
+          clock = known
+          jump = clock.follow(reading)
+          if let jump { try shift(jump) }
+        }
+        try database.run(
+          "INSERT OR REPLACE INTO clock (number, boot, uptime, date, steady) VALUES (0, ?1, ?2, ?3, ?4)",
+          [.text(reading.boot), .integer(reading.now.uptime), .real(reading.now.date), .real(clock.steady)])
+      }
+      state = .following(clock, stored: clock)
+      return jump
+    } catch {
+      state = .failed
+      guard error.status != .malformed else { throw error }
+      return nil
+    }
+  }
+
+  /// Nil if there is none yet, or it cannot be read.
+  private func current(in database: Database) throws(SegueError) -> StoreClock? {
+    if case .following(let clock, _) = state { return clock }
+    return try database.firstReadable("the clock", Self.row) { row throws(SegueError) in
+      let now = Instant(uptime: try row.integer(1), date: try row.real(2))
+      return StoreClock(ClockReading(now, boot: try row.text(0, atMost: 64)), steady: try row.real(3))
+    }
+  }
+}
