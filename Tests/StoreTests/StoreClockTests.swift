@@ -226,6 +226,6 @@ import Testing
     try inbox.follow(clocks.reading)
     holder.date = clocks.date
     _ = InboxJobs.run(.open, holder)
-    #expect(holder.lines.dropFirst() == ["a", "b"].map { "what waited for com.example.\($0) has expired" })
+    #expect(Array(holder.lines.dropFirst()) == ["a", "b"].map { "what waited for com.example.\($0) has expired" })
   }
 }
