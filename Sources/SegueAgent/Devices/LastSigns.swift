@@ -1,4 +1,5 @@
 import SegueModel
+import SegueTrust
 
 /// The last sign of life of each device that was linked since the agent has started.
 struct LastSigns {
