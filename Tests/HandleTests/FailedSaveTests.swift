@@ -8,6 +8,8 @@ import Testing
 private final class Editor {
   var saves = 0
   var failsAtOnce = false
+  /// Saves that it never answers.
+  var retained: [OpaquePointer?] = []
 }
 
 /// The mark of an activity after a save that has failed (R2.2, R2.4), in a fleet, whose time is virtual. Of the same
@@ -26,7 +28,12 @@ extension HandleTests {
     let willSave: segue_will_save_function = { context, _, save in
       let editor = Unmanaged<Editor>.fromOpaque(context!).takeUnretainedValue()
       editor.saves += 1
-      if editor.failsAtOnce { segue_save_fail(save, "no room", 7) } else { segue_save_retain(save) }
+      if editor.failsAtOnce {
+        segue_save_fail(save, "no room", 7)
+      } else {
+        segue_save_retain(save)
+        editor.retained.append(save)
+      }
       return SEGUE_REPLY_LATER
     }
     #expect(segue_activity_delegate_on_will_save(delegate, willSave) == SEGUE_OK)
@@ -44,6 +51,7 @@ extension HandleTests {
       #expect(editor.saves == saves, "2 s after the change")
     }
     segue_app_close(app)
+    for save in editor.retained { segue_save_release(save) }
     segue_activity_delegate_release(delegate)
     segue_activity_release(activity)
     segue_app_release(app)
