@@ -356,6 +356,6 @@ def test_who_asks_in_a_thread_of_its_own_can_leave() -> None:
     answers.set()
 
 
-def test_a_status_that_this_version_does_not_know_is_an_error_of_segue():
+def test_a_status_that_this_version_does_not_know_is_an_error_of_segue() -> None:
     with pytest.raises(segue.MalformedError, match="'account' with the status 'suspended'"):
         account_of({"change": 3, "status": "suspended", "settings": {}, "joins": [], "notices": []})
