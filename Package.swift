@@ -23,8 +23,8 @@ let settings: [SwiftSetting] =
     ]),
   ] : []
 
-// Modules that Swift's own optimiser lays out for speed: values and messages. Elsewhere hot functions say so.
-let fast: Set = ["SegueModel", "SegueWire"]
+// Modules that Swift's own optimiser lays out for speed: values. Elsewhere hot functions say so.
+let fast: Set = ["SegueModel"]
 
 /// A module of the library; it imports only the modules named here (docs/architecture.md).
 func module(

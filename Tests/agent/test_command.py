@@ -127,7 +127,7 @@ with app:
     while not app.offers:
         app.dispatch(1)
     offer = app.offers[0]
-    for number in range(18):
+    for number in range(3):
         handle = _native.created(_native.library.segue_app_continue, app._handle, offer._handle, 0)
         while "continues now" in app.describe():  # the next one would cancel it
             app.dispatch(1)
@@ -139,8 +139,8 @@ with app:
 
 
 def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, segue, folder):
-    """R3.13: a C app without did_fail and log callback prints nothing; the agent keeps the last 16 failures,
-    also when its hub is replaced."""
+    """R3.13: a C app without did_fail and log callback prints nothing; the agent keeps its failures, also when
+    its hub is replaced."""
     agent = begin()
     agent.wait_for(CARRIES)
     editor = start("editor").ready()
@@ -150,8 +150,7 @@ def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, seg
         silent = run("silent", command)
         silent.wait_for("continued")
         found = [each for each in segue("doctor") if each["about"] == "failures"]
-        assert len(found) == 16
-        assert all(each["state"] == "note" for each in found)
+        assert [each["state"] for each in found] == ["note"], "what is the same is told once"
         assert re.search(rf"Silent could not continue {TYPE} at \d{{4}}-\d\d-\d\d \d\d:\d\d: ", found[0]["message"])
         assert found[0]["message"].endswith("there is no continue handler, and it names no document to open")
         assert "did_fail" in found[0]["advice"]

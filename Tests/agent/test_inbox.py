@@ -5,8 +5,10 @@ is delivered at least once, under one name, whoever is killed on the way."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import signal
+import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ import pytest
 import wire
 from conftest import CARRIES
 from inbox import NAME, command_line
-from programs import Program, programs
+from programs import PATIENCE, Program, programs
 from segue import App, Outcome
 
 
@@ -163,8 +165,17 @@ def test_what_is_of_another_type_than_was_offered_is_not_kept(agent, folder, sta
     assert asking.wait() == 0 and outcome[0] == wire.OUTCOMES["restored"] and entries() == []
 
 
+def wait_for_sent(state: Path) -> None:
+    """Until the disk says that an app has the whole of an entry: no agent believes its answer before (R3.6)."""
+    with contextlib.closing(sqlite3.connect(f"file:{state}/segue/inbox.db?mode=ro", uri=True)) as database:
+        deadline = time.monotonic() + PATIENCE
+        while not database.execute("SELECT 1 FROM sent").fetchone():
+            assert time.monotonic() < deadline, "the disk does not say that the entry was sent"
+            time.sleep(0.01)
+
+
 @pytest.mark.parametrize("when", ["waiting", "delivered"])
-def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, when):
+def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, state, when):
     """The next agent delivers what waited, and leaves with its app what that has already."""
     first = begin()
     first.wait_for(CARRIES)
@@ -174,6 +185,7 @@ def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, when
     ask(segue, entries)
     if when == "delivered":
         name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
+        wait_for_sent(state)
     first.kill()
     begin().wait_for(CARRIES)
     if when == "waiting":

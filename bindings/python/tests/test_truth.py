@@ -83,7 +83,7 @@ def test_an_async_on_continue_that_comes_too_late_is_noticed(folder: str) -> Non
             continuation = receiver.continue_(event.offer, timeout=0.3)
             assert (await receipt).status == segue.Status.REMOTE_APPLICATION_TIMED_OUT
             told.set()
-            with pytest.raises(segue.RemoteApplicationTimedOutError, match="deadline"):
+            with pytest.raises(segue.RemoteApplicationTimedOutError, match="did not answer in time"):
                 await continuation
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
