@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import shutil
 import signal
 import sqlite3
 import time
@@ -165,17 +166,25 @@ def test_what_is_of_another_type_than_was_offered_is_not_kept(agent, folder, sta
     assert asking.wait() == 0 and outcome[0] == wire.OUTCOMES["restored"] and entries() == []
 
 
-def wait_for_sent(state: Path) -> None:
-    """Until the disk says that an app has the whole of an entry: no agent believes its answer before (R3.6)."""
-    with contextlib.closing(sqlite3.connect(f"file:{state}/segue/inbox.db?mode=ro", uri=True)) as database:
-        deadline = time.monotonic() + PATIENCE
-        while not database.execute("SELECT 1 FROM sent").fetchone():
-            assert time.monotonic() < deadline, "the disk does not say that the entry was sent"
-            time.sleep(0.01)
+def wait_for_sent(state: Path, copy: Path) -> None:
+    """Until the disk says that an app has the whole of an entry: no agent believes its answer before (R3.6). The agent
+    locks its files, and may be writing to them: a copy is read."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for file in (state / "segue").glob("inbox.db*"):
+            shutil.copy(file, copy)
+        with (
+            contextlib.suppress(sqlite3.DatabaseError),
+            contextlib.closing(sqlite3.connect(copy / "inbox.db")) as database,
+        ):
+            if database.execute("SELECT 1 FROM sent").fetchone():
+                return
+        time.sleep(0.01)
+    raise AssertionError("the disk does not say that the entry was sent")
 
 
 @pytest.mark.parametrize("when", ["waiting", "delivered"])
-def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, state, when):
+def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, state, tmp_path, when):
     """The next agent delivers what waited, and leaves with its app what that has already."""
     first = begin()
     first.wait_for(CARRIES)
@@ -185,7 +194,7 @@ def test_a_killed_agent_loses_nothing(begin, start, segue, output, entries, stat
     ask(segue, entries)
     if when == "delivered":
         name = viewer.ask("accept yes", rf"continue ({NAME}) \d+ one")[2]
-        wait_for_sent(state)
+        wait_for_sent(state, tmp_path)
     first.kill()
     begin().wait_for(CARRIES)
     if when == "waiting":
