@@ -145,6 +145,18 @@ import Testing
     #expect(again.engine.identity.types == ["com.example.own", "com.example.new"])
   }
 
+  @Test func `R6.1: what a later agent says of the manifest adds nothing`() throws {
+    let hub = try RawHub()
+    let context = AppContext(hub.app.engine.identity, Limits(), hub.app)
+    context.heard(manifest)
+    context.holdManifest()
+    let types = context.identity.types
+    #expect(types.contains("com.example.list") && hub.app.manifests.count == 1)
+    context.heard(AppManifest(name: "Newer", team: "OTHER", types: ["com.example.new"], documents: []))
+    context.holdManifest()
+    #expect(context.identity.types == types && context.identity.name == "Notes" && hub.app.manifests.count == 1)
+  }
+
   @Test func `what a manifest adds fits into one message, however long it is`() throws {
     let long = AppManifest(
       name: String(repeating: "n", count: 255), team: String(repeating: "t", count: 255),
