@@ -216,6 +216,20 @@ def memory_that_is_not_there_is_an_error(folder: str) -> None:
     assert segue.segue_writer_release(writer) == OK
 
 
+def refusals(used: int, left: range, attempts: Callable[[], list[int]]) -> int:
+    """The number of attempts that find no memory, each with that many MiB beyond `used` bytes: all succeed without a
+    limit."""
+    refused = 0
+    for megabytes in left:
+        resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 1024 * 1024, resource.RLIM_INFINITY))
+        found = attempts()
+        assert set(found) <= {OK, SYSTEM}, found
+        refused += found.count(SYSTEM)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert set(attempts()) == {OK}
+    return refused
+
+
 def memory_of_a_known_size_is_an_error(folder: str) -> None:
     """Whatever is left of it: a text that is longer than its value, and copies of 8 MB into and out of another."""
     segue = load()
@@ -253,14 +267,7 @@ def memory_of_a_known_size_is_an_error(folder: str) -> None:
         segue.segue_free(out)
         return found
 
-    refused = 0
-    for left in range(4, 64, 2):
-        resource.setrlimit(resource.RLIMIT_AS, (used + left * 1024 * 1024, resource.RLIM_INFINITY))
-        found = attempts()
-        assert set(found) <= {OK, SYSTEM}, found
-        refused += found.count(SYSTEM)
-    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert refused > 10 and set(attempts()) == {OK}
+    assert refusals(used, range(4, 64, 2), attempts) > 10
 
 
 def memory_for_the_state_of_an_activity_is_an_error(folder: str) -> None:
@@ -302,14 +309,7 @@ def memory_for_the_state_of_an_activity_is_an_error(folder: str) -> None:
             assert segue.segue_value_release(out) == OK
         return found
 
-    refused = 0
-    for left in range(1, 33):
-        resource.setrlimit(resource.RLIMIT_AS, (used + left * 1024 * 1024, resource.RLIM_INFINITY))
-        found = attempts()
-        assert set(found) <= {OK, SYSTEM}, found
-        refused += found.count(SYSTEM)
-    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert refused > 0 and set(attempts()) == {OK}
+    assert refusals(used, range(1, 33), attempts) > 0
 
 
 def bytes_over_the_limit_of_files_are_an_error(folder: str) -> None:
