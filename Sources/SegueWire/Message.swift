@@ -93,8 +93,8 @@ public enum Message: Sendable {
   /// Hub → app: the agent takes part at this hub, and keeps what the app leaves.
   case keeps
 
-  /// App → hub: a continuation of this type has failed, and no function of the app's host was told (R3.13), so
-  /// many milliseconds ago. Only sent to the hub of an agent.
+  /// App → hub: a continuation of this type has failed, and no function of the app's host was told (R3.13). `age`: the
+  /// milliseconds since then, at most a year. Only sent to the hub of an agent.
   case failure(type: String, SegueError, age: Int64 = 0)
 
   // The second socket of the agent.

@@ -48,8 +48,8 @@ enum ProgramStart {
 
   /// Nil if the user has no bus, or a sandbox refuses random numbers.
   private static func scope(of program: Program) -> ProgramScope? {
-    let address = getenv("DBUS_SESSION_BUS_ADDRESS").map { String(cString: $0) }
-    let runtimeFolder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
+    let address = Environment.variable("DBUS_SESSION_BUS_ADDRESS")
+    let runtimeFolder = Environment.variable("XDG_RUNTIME_DIR")
     guard ProgramScope.hasBus(address: address, runtimeFolder: runtimeFolder), let random = try? RandomBytes.draw(8)
     else { return nil }
     return ProgramScope(desktopFile: program.desktopFile ?? program.app, random: random)

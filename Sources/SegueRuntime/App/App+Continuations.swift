@@ -62,9 +62,9 @@ extension App {
     }
   }
 
-  /// The host has answered, and objects are being restored.
+  /// The host has answered, and objects are being restored: no cancel ends the continuation from now on.
   /// - Returns: why the answer comes too late; nil if it counts.
-  func lateness(of continuation: Continuation) -> SegueError? {
+  func noteAnswer(of continuation: Continuation) -> SegueError? {
     ifAwaited(continuation) { engine, _ in _ = engine.noteAnswer(continuation.id) }
   }
 

@@ -255,7 +255,7 @@ public final class Continuation: Handled {
       return (handled, self.isRestored, isWaiting)
     }
     guard let handled else { return nil }
-    if isWaiting { return app.lateness(of: self) }
+    if isWaiting { return app.noteAnswer(of: self) }
     if !handled, passOn() { return nil }
     defer {
       letGoIfDone()

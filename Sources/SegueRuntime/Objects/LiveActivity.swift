@@ -171,8 +171,7 @@ public final class LiveActivity: Handled {
   }
 
   /// Sets only the mark: cheap, and only the first of many calls, and the first after a save that failed, reaches the
-  /// engine (R2.3). Calls neither the system
-  /// nor the host.
+  /// engine (R2.3). Calls neither the system nor the host.
   /// - Returns: whether the app must be told, by `tellApp`.
   public func setNeedsSave(_ needsSave: Bool) -> Bool {
     lock.lock()
