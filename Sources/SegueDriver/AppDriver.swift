@@ -4,6 +4,9 @@ import SegueWire
 
 /// Connects an engine, of an app or of the agent, to its hub: reads and writes their connection, and leaves an unusable
 /// hub. `HubElection` finds the next one. Guarded like the engine.
+///
+/// Its owner calls the engine by `perform`, or calls `drain` afterwards; and `pump` when the connection is readable or
+/// the time of `AppDriverOwner.setTimer` has come.
 public final class AppDriver<Engine: HubParticipant> {
   // A generic type can have no stored statics.
   /// The most milliseconds since the heartbeat of a live hub: as long as it has to answer.
@@ -63,6 +66,32 @@ public final class AppDriver<Engine: HubParticipant> {
     writesAt = nil
   }
 
+  // MARK: Turns
+
+  /// Calls the engine, and handles the results.
+  public func perform(for owner: any AppDriverOwner, _ body: (Engine, Instant) -> Void) {
+    body(engine, owner.now)
+    drain(for: owner)
+  }
+
+  /// Reads once, does what is due, and handles the results.
+  /// - Parameters:
+  ///   - isReadable: the connection may have bytes.
+  ///   - isDue: the time of the timer may have come.
+  public func pump(isReadable: Bool, isDue: Bool, _ now: Instant, for owner: any AppDriverOwner) {
+    if isReadable { receive(now) }
+    if isDue, let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
+    owner.inputHandled()
+    drain(for: owner)
+  }
+
+  /// Handles the results of a call of the engine: writes its bytes for the hub, leaves an unusable hub, and sets the
+  /// timer.
+  public func drain(for owner: any AppDriverOwner) {
+    if let loss = drain(owner.now) { owner.follow(loss) }
+    owner.setTimer(nextDeadline)
+  }
+
   // MARK: Bytes
 
   /// Reads once.
@@ -81,9 +110,9 @@ public final class AppDriver<Engine: HubParticipant> {
     return writesAt.map { min($0, deadline ?? $0) } ?? deadline
   }
 
-  /// Handles the results of a call of the engine: writes its bytes for the hub, and leaves an unusable hub.
+  /// Writes the engine's bytes for the hub, and leaves an unusable hub.
   /// - Returns: why the hub was left, or nil.
-  public func drain(_ now: @autoclosure () -> Instant) -> HubLoss? {
+  func drain(_ now: @autoclosure () -> Instant) -> HubLoss? {
     if isClosed { return lost(now()) }
     flush(now())
     guard let fault = engine.takeFault() else { return nil }
@@ -175,6 +204,18 @@ public final class AppDriver<Engine: HubParticipant> {
     guard let age = directory.heartbeatAge(generation) else { return false }
     return age < Self.heartbeatTime
   }
+}
+
+/// The owner of an `AppDriver`: an app's device, or the agent, in the product or in the fleet. The driver calls it under
+/// the lock that guards both.
+public protocol AppDriverOwner: AnyObject {
+  var now: Instant { get }
+  /// The engine has handled what came or was due. Its bytes are not written yet.
+  func inputHandled()
+  /// A hub was left: finds the next one.
+  func follow(_ loss: HubLoss)
+  /// Sets the uptime at which to call `AppDriver.pump`; nil for none.
+  func setTimer(_ uptime: Int64?)
 }
 
 /// A hub was left.

@@ -113,11 +113,9 @@ final class TestApp: FleetProgram, AppEngineOwner {
 
   var activitySource: (any ActivitySource)? { self }
 
-  func perform(_ call: (AppEngine, Instant) -> Void) {
-    call(engine, process.now)
-    process.drain()
-    process.schedule(hasCallbacks: !due.isEmpty)
-  }
+  func perform(_ call: (AppEngine, Instant) -> Void) { process.perform(call) }
+
+  var hasCallbacks: Bool { !due.isEmpty }
 
   func deliver(_ delivery: Delivery) { due.append(delivery) }
 

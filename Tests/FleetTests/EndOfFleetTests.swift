@@ -36,8 +36,10 @@ import Testing
 
 /// An app that always has another callback.
 private final class RestlessApp: ScriptedApp {
+  override var hasCallbacks: Bool { true }
+
   override func runCallbacks() {
     super.runCallbacks()
-    process.schedule(hasCallbacks: true)
+    process.schedule()
   }
 }

@@ -1,45 +1,27 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 
 /// The reports of the program in a process, for the trace and for the check of R3.2.
-extension FleetProcess {
-  /// The app begins a continuation.
-  /// - Parameter deadline: the uptime by which it has to end.
-  public func continues(_ id: Identifier, _ offer: Offer, deadline: Int64) {
-    trace("continues", offer.description.type, offer.description.title)
-    obligations.begin(id, deadline: deadline)
-    fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
+extension FleetProcess: AppObserver {
+  public func began(_ operation: AppOperation, deadline: Int64?) {
+    let deadline = deadline ?? fleet.clock.uptime + ObligationTracker.questionTime
+    switch operation {
+    case .continuation(let id, let offer):
+      trace("continues", offer.description.type, offer.description.title)
+      obligations.begin(id, deadline: deadline)
+      fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
+    case .resumption(let id): expects(.resumption(id), by: deadline, "resumes back")
+    case .explanation(let number): expects(.question(number), by: deadline, "asks why")
+    case .request(let number): expects(.request(number), by: deadline, "requests")
+    case .stream(let id): expects(.stream(id), by: deadline, "asks for a stream")
+    case .attachment(let id): expects(.stream(id), by: deadline, "asks for an attachment")
+    case .streamEnd(let id): expects(.stream(id), by: deadline, "reads the end of a stream")
+    }
   }
 
-  /// The app asks why an activity is not offered.
-  public func asks(_ request: UInt64) {
-    fleet.trace(name, "asks why")
-    let deadline = fleet.clock.uptime + ObligationTracker.questionTime
-    expects(.question(request), by: deadline)
-  }
-
-  /// The app sends a request to the origin of a continued activity.
-  /// - Parameter deadline: the uptime by which it has to have an answer.
-  public func requests(_ number: UInt64, deadline: Int64) {
-    fleet.trace(name, "requests")
-    expects(.request(number), by: deadline)
-  }
-
-  /// The app takes the state of an activity back.
-  /// - Parameter deadline: the uptime by which it has to have come, or failed.
-  public func resumesBack(_ id: Identifier, deadline: Int64) {
-    fleet.trace(name, "resumes back")
-    expects(.resumption(id), by: deadline)
-  }
-
-  /// The app asks the origin of a continued activity for a stream, or how a stream has ended.
-  /// - Parameter deadline: the uptime by which it has to have an answer.
-  public func waits(forStream id: Identifier, _ what: StaticString, deadline: Int64) {
+  private func expects(_ key: ObligationTracker.Key, by deadline: Int64, _ what: StaticString) {
     fleet.trace(name, what)
-    expects(.stream(id), by: deadline)
-  }
-
-  private func expects(_ key: ObligationTracker.Key, by deadline: Int64) {
     obligations.ask(key, deadline: deadline)
     fleet.push(.overdue(self, key), at: deadline + ObligationTracker.slack)
   }
@@ -47,8 +29,7 @@ extension FleetProcess {
   /// Any other call of the app, such as making an activity current.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
-  /// A callback of the app runs.
-  public func noteCallback(_ delivery: Delivery) {
+  public func willRun(_ delivery: Delivery) {
     switch delivery {
     case .connection(let isReady): fleet.trace(name, "connection", isReady ? "ready" : "searching")
     case .offer(let event, let offer):
@@ -74,7 +55,7 @@ extension FleetProcess {
       fleet.trace(name, "answered", error?.message)
       complain(obligations.answer(.request(number)))
     case .requestCame: fleet.trace(name, "request")
-    // These are handled in `noteCallback(_:of:)`; the log is not for the app.
+    // These are handled in `willRun(_:of:)`; the log is not for the app.
     case .continuation, .log: break
     // No app can ask for one: the fleet links its devices itself.
     case .linked, .linkEnded: break
@@ -88,8 +69,7 @@ extension FleetProcess {
     }
   }
 
-  /// A callback of the app about a continuation runs.
-  public func noteCallback(_ step: ContinuationStep, of id: Identifier) {
+  public func willRun(_ step: ContinuationStep, of id: Identifier) {
     switch step {
     case .willContinue(let offer):
       fleet.trace(name, "will_continue", offer.description.type)

@@ -276,20 +276,20 @@ public class FleetProcess {
 
   // MARK: The engine
 
-  /// Sends the engine's bytes, and leaves a faulty hub. Called after each call of the engine, before `schedule`.
-  public func drain() {
-    guard let driver else { return }
-    let departure = driver.drain(now)
-    checkQueue()
-    if let departure { queue(departure.search) }
+  /// Calls the engine, unless it is gone, and handles the results.
+  public func perform(_ call: (AppEngine, Instant) -> Void) {
+    driver?.perform(for: self, call)
+    program?.engineCalled()
   }
 
+  /// Handles the results of a call of the engine.
+  public func drain() { driver?.drain(for: self) }
+
   /// Queues the next deadline and the callbacks, and checks the invariants.
-  /// - Parameter hasCallbacks: whether callbacks of the app are due.
-  public func schedule(hasCallbacks: Bool) {
+  public func schedule() {
     guard let driver else { return }
     let (engine, fleet) = (driver.engine, fleet)
-    if hasCallbacks, !hasCallbacksQueued {
+    if !hasCallbacksQueued, program?.hasCallbacks ?? false {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
@@ -319,24 +319,21 @@ public class FleetProcess {
 
   func tick() {
     deadline = nil
-    program?.perform { engine, now in
-      guard let next = engine.nextDeadline, next <= now.uptime else { return }
-      engine.tick(now)
-      if let next = engine.nextDeadline, next <= now.uptime {
-        fleet.report(name, "a deadline that has passed stays due: it would be busy for ever")
-      }
+    pump(isReadable: false)
+  }
+
+  private func pump(isReadable: Bool) {
+    driver?.pump(isReadable: isReadable, isDue: !isReadable, now, for: self)
+    program?.engineCalled()
+    if !isReadable, let next = engine?.nextDeadline, next <= now.uptime {
+      fleet.report(name, "a deadline that has passed stays due: it would be busy for ever")
     }
   }
 
   // MARK: The hub
 
   /// Reads from the hub.
-  func receive() {
-    program?.perform { engine, now in
-      driver?.receive(now)
-      takeStreams(engine)
-    }
-  }
+  func receive() { pump(isReadable: true) }
 
   /// Writes to the hub, whose connection has room again.
   func flush() {
@@ -377,6 +374,16 @@ public class FleetProcess {
   func tickElection() { election?.tick(fleet.clock.uptime) }
 }
 
+extension FleetProcess: AppDriverOwner {
+  public func inputHandled() { if let engine { takeStreams(engine) } }
+  public func follow(_ loss: HubLoss) { queue(loss.search) }
+
+  public func setTimer(_ uptime: Int64?) {
+    checkQueue()
+    schedule()
+  }
+}
+
 extension FleetProcess: HubSeeker {
   public var hubGeneration: UInt64? { driver?.generation }
 
@@ -385,11 +392,11 @@ extension FleetProcess: HubSeeker {
   public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
     // The directory creates no other kind.
     connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
-    program?.perform { driver?.connected(hub, generation: generation, $1) }
+    perform { driver?.connected(hub, generation: generation, $1) }
   }
 
   public func disconnect() {
-    program?.perform { driver?.disconnect($1) }
+    perform { driver?.disconnect($1) }
   }
 
   public func backlogFull(at generation: UInt64) -> NextHubAttempt {

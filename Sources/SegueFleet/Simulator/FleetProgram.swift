@@ -1,13 +1,15 @@
 import SegueEngine
 import SegueModel
 
-/// The program in a process of a fleet: an app with its engine. The fleet calls it, and it calls `FleetProcess.drain`
-/// and `schedule` after each call of its engine.
+/// The program in a process of a fleet: an app with its engine. The fleet calls it, and it calls its engine by
+/// `FleetProcess.perform`, or calls `drain` afterwards.
 public protocol FleetProgram: AnyObject {
   /// The activities of the app; nil if it is gone.
   var activitySource: (any ActivitySource)? { get }
-  /// Calls the engine, unless it is gone, and handles the results.
-  func perform(_ call: (AppEngine, Instant) -> Void)
+  /// Whether callbacks of the app are due, which the fleet is to run.
+  var hasCallbacks: Bool { get }
+  /// The engine was called, and its results were handled, but for what concerns the program.
+  func engineCalled()
   /// Runs the callbacks of the app.
   func runCallbacks()
   /// The process is gone without notice, and the engine with it.
@@ -24,6 +26,7 @@ public protocol FleetProgram: AnyObject {
 
 /// Most programs have no streams.
 extension FleetProgram {
+  public func engineCalled() {}
   public func keep(_ socket: FleetSocket, of request: StreamRequest) { socket.close() }
   public func objection(to request: StreamRequest) -> SegueError? { nil }
   public func woken() {}

@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 
@@ -36,7 +37,7 @@ extension ScriptedApp {
     perform { engine, now in
       objection = engine.resumeBack(activity, id: id, timeout: timeout, now)
       guard objection == nil else { return }
-      process.resumesBack(id, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      process.began(.resumption(id), deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
     return objection
   }

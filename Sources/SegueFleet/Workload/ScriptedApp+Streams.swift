@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire
@@ -11,7 +12,7 @@ extension ScriptedApp {
     let (near, far) = process.makeSockets()
     streams.append(ScriptedStream(id, near, isAsker: true, isAttachment: attachment != nil))
     perform { engine, now in
-      process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
+      process.began(.stream(id), deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: attachment, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
   }
@@ -57,7 +58,7 @@ extension ScriptedApp {
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
     perform { engine, now in
-      process.waits(forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
+      process.began(.streamEnd(stream.id), deadline: now.uptime + AppEngine.verdictTime)
       if stream.socket.otherEnd == .finished { engine.sawEnd(of: stream.id) }
       engine.askHowEnded(stream.id, now)
     }

@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire
@@ -193,7 +194,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
     observe(.continues(id, offer))
-    process.continues(id, offer, deadline: process.now.uptime + (timeout ?? Limits().continuation))
+    process.began(.continuation(id, offer), deadline: process.now.uptime + (timeout ?? Limits().continuation))
     perform { $0.continue(offer, id: id, timeout: timeout, $1) }
   }
 
@@ -207,7 +208,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     var number: UInt64 = 0
     perform { engine, now in
       number = engine.request(bytes, from, timeout: timeout, now)
-      process.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      process.began(.request(number), deadline: now.uptime + (timeout ?? engine.limits.continuation))
       observe(.requests(number, bytes))
     }
     return number
@@ -230,7 +231,9 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   func explain(_ index: Int) {
     let known = activities[index]
-    perform { engine, now in process.asks(engine.explain(known.id, known.activity, now)) }
+    perform { engine, now in
+      process.began(.explanation(engine.explain(known.id, known.activity, now)), deadline: nil)
+    }
   }
 
   /// Answers everything that is unanswered.
@@ -268,12 +271,10 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   // MARK: FleetProgram
 
-  func perform(_ call: (AppEngine, Instant) -> Void) {
-    guard let engine else { return }
-    call(engine, process.now)
-    process.drain()
-    process.schedule(hasCallbacks: !due.isEmpty)
-  }
+  func perform(_ call: (AppEngine, Instant) -> Void) { process.perform(call) }
+
+  var hasCallbacks: Bool { !due.isEmpty }
+  func engineCalled() {}
 
   var activitySource: (any ActivitySource)? { self }
 
@@ -286,7 +287,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
       swap(&deliveries, &due)
       deliveries.reverse()
       while let delivery = deliveries.popLast() {
-        process.noteCallback(delivery)
+        process.willRun(delivery)
         run(delivery)
       }
     }
@@ -348,7 +349,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     var due: ContinuationStep?
     perform { due = $0.step(id, $1) }
     guard let step = due else { return }
-    process.noteCallback(step, of: id)
+    process.willRun(step, of: id)
     observe(.step(step, of: id))
     switch step {
     case .willContinue:

@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 
@@ -25,7 +25,7 @@ extension App: AppEngineOwner {
     case .log(let severity, let message): logs.append((severity, message))
     case .streamAnswered(let id, let error):
       guard let download = pending.download(id) else { return due.append(delivery) }
-      environment.process?.noteCallback(delivery)
+      observer?.willRun(delivery)
       pending.remove(id)
       downloadAnswers.append((download, error))
     default: due.append(delivery)
@@ -72,7 +72,7 @@ extension App: AppEngineOwner {
 
   private func turn(of delivery: Delivery) -> CallbackInvocation {
     let delegate = self.delegate
-    environment.process?.noteCallback(delivery)
+    observer?.willRun(delivery)
     switch delivery {
     case .connection(let isReady):
       return {
@@ -145,7 +145,7 @@ extension App: AppEngineOwner {
     guard let continuation = pending.continuation(id) ?? delivered(id, engine) else { return Self.nothing }
     if let progress = engine.progress(of: id) { continuation.progressed(progress) }
     guard let step = engine.step(id, environment.now) else { return Self.nothing }
-    environment.process?.noteCallback(step, of: id)
+    observer?.willRun(step, of: id)
     switch step {
     case .willResumeBack, .resumedBack: return Self.nothing
     case .willContinue(let offer): return willContinue(offer, continuation)
@@ -178,7 +178,7 @@ extension App: AppEngineOwner {
   private func step(of id: Identifier, _ request: ResumeBack, _ engine: AppEngine) -> CallbackInvocation {
     guard let step = engine.step(id, environment.now) else { return Self.nothing }
     drainEngine()
-    environment.process?.noteCallback(step, of: id)
+    observer?.willRun(step, of: id)
     if case .willResumeBack(_, let hasChanged) = step {
       let delegate = activities.delegate(of: request.activity)
       return { request.ask(delegate, hasChanged: hasChanged) }

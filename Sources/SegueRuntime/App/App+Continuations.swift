@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 
@@ -10,8 +10,8 @@ extension App {
     let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
     try perform { engine, now in
       pending.add(continuation.id, .continuation(continuation))
-      environment.process?.continues(
-        continuation.id, offer, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      observer?.began(
+        .continuation(continuation.id, offer), deadline: now.uptime + (timeout ?? engine.limits.continuation))
       engine.continue(offer, id: continuation.id, timeout: timeout, now)
     }
     return continuation
@@ -32,7 +32,7 @@ extension App {
       guard objection == nil else { return }
       request.begin(id)
       pending.add(id, .resumption(request))
-      environment.process?.resumesBack(id, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      observer?.began(.resumption(id), deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
     if let objection { throw objection }
   }

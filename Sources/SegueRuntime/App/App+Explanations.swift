@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 
 /// "Why is it not offered there?" (R6.5)
@@ -8,7 +8,7 @@ extension App {
     let state = activity.isStillValid ? activity.read { $0 } : nil
     try perform { engine, now in
       let request = engine.explain(activity.id, state, now)
-      environment.process?.asks(request)
+      observer?.began(.explanation(request), deadline: nil)
       pending.add(request, .explanation(callback))
     }
   }

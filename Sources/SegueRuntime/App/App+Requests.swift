@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 
@@ -11,7 +11,7 @@ extension App {
       let number = engine.request(bytes, from, timeout: timeout, now)
       request.begin(number)
       pending.add(number, .request(request))
-      environment.process?.requests(number, deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      observer?.began(.request(number), deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
   }
 

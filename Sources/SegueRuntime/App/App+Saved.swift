@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -11,7 +11,7 @@ extension App {
   public func deleteSaved(_ names: Value?, _ callback: DeletionCallback) throws(SegueError) {
     try perform { engine, now in
       let number = engine.deleteSaved(names, now)
-      environment.process?.requests(number, deadline: now.uptime + engine.limits.continuation)
+      observer?.began(.request(number), deadline: now.uptime + engine.limits.continuation)
       pending.add(number, .deletion(callback))
     }
   }

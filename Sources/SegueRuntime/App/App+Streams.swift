@@ -1,5 +1,5 @@
+import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -26,8 +26,8 @@ extension App {
     try perform { engine, now in
       forgetDoneStreams(engine)
       pending.add(id, .stream(ask))
-      environment.process?.waits(
-        forStream: id, "asks for a stream", deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      let deadline = now.uptime + (timeout ?? engine.limits.continuation)
+      observer?.began(part == nil ? .stream(id) : .attachment(id), deadline: deadline)
       engine.askStream(id, from, attachment: part, otherEnd: environment.wrap(otherEnd), timeout: timeout, now)
     }
   }
@@ -53,8 +53,7 @@ extension App {
         }
       }
       if stream.waits.isEmpty {
-        environment.process?.waits(
-          forStream: stream.id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
+        observer?.began(.streamEnd(stream.id), deadline: now.uptime + AppEngine.verdictTime)
       }
       stream.waits.append(wait)
       engine.askHowEnded(stream.id, now)

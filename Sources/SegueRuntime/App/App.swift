@@ -1,3 +1,4 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueTransport
@@ -32,6 +33,8 @@ public final class App: Handled {
   /// and the URLs of the documents.
   var openings: [(id: Identifier, activity: Identifier, url: String)] = []
   let environment: any AppEnvironment
+  /// Set while the app is open in a fleet.
+  var observer: (any AppObserver)?
   private let isOnFleetDevice: Bool
 
   // The callbacks that are due.
@@ -401,11 +404,16 @@ public final class App: Handled {
 
   /// Handles the results of a call of the engine: sends bytes, sets the next deadline.
   func drainEngine() {
-    guard let engine else { return }
+    guard engine != nil else { return }
     environment.drain()
+    engineCalled()
+  }
+
+  /// The results of a call of the engine were handled, but for what concerns the objects of the app.
+  func engineCalled() {
+    guard let engine else { return }
     answerDownloads()
     activities.setCurrent(engine.currentActivity)
-    environment.setDeadline()
   }
 
   /// Draws an identifier, without the lock.

@@ -1,5 +1,4 @@
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -11,8 +10,6 @@ protocol AppEnvironment: AnyObject {
   var monitor: ConditionLock { get }
   /// The time by the clocks of the device. With or without the lock.
   var now: Instant { get }
-  /// The process in the fleet, which checks the app's callbacks; nil if there is no fleet, or the app is not open.
-  var process: FleetProcess? { get }
   /// The path of the runtime folder; nil in a fleet, or if the app is not open.
   var runtimeFolder: String? { get }
   /// The last known cause for not being connected.
@@ -32,10 +29,8 @@ protocol AppEnvironment: AnyObject {
 
   /// Reads what the hub has sent: the thread that reads the socket may not have come to that yet.
   func receive()
-  /// Sends the engine's messages to its hub.
+  /// Handles the results of a call of the engine: sends its messages to its hub, and sets its next deadline.
   func drain()
-  /// Sets the next deadline of the engine, whose results were handled.
-  func setDeadline()
   /// Notifies the host that a callback is due.
   func signalDue()
 

@@ -21,7 +21,9 @@ public final class AgentParticipant<Engine: HubParticipant> {
   ) throws(SegueError) {
     self.init(engine, device, try LoopTimer(), handled)
     // `close` is called before this object is released.
-    try timer.start(on: device.loop) { [unowned(unsafe) self] in self.pump(isReadable: false) }
+    try timer.start(on: device.loop) { [unowned(unsafe) self] in
+      self.driver.pump(isReadable: false, isDue: true, Clock.now, for: self)
+    }
     device.add(self)
   }
 
@@ -34,9 +36,7 @@ public final class AgentParticipant<Engine: HubParticipant> {
 
   /// Calls the engine, and handles the results.
   public func perform(_ body: (Engine, Instant) -> Void) {
-    guard isOpen else { return }
-    body(driver.engine, Clock.now)
-    drain()
+    if isOpen { driver.perform(for: self, body) }
   }
 
   /// Leaves the hub.
@@ -50,24 +50,21 @@ public final class AgentParticipant<Engine: HubParticipant> {
     timer.close()
   }
 
-  private func pump(isReadable: Bool) {
-    if isReadable { driver.receive(Clock.now) }
-    let now = Clock.now
-    if let deadline = driver.engine.nextDeadline, deadline <= now.uptime { driver.engine.tick(now) }
-    handled()
-    drain()
+}
+
+extension AgentParticipant: AppDriverOwner {
+  public var now: Instant { Clock.now }
+  public func inputHandled() { handled() }
+
+  public func follow(_ loss: HubLoss) {
+    if let problem = loss.problem { Log.write(.info, DiagnosticText(of: problem.message)) }
+    // The hub may be in the middle of a call.
+    device.onLoop { [self] device in
+      if isOpen { device.election.follow(loss.search, for: self, Clock.uptime) }
+    }
   }
 
-  private func drain() {
-    if let departure = driver.drain(Clock.now) {
-      if let problem = departure.problem { Log.write(.info, DiagnosticText(of: problem.message)) }
-      // The hub may be in the middle of a call.
-      device.onLoop { [self] device in
-        if isOpen { device.election.follow(departure.search, for: self, Clock.uptime) }
-      }
-    }
-    timer.set(driver.nextDeadline)
-  }
+  public func setTimer(_ uptime: Int64?) { timer.set(uptime) }
 }
 
 extension AgentParticipant: HubSeeker {
@@ -82,11 +79,11 @@ extension AgentParticipant: HubSeeker {
     do throws(SegueError) {
       // The connection closes its watch before this object is released.
       let connection = try UnixConnection(fd, as: 0, on: device.loop) { [unowned(unsafe) self] isReadable, _ in
-        self.pump(isReadable: isReadable)
+        self.driver.pump(isReadable: isReadable, isDue: false, Clock.now, for: self)
       }
       self.connection = connection
       driver.connected(connection, generation: generation, Clock.now)
-      drain()
+      driver.drain(for: self)
     } catch {
       Descriptors.close(fd)
       throw error
@@ -95,7 +92,7 @@ extension AgentParticipant: HubSeeker {
 
   public func disconnect() {
     driver.disconnect(Clock.now)
-    drain()
+    driver.drain(for: self)
   }
 
   public func backlogFull(at generation: UInt64) -> NextHubAttempt { driver.backlogFull(at: generation, Clock.now) }

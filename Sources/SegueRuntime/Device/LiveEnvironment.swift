@@ -1,7 +1,6 @@
 import CLinux
 import SegueDriver
 import SegueEngine
-import SegueFleet
 import SegueModel
 import SegueTransport
 import SegueWire
@@ -25,7 +24,6 @@ final class LiveEnvironment: AppEnvironment {
   private var identifiers = IdentifierPool()
 
   var now: Instant { Clock.now }
-  var process: FleetProcess? { nil }
   var problem: SegueError? { driver?.problem }
   var runtimeFolder: String? { device?.folder.path }
 
@@ -127,8 +125,10 @@ final class LiveEnvironment: AppEnvironment {
         continue
       }
       self.driver?.receive(now)
+      guard let driver = self.driver else { return }
+      driver.drain(for: self)
       // A hub that has gone takes nothing: no other is looked for.
-      if self.driver?.drain(now) != nil { return }
+      if driver.generation == nil { return }
     }
   }
 
@@ -136,35 +136,20 @@ final class LiveEnvironment: AppEnvironment {
 
   /// The socket or the deadline is due. Called with the lock.
   private func pump() {
-    guard let app, let engine = app.engine else { return }
+    guard let app, app.engine != nil else { return }
     let now = self.now
     poller?.clearDeadline(now.uptime)
     if app.dispatcher.endLoan(now.uptime) { socket?.isLent = false }
-    receive()
-    if let deadline = engine.nextDeadline, deadline <= now.uptime { engine.tick(now) }
-    app.drainEngine()
+    driver?.pump(isReadable: true, isDue: true, now, for: self)
+    app.engineCalled()
   }
 
   func receive() {
-    guard let app, let engine = app.engine else { return }
     driver?.receive(now)
-    takeStreams(app, engine)
+    inputHandled()
   }
 
-  /// Leaves a hub that is unusable.
-  func drain() {
-    guard let app, let departure = driver?.drain(now) else { return }
-    if let problem = departure.problem { app.logs.append((.info, DiagnosticText(of: problem.message))) }
-    notifyWaiting()
-    device?.onLoop { [self] device in device.election.follow(departure.search, for: self, Clock.uptime) }
-  }
-
-  func setDeadline() {
-    poller?.setDeadline(driver?.nextDeadline)
-    guard let app else { return }
-    if let end = app.dispatcher.loanEndsAt { poller?.setDeadline(end) }
-    if !app.due.isEmpty { signalDue() }
-  }
+  func drain() { driver?.drain(for: self) }
 
   /// After this the app does nothing on the library thread, which calls it without the lock.
   func end() {
@@ -186,6 +171,11 @@ final class LiveEnvironment: AppEnvironment {
   // MARK: Streams and attachments
 
   /// Other apps ask for streams. Called with the lock.
+  func inputHandled() {
+    guard let app, let engine = app.engine else { return }
+    takeStreams(app, engine)
+  }
+
   private func takeStreams(_ app: App, _ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
       let fd = request.descriptor.owned.take()
@@ -332,6 +322,23 @@ final class LiveEnvironment: AppEnvironment {
   private func keepSocket(_ app: App) {
     app.dispatcher.beginLoan()
     poller?.setDeadline(app.dispatcher.loanEndsAt)
+  }
+}
+
+/// The calls of the driver, with the lock.
+extension LiveEnvironment: AppDriverOwner {
+  func follow(_ loss: HubLoss) {
+    guard let app else { return }
+    if let problem = loss.problem { app.logs.append((.info, DiagnosticText(of: problem.message))) }
+    notifyWaiting()
+    device?.onLoop { [self] device in device.election.follow(loss.search, for: self, Clock.uptime) }
+  }
+
+  func setTimer(_ uptime: Int64?) {
+    poller?.setDeadline(uptime)
+    guard let app else { return }
+    if let end = app.dispatcher.loanEndsAt { poller?.setDeadline(end) }
+    if !app.due.isEmpty { signalDue() }
   }
 }
 

@@ -63,6 +63,7 @@ final class FleetEnvironment: AppEnvironment {
       Self.shortName(app.settings.bundleIdentifier), offersFrontmostOnly: app.settings.offersFrontmostOnly)
     self.process = process
     self.app = app
+    app.observer = process
     fleet.opened(self)
     process.begin(self, engine)
   }
@@ -88,21 +89,27 @@ final class FleetEnvironment: AppEnvironment {
 
   private func leave() {
     process = nil
+    app?.observer = nil
     app = nil
     fleet.closed(self)
   }
 
   /// The process receives each message when it arrives.
   func receive() {}
-  func drain() { process?.drain() }
-  func setDeadline() { signalDue() }
+  func drain() {
+    process?.drain()
+    notifyHost()
+  }
 
   func signalDue() {
+    process?.schedule()
+    notifyHost()
+  }
+
+  private func notifyHost() {
     guard let app, let process else { return }
-    let (isDue, isPolled) = (!app.due.isEmpty, app.wakeUp.isGiven)
-    process.awaitsDispatch = isPolled && isDue
-    process.schedule(hasCallbacks: !isPolled && isDue)
-    if isPolled, isDue { app.wakeUp.signal(isAwaited: false) }
+    process.awaitsDispatch = app.wakeUp.isGiven && !app.due.isEmpty
+    if process.awaitsDispatch { app.wakeUp.signal(isAwaited: false) }
     fleet.ring()
   }
 
@@ -161,10 +168,12 @@ final class FleetEnvironment: AppEnvironment {
 extension FleetEnvironment: FleetProgram {
   var activitySource: (any ActivitySource)? { app }
 
-  func perform(_ call: (AppEngine, Instant) -> Void) {
-    guard let app, let engine = app.engine else { return }
-    call(engine, now)
-    app.drainEngine()
+  var hasCallbacks: Bool { app.map { !$0.due.isEmpty && !$0.wakeUp.isGiven } ?? false }
+
+  func engineCalled() {
+    guard let app else { return }
+    app.engineCalled()
+    notifyHost()
     let lines = app.logs
     app.logs = []
     if !lines.isEmpty { fleet.later { for line in lines { Log.write(line.severity, line.message) } } }
@@ -249,8 +258,7 @@ extension FleetEnvironment: FleetProgram {
     fetch.take(near)
     let id = drawIdentifier()
     app.pending.add(id, .stream(StreamRequestCallback(download)))
-    process.waits(
-      forStream: id, "asks for an attachment", deadline: now.uptime + AttachmentDownload.answerTime)
+    process.began(.attachment(id), deadline: now.uptime + AttachmentDownload.answerTime)
     engine.askStream(
       id, from, attachment: download.rest, otherEnd: FleetDescriptor(far), timeout: AttachmentDownload.answerTime, now)
     app.drainEngine()

@@ -89,7 +89,8 @@ public final class LiveFleet: Handled {
 
   private func process(of app: App) throws(SegueError) -> FleetProcess {
     guard app.monitor === monitor else { throw SegueError(.invalidArgument, "app: is not of this fleet") }
-    guard let process = app.environment.process else { throw SegueError(.invalidState, "app: is not open") }
+    // Apps of a fleet have no other environment.
+    guard let process = unsafeDowncast(app.environment, to: FleetEnvironment.self).process else { throw SegueError(.invalidState, "app: is not open") }
     return process
   }
 

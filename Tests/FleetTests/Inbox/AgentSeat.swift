@@ -5,7 +5,7 @@ import SegueModel
 @testable import SegueFleet
 
 /// A participant at the hub in the process of an agent, with a connection of its own.
-final class AgentSeat<Engine: HubParticipant>: HubSeeker {
+final class AgentSeat<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
   private let driver: AppDriver<Engine>
   private unowned let agent: InboxAgent
   /// Called after each call of the engine, before its bytes are written.
@@ -21,21 +21,18 @@ final class AgentSeat<Engine: HubParticipant>: HubSeeker {
   var engine: Engine { driver.engine }
 
   func perform(_ body: (Engine, Instant) -> Void) {
-    body(driver.engine, agent.now)
-    settle()
+    driver.perform(for: self) { engine, now in
+      body(engine, now)
+      settled()
+    }
   }
 
   func settle() {
     settled()
-    if let departure = driver.drain(agent.now) { agent.seek(departure.search, for: self) }
-    checkQueue()
-    agent.schedule(driver.nextDeadline)
+    driver.drain(for: self)
   }
 
-  func receive() {
-    driver.receive(agent.now)
-    settle()
-  }
+  func receive() { driver.pump(isReadable: true, isDue: false, agent.now, for: self) }
 
   func flush() {
     driver.flush(agent.now)
@@ -47,8 +44,7 @@ final class AgentSeat<Engine: HubParticipant>: HubSeeker {
   }
 
   func tick() {
-    guard let next = driver.engine.nextDeadline, next <= agent.now.uptime else { return settle() }
-    perform { $0.tick($1) }
+    driver.pump(isReadable: false, isDue: true, agent.now, for: self)
     if let next = driver.engine.nextDeadline, next <= agent.now.uptime {
       agent.fleet.report(agent.name, "a deadline of the agent that has passed stays due: it would be busy for ever")
     }
@@ -65,6 +61,17 @@ final class AgentSeat<Engine: HubParticipant>: HubSeeker {
 
   /// Breaks the reference cycles when the fleet ends.
   func tearDown() { connection?.tearDown() }
+
+  // MARK: AppDriverOwner
+
+  var now: Instant { agent.now }
+  func inputHandled() { settled() }
+  func follow(_ loss: HubLoss) { agent.seek(loss.search, for: self) }
+
+  func setTimer(_ uptime: Int64?) {
+    checkQueue()
+    agent.schedule(uptime)
+  }
 
   // MARK: HubSeeker
 

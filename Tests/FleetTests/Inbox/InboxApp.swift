@@ -31,8 +31,7 @@ final class InboxApp: ScriptedApp {
 
   // MARK: What it leaves with the agent (R2.5)
 
-  override func perform(_ call: (AppEngine, Instant) -> Void) {
-    super.perform(call)
+  override func engineCalled() {
     let current = engine?.currentActivity
     guard isAlive, current != lastCurrent else { return }
     lastCurrent = current
@@ -90,7 +89,7 @@ final class InboxApp: ScriptedApp {
       let id = process.fleet.drawIdentifier()
       fetches.append((id, from, attachment, near))
       perform { engine, now in
-        process.waits(forStream: id, "asks for an attachment", deadline: now.uptime + engine.limits.continuation)
+        process.began(.attachment(id), deadline: now.uptime + engine.limits.continuation)
         engine.askStream(
           id, from, attachment: Message.AttachmentPart(name: attachment.name, offset: 0),
           otherEnd: FleetDescriptor(far), timeout: nil, now)
@@ -114,7 +113,7 @@ final class InboxApp: ScriptedApp {
     if case .continuation(let id) = delivery, let offer = engine?.deliveredOffer(of: id), !deliveries.contains(id) {
       deliveries.append(id)
       if !accepts { process.complain("R3.8: an app gets what waits before it has a handler") }
-      process.continues(id, offer, deadline: process.now.uptime + Limits().continuation)
+      process.began(.continuation(id, offer), deadline: process.now.uptime + Limits().continuation)
     }
     super.deliver(delivery)
   }

@@ -75,7 +75,7 @@ final class ObservedApp: ScriptedApp {
     let (near, far) = process.makeSockets()
     ends[id] = .open
     perform { engine, now in
-      process.waits(forStream: id, "asks for a stream", deadline: now.uptime + engine.limits.continuation)
+      process.began(.stream(id), deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: nil, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
     return near
@@ -83,7 +83,7 @@ final class ObservedApp: ScriptedApp {
 
   func askHowEnded(_ id: Identifier) {
     perform { engine, now in
-      process.waits(forStream: id, "reads the end of a stream", deadline: now.uptime + AppEngine.verdictTime)
+      process.began(.streamEnd(id), deadline: now.uptime + AppEngine.verdictTime)
       engine.askHowEnded(id, now)
     }
   }
