@@ -53,8 +53,9 @@ let package = Package(
     module("SegueWire", imports: ["SegueModel"]),
     module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
     module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
-    module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver"]),
     module("SegueSystem", imports: ["SegueModel", "CLinux"]),
+    module("SegueApp", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "CLinux"]),
+    module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueApp"]),
     module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     // expat is loaded by its users, not linked.
@@ -75,14 +76,14 @@ let package = Package(
     module(
       "SegueRuntime",
       imports: [
-        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueFleet", "SegueSystem", "SegueTransport",
-        "CLinux",
+        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueSystem", "SegueApp", "SegueFleet",
+        "SegueTransport", "CLinux",
       ]),
     module(
       "SegueABI",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueTransport", "SegueRuntime",
-        "SegueManifests",
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport",
+        "SegueRuntime", "SegueManifests",
       ],
       exclude: ["discard.ld", "exports.map"]),
     // For tests and benchmarks of the store, in both modes.
@@ -98,7 +99,7 @@ let package = Package(
       "SegueAgent",
       imports: [
         "CSegue", "CLinux", "CSystemd", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport",
-        "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
+        "SegueApp", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
         "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),

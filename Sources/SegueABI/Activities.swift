@@ -1,5 +1,6 @@
 // Section 3 of segue.h: activities. Their properties are in ActivityProperties.swift.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

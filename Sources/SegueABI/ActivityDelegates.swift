@@ -1,5 +1,6 @@
 // Section 4 of segue.h: the delegate of an activity, and the objects that its callbacks get.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

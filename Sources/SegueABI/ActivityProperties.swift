@@ -1,5 +1,6 @@
 // Section 3 of segue.h: the properties of activities.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

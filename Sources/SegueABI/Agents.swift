@@ -1,5 +1,6 @@
 // Section 11 of segue.h: the agent.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

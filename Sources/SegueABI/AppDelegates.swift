@@ -1,5 +1,6 @@
 // Section 6 of segue.h: the delegate of an app, and errors.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 5 of segue.h: apps.
 import CSegue
+import SegueApp
 import SegueEngine
 import SegueManifests
 import SegueModel

@@ -1,5 +1,6 @@
 // Section 2 of segue.h: the elements of arrays and sets.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,6 +1,7 @@
 // Section 10 of segue.h: attachments.
 import CLinux
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport
@@ -65,7 +66,8 @@ private func attach(
   with(activity, name, length) { (activity, name) throws(SegueError) in
     // Reports a missing OpenSSL to the app that attaches, not to the one that fetches.
     _ = try SHA256.begin()
-    try activity.attach(name, try file())
+    let file = try file()
+    try activity.attach(Attachment(name: name, size: file.size, source: file))
   }
 }
 

@@ -1,6 +1,7 @@
 // Section 1 of segue.h: basics.
 import CLinux
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

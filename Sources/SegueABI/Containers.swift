@@ -1,5 +1,6 @@
 // Section 13 of segue.h: containers.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

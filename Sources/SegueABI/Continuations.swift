@@ -1,5 +1,6 @@
 // Section 8 of segue.h: continuing.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 16 of segue.h: the devices of the user.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 15 of segue.h: documents. Their opening: AppDelegates.swift, Continuations.swift.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

@@ -1,5 +1,6 @@
 // Section 5 of segue.h: "why is it not offered there?"
 import CSegue
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime

@@ -1,5 +1,6 @@
 // Section 12 of segue.h: the devices of a virtual fleet.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

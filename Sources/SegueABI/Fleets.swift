@@ -1,5 +1,6 @@
 // Section 12 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

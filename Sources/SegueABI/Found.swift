@@ -1,5 +1,6 @@
 // Section 2 of segue.h: copies out what was found inside a value by key, index or path.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 2 of segue.h: values as JSON text.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

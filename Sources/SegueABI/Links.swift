@@ -1,5 +1,6 @@
 // Section 5 of segue.h: links with other devices.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 7 of segue.h: offers.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

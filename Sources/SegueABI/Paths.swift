@@ -1,5 +1,6 @@
 // Section 2 of segue.h: nested values, by path.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 2 of segue.h: readers.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

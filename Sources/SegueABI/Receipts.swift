@@ -1,5 +1,6 @@
 // Section 4 of segue.h: receipts.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // The replies of the host's callbacks, section 4 of segue.h.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

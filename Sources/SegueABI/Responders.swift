@@ -1,5 +1,6 @@
 // Section 14 of segue.h: responders. The app's did_update: AppDelegates.swift.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

@@ -1,5 +1,6 @@
 // Section 11 of segue.h: saved activities and search.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

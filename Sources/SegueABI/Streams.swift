@@ -1,5 +1,6 @@
 // Section 9 of segue.h: streams between the two sides of a continuation.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

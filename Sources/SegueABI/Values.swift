@@ -1,5 +1,6 @@
 // Section 2 of segue.h: values.
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 

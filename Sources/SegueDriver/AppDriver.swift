@@ -110,9 +110,9 @@ public final class AppDriver<Engine: HubParticipant> {
     return writesAt.map { min($0, deadline ?? $0) } ?? deadline
   }
 
-  /// Writes the engine's bytes for the hub, and leaves an unusable hub.
+  /// Writes the engine's bytes for the hub, and leaves an unusable hub: for an owner that looks for no other.
   /// - Returns: why the hub was left, or nil.
-  func drain(_ now: @autoclosure () -> Instant) -> HubLoss? {
+  public func drain(_ now: @autoclosure () -> Instant) -> HubLoss? {
     if isClosed { return lost(now()) }
     flush(now())
     guard let fault = engine.takeFault() else { return nil }
@@ -206,7 +206,7 @@ public final class AppDriver<Engine: HubParticipant> {
   }
 }
 
-/// The owner of an `AppDriver`: an app's device, or the agent, in the product or in the fleet. The driver calls it under
+/// The owner of an `AppDriver`: an app's device, or the agent, in the product or in the fleet. The driver calls it with
 /// the lock that guards both.
 public protocol AppDriverOwner: AnyObject {
   var now: Instant { get }

@@ -9,3 +9,12 @@ public enum StreamStatus: Sendable, Equatable {
   /// Its app, or the connection to it, is gone.
   case broken
 }
+
+/// The visible state of the other end of a stream's socket.
+public enum StreamOtherEnd: Sendable {
+  case open
+  /// Shut down for writing, and not closed.
+  case finished
+  /// Closed, or both ends shut down for writing, which looks the same.
+  case closed
+}

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// Calls back on the library thread when files in a runtime folder appear or disappear, such as another generation of
 /// the hub.

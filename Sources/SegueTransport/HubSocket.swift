@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The files of a generation of the hub: the lock that this process holds, and the listening socket.
 public final class HubSocket {

@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 
 /// Calls back on the library thread at an uptime, or slightly before; then the timer is unset.
 public final class LoopTimer {

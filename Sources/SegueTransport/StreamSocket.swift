@@ -15,15 +15,6 @@ public struct StreamSocket: Sendable {
     self.inode = inode
   }
 
-  /// The visible state of the other end.
-  public enum OtherEnd: Sendable {
-    case open
-    /// Shut down for writing, and not closed.
-    case finished
-    /// Closed, or both ends shut down for writing, which looks the same.
-    case closed
-  }
-
   /// Creates two connected sockets, close-on-exec.
   public static func pair() throws(SegueError) -> (near: StreamSocket, far: Int32) {
     var fds: (Int32, Int32) = (-1, -1)
@@ -49,7 +40,7 @@ public struct StreamSocket: Sendable {
   public var isOpen: Bool { Self.inode(of: fd) == inode }
 
   /// Nil if the host has closed it.
-  public var otherEnd: OtherEnd? {
+  public var otherEnd: StreamOtherEnd? {
     guard isOpen else { return nil }
     let events = poll(for: linux_pollrdhup())
     if events & (POLLHUP | POLLERR | POLLNVAL) != 0 { return .closed }

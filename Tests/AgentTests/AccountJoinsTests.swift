@@ -1,6 +1,7 @@
 import CLinux
 import SegueModel
 import SegueStore
+import SegueSystem
 import SegueTLS
 import SegueTransport
 import Testing

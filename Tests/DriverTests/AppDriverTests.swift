@@ -19,6 +19,21 @@ private final class NoActivities: AppEngineOwner {
   func streamEnd(_ id: Identifier) -> StreamStatus { .open }
 }
 
+/// The owner of a driver: notes its calls.
+private final class NotingOwner: AppDriverOwner {
+  var now = Instant(uptime: 0, date: 0)
+  private(set) var calls: [String] = []
+  private(set) var timer: Int64?
+
+  func inputHandled() { calls.append("input") }
+  func follow(_ loss: HubLoss) { calls.append("follow") }
+
+  func setTimer(_ uptime: Int64?) {
+    calls.append("timer")
+    timer = uptime
+  }
+}
+
 /// What passes between an app and its hub, and when it leaves the hub (docs/protocol.md, "Leaving a hub").
 @Suite struct AppDriverTests {
   private let source = NoActivities()
@@ -68,6 +83,30 @@ private final class NoActivities: AppEngineOwner {
     connection.room = .max
     #expect(driver.drain(at(49)) == nil && connection.written.isEmpty)
     #expect(driver.drain(at(50)) == nil && !connection.written.isEmpty && driver.obstacle == nil)
+  }
+
+  @Test func `a turn reads, does what is due, follows the loss of a hub, and sets the timer (section 9)`() throws {
+    let owner = NotingOwner()
+    driver.connected(connection, generation: 3, at(0))
+    driver.perform(for: owner) { _, _ in }
+    #expect(owner.calls == ["timer"] && !connection.written.isEmpty)
+    let deadline = try #require(owner.timer)
+    #expect(deadline == driver.nextDeadline)
+    owner.now = at(deadline)
+    driver.pump(isReadable: false, isDue: false, owner.now, for: owner)
+    #expect(owner.calls == ["timer", "input", "timer"] && driver.generation == 3, "it does what it is not told to")
+    driver.pump(isReadable: false, isDue: true, owner.now, for: owner)
+    #expect(owner.calls.suffix(3) == ["input", "follow", "timer"] && driver.generation == nil, "the hub is silent")
+  }
+
+  @Test func `a turn reads, and leaves a hub that has closed (section 9)`() {
+    let owner = NotingOwner()
+    driver.connected(connection, generation: 3, at(0))
+    connection.isOver = true
+    driver.pump(isReadable: false, isDue: true, at(1), for: owner)
+    #expect(owner.calls == ["input", "timer"] && driver.generation == 3)
+    driver.pump(isReadable: true, isDue: false, at(1), for: owner)
+    #expect(owner.calls.suffix(3) == ["input", "follow", "timer"] && driver.generation == nil)
   }
 
   @Test func `a hub that closes is left, and what was wrong is known until the app is ready (section 9)`() throws {

@@ -1,6 +1,6 @@
+import SegueDriver
 import SegueEngine
 
-@testable import SegueDriver
 @testable import SegueFleet
 
 /// The connection of what the agent of a `World` offers for an app that has ended (R2.5).

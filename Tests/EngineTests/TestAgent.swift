@@ -1,8 +1,8 @@
+import SegueDriver
 import SegueEngine
 import SegueModel
 import Testing
 
-@testable import SegueDriver
 @testable import SegueFleet
 
 /// What an agent has on its disk, as plain as possible: it outlives the agents that use it.

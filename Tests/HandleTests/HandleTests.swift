@@ -1,5 +1,6 @@
 import CSegue
 import Foundation
+import SegueApp
 import SegueModel
 import SegueRuntime
 import Synchronization

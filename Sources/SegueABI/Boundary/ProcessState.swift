@@ -1,6 +1,8 @@
 import CLinux
+import SegueApp
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 import Synchronization
 

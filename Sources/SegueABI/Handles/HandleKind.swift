@@ -1,3 +1,4 @@
+import SegueApp
 import SegueRuntime
 
 /// The type of a handle: one number for each opaque struct of segue.h.

@@ -1,4 +1,5 @@
 import CSegue
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// The questions without an answer of each process, whatever became of the connections that they came by: what has been

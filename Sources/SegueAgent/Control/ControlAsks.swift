@@ -1,7 +1,9 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// What can be asked at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.

@@ -1,6 +1,7 @@
 import CLinux
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 

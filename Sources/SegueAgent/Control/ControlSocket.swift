@@ -1,4 +1,5 @@
 import CLinux
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime

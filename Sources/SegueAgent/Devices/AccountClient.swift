@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueTrust
 

@@ -1,6 +1,8 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 import SegueTrust
 

@@ -1,4 +1,5 @@
 import CLinux
+import SegueApp
 import SegueCertificates
 import SegueCrypto
 import SegueModel

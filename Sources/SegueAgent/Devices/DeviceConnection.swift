@@ -1,8 +1,10 @@
 import CLinux
+import SegueApp
 import SegueDevices
 import SegueDriver
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTLS
 import SegueTransport
 import SegueTrust

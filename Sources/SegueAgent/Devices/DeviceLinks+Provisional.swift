@@ -1,6 +1,8 @@
+import SegueApp
 import SegueDevices
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTLS
 import SegueTransport
 import SegueTrust

@@ -1,7 +1,9 @@
+import SegueApp
 import SegueDevices
 import SegueDriver
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTLS
 import SegueTransport
 import SegueTrust

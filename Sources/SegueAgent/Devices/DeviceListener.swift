@@ -1,4 +1,5 @@
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// The socket at which this device listens for others. For the loop's thread.

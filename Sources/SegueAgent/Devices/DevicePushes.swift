@@ -1,6 +1,8 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 
 /// What this device and others have continued on each other (R3.15). For the loop.

@@ -1,5 +1,7 @@
+import SegueApp
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 import SegueTrust
 

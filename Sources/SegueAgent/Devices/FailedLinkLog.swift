@@ -1,3 +1,4 @@
+import SegueApp
 import SegueDevices
 import SegueModel
 import SegueRuntime

@@ -1,6 +1,8 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 
 /// What other devices have continued here (R3.15): at once, after its user was asked, or never. For the loop.

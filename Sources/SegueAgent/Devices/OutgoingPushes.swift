@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// What apps of this device push to other devices (R3.15), until the other device has answered. For the loop.

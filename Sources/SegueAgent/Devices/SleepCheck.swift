@@ -1,3 +1,4 @@
+import SegueSystem
 import SegueTransport
 
 /// Whether the system has slept, by its clocks.

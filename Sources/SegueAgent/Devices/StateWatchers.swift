@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// Who waits for a change of what can be told: about the account and its devices, or about pushes. For the loop.

@@ -1,7 +1,9 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 import SegueWire
 

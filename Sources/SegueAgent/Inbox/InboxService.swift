@@ -1,8 +1,10 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRouting
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. For the loop.

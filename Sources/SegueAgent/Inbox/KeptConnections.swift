@@ -1,3 +1,4 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueRuntime

@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// The agent's side of its launcher. After `start` all of it is for the loop.

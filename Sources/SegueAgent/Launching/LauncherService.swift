@@ -1,6 +1,7 @@
 import SegueManifests
 import SegueModel
 import SegueRouting
+import SegueSystem
 import SegueTransport
 
 /// Handles a request in the launcher. It trusts nothing that the agent says of an app but its bundle identifier:

@@ -1,8 +1,10 @@
 import CLinux
+import SegueApp
 import SegueManifests
 import SegueModel
 import SegueRouting
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 
 /// Reads the manifests of the user, and again when their folders change. A thread of its own waits for the disk. All

@@ -1,6 +1,7 @@
 import CLinux
 import SegueModel
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// The right to be the agent of this user: a lock in the runtime folder, and the state folder, which is locked too.

@@ -1,4 +1,5 @@
 import CLinux
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueTransport

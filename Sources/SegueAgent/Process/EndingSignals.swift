@@ -1,6 +1,8 @@
 import CLinux
+import SegueApp
 import SegueModel
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 
 /// What ends the agent: SIGTERM and SIGINT, or the loop.

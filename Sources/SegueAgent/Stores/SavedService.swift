@@ -2,6 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// The saved activities of all apps of the user (handoff.md section 8), for the loop. What has expired is deleted with

@@ -1,7 +1,9 @@
 import CLinux
+import SegueApp
 import SegueModel
 import SegueRuntime
 import SegueStore
+import SegueSystem
 import SegueTransport
 
 /// A store of the agent, which is used by a thread of its own.

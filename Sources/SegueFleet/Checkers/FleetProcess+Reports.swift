@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueApp
 import SegueEngine
 import SegueModel
 
@@ -28,6 +28,9 @@ extension FleetProcess: AppObserver {
 
   /// Any other call of the app, such as making an activity current.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
+
+  public func queued(_ delivery: Delivery) {}
+  public func replaced(_ activity: Identifier, with state: Activity) {}
 
   public func willRun(_ delivery: Delivery) {
     switch delivery {

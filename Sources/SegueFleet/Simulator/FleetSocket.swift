@@ -24,15 +24,6 @@ public final class FleetSocket: StreamEndpoint {
     }
   }
 
-  /// The visible state of the other end.
-  enum OtherEnd {
-    case open
-    /// Shut down for writing, and not closed.
-    case finished
-    /// Closed, or both ends shut down for writing, which looks the same.
-    case closed
-  }
-
   /// The fleet outlives this object.
   private unowned(unsafe) let fleet: Fleet
   /// Nil if one of the two is closed.
@@ -55,10 +46,13 @@ public final class FleetSocket: StreamEndpoint {
 
   public var isClosed: Bool { !isRead && !isWritten && other == nil }
 
-  var otherEnd: OtherEnd {
+  var otherEnd: StreamOtherEnd {
     guard let other else { return .closed }
     return other.isWritten ? .open : isWritten ? .finished : .closed
   }
+
+  /// Whether an app has it.
+  var isHeld: Bool { if case .app = holder { true } else { false } }
 
   public var isOtherEndClosed: Bool { otherEnd == .closed }
 

@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueWire

@@ -1,6 +1,7 @@
 import SegueDriver
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// A participant of the agent on the socket of the device's hub, which usually runs in the same process: the agent

@@ -1,6 +1,7 @@
 import SegueDriver
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// This device as the apps of this process see it, or the agent: its runtime folder, and the election of hubs.

@@ -2,6 +2,7 @@ import CLinux
 import SegueDriver
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 

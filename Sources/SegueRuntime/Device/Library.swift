@@ -1,4 +1,6 @@
+import SegueApp
 import SegueModel
+import SegueSystem
 import SegueTransport
 import Synchronization
 

@@ -1,14 +1,17 @@
 import CLinux
+import SegueApp
 import SegueDriver
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 
 /// The real device of an app: connects its engine to a Unix socket, which the library thread reads, or a thread that
 /// waits in dispatch (docs/decisions/who-reads-the-socket.md).
 final class LiveEnvironment: AppEnvironment {
-  let monitor = ConditionLock()
+  let monitor: any AppMonitor = ConditionLock()
+  let wakeUp = WakeUp()
   /// Nil if it is not open.
   private var app: App?
   private(set) var offersFrontmostOnly = false
@@ -23,26 +26,55 @@ final class LiveEnvironment: AppEnvironment {
   private var uploads: [AttachmentUpload] = []
   private var identifiers = IdentifierPool()
 
+  /// Connections on which calls wait for the agent: App+Agent.swift.
+  var questions: [Int32] = []
+
   var now: Instant { Clock.now }
+  var limits: Limits { ProcessLimits.current }
   var problem: SegueError? { driver?.problem }
   var runtimeFolder: String? { device?.folder.path }
 
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
-  func wrap(_ descriptor: OwnedDescriptor) -> PassedDescriptor { descriptor }
-  func makeStream() throws(SegueError) -> (near: StreamSocket, far: Int32) { try StreamSocket.pair() }
+  func realURL(of url: String) -> String? { ContainerFolder.realURL(of: url) }
+  func logs(_ severity: Severity) -> Bool { Log.isOn(severity) }
+  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
 
-  func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> OwnedDescriptor {
+  func makeStream() throws(SegueError) -> (near: any LocalStreamEnd, far: PassedDescriptor) {
+    let (near, far) = try StreamSocket.pair()
+    return (HostStreamEnd(near), OwnedDescriptor(far))
+  }
+
+  func takeLink(_ fd: Int32, isOfAnyUser: Bool) throws(SegueError) -> PassedDescriptor {
     OwnedDescriptor(try Socket.take(fd, isOfAnyUser: isOfAnyUser))
   }
 
+  func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? {
+    // There are no other sources.
+    let file = unsafeDowncast(source, to: SourceFile.self)
+    return file.openedToHandOver().map { (OwnedDescriptor($0), file.stamp.changed) }
+  }
+
   /// The download's thread waits for the lock.
-  func start(_ download: AttachmentDownload, of app: App) throws(SegueError) { try download.start() }
+  func start(_ download: any AppDownload, of app: App) throws(SegueError) {
+    // A host has no others.
+    try unsafeDowncast(download, to: AttachmentDownload.self).start()
+  }
+
+  func wake() { wakeUp.wake() }
+
+  func giveDescriptor() throws(SegueError) -> Int32 {
+    try wakeUp.open()
+    return wakeUp.give()
+  }
+
+  /// Called with the lock, like `open`.
+  func endQuestions() { for socket in questions { linux_shutdown(socket, 1, 1) } }
 
   // MARK: Opening and closing
 
   func open(_ app: App, _ engine: AppEngine) throws(SegueError) {
     let poller = try AppPoller()
-    try app.wakeUp.open()
+    try wakeUp.open()
     if case .thread = app.settings.delivery {
       // The thread waits for the lock, and then looks at the app's state. `endDelivery` joins it before the app is
       // released; if the thread closes the app itself, it retains the app, and so this object.
@@ -125,10 +157,8 @@ final class LiveEnvironment: AppEnvironment {
         continue
       }
       self.driver?.receive(now)
-      guard let driver = self.driver else { return }
-      driver.drain(for: self)
       // A hub that has gone takes nothing: no other is looked for.
-      if driver.generation == nil { return }
+      if self.driver?.drain(now) != nil { return }
     }
   }
 
@@ -166,7 +196,7 @@ final class LiveEnvironment: AppEnvironment {
   private func unlock() { if let app { app.unlockAndLog() } else { monitor.unlock() } }
 
   /// A host that waits for the former socket gets the new one. Called with the lock.
-  private func notifyWaiting() { if let app { app.wakeUp.notify(if: app.dispatcher.isWaiting) } }
+  private func notifyWaiting() { if let app { wakeUp.notify(if: app.dispatcher.isWaiting) } }
 
   // MARK: Streams and attachments
 
@@ -190,7 +220,7 @@ final class LiveEnvironment: AppEnvironment {
       }
       app.forgetDoneStreams(engine)
       if engine.take(request) {
-        app.streams[request.id] = LiveStream(request.id, socket, app: app)
+        app.add(LiveStream(request.id, HostStreamEnd(socket), app: app))
       } else {
         Descriptors.closeUntrusted(fd)
       }
@@ -207,9 +237,12 @@ final class LiveEnvironment: AppEnvironment {
       Descriptors.closeUntrusted(fd)
       return engine.refuse(request, engine.objection(to: request) ?? error)
     }
-    guard let file = app.source(of: part, request), engine.take(request) else { return Descriptors.closeUntrusted(fd) }
+    guard let source = app.source(of: part, request), engine.take(request) else {
+      return Descriptors.closeUntrusted(fd)
+    }
     let upload = AttachmentUpload(
-      file, from: part.offset, to: fd, of: request.account, crossesLink: request.crossesLink,
+      unsafeDowncast(source, to: SourceFile.self), from: part.offset, to: fd, of: request.account,
+      crossesLink: request.crossesLink,
       patience: engine.limits.transferResume)
     do throws(SegueError) {
       try upload.start()
@@ -224,7 +257,7 @@ final class LiveEnvironment: AppEnvironment {
 
   func signalDue() {
     guard let app, !app.dispatcher.isRunningHere else { return }
-    app.wakeUp.signal(isAwaited: app.dispatcher.isWaiting)
+    wakeUp.signal(isAwaited: app.dispatcher.isWaiting)
   }
 
   func dispatch(_ app: App, timeout: Int32) throws(SegueError) -> Int {
@@ -238,7 +271,7 @@ final class LiveEnvironment: AppEnvironment {
     app.dispatcher.enter()
     let result = Result { () throws(SegueError) in try dispatchLocked(app, timeout: timeout) }
     app.dispatcher.leave()
-    if app.due.isEmpty { app.wakeUp.clearSignal() } else { signalDue() }
+    if app.hasDueCallbacks { signalDue() } else { wakeUp.clearSignal() }
     monitor.notifyAll()
     let shallClose = app.dispatcher.shallClose
     app.unlockAndLog()
@@ -278,8 +311,8 @@ final class LiveEnvironment: AppEnvironment {
       let count = app.runDue(all: false)
       if count > 0 { return count }
       // The due deliveries had no callback, and more are due now.
-      if !app.due.isEmpty { continue }
-      if app.wakeUp.clear() { return 0 }
+      if app.hasDueCallbacks { continue }
+      if wakeUp.clear() { return 0 }
       let left = deadline.map { $0 - Clock.uptime }
       if let left, left <= 0, timeout != 0 { return 0 }
       // A deadline that has just passed must not become a negative timeout, which means no limit.
@@ -302,18 +335,18 @@ final class LiveEnvironment: AppEnvironment {
     // A thread that only looks takes over nothing.
     if milliseconds != 0 { socket?.isLent = true }
     var descriptors = [
-      pollfd(fd: app.wakeUp.fd, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: wakeUp.fd, events: Int16(POLLIN), revents: 0),
       pollfd(
         fd: socket?.fd ?? -1, events: Int16(POLLIN) | (socket?.isFull ?? false ? Int16(POLLOUT) : 0), revents: 0),
     ]
     app.unlockAndLog()
     let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
-    let comesBack = app.dispatcher.wakeUp(at: Clock.uptime) && milliseconds != 0 && !app.wakeUp.isGiven
+    let comesBack = app.dispatcher.wakeUp(at: Clock.uptime) && milliseconds != 0 && !wakeUp.isGiven
     // Only after the read; otherwise the library thread would wake up for the same bytes.
     defer { if comesBack { keepSocket(app) } else { socket?.isLent = false } }
     if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
-    if descriptors[0].revents != 0 { app.wakeUp.foundReadable() }
+    if descriptors[0].revents != 0 { wakeUp.foundReadable() }
     if descriptors[1].revents != 0 { pump() }
   }
 
@@ -338,7 +371,7 @@ extension LiveEnvironment: AppDriverOwner {
     poller?.setDeadline(uptime)
     guard let app else { return }
     if let end = app.dispatcher.loanEndsAt { poller?.setDeadline(end) }
-    if !app.due.isEmpty { signalDue() }
+    if app.hasDueCallbacks { signalDue() }
   }
 }
 

@@ -1,5 +1,6 @@
 import SegueDriver
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// The runtime folder as the place of a device's hubs. All but `folder` and `heartbeatAge` is for the library thread.

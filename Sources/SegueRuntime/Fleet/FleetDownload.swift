@@ -1,3 +1,4 @@
+import SegueApp
 import SegueFleet
 import SegueModel
 import SegueTransport
@@ -8,7 +9,7 @@ import SegueWire
 final class FleetDownload {
   let download: AttachmentDownload
   /// Both retain each other until the end.
-  private let environment: FleetEnvironment
+  private let environment: HostFleetEnvironment
   /// The stream of the attachment, or nil.
   private(set) var socket: FleetSocket?
   private(set) var isOver = false
@@ -28,7 +29,7 @@ final class FleetDownload {
   /// Received bytes that were not handled yet.
   private var unread: [UInt8] = []
 
-  init(_ download: AttachmentDownload, in environment: FleetEnvironment) {
+  init(_ download: AttachmentDownload, in environment: HostFleetEnvironment) {
     self.download = download
     self.environment = environment
     heardAt = environment.now.uptime

@@ -1,6 +1,8 @@
 import CLinux
+import SegueApp
 import SegueFleet
 import SegueModel
+import SegueSystem
 import SegueTransport
 import Synchronization
 
@@ -21,7 +23,7 @@ public final class LiveFleet: Handled {
   /// Work to do without the lock: contexts to destroy, apps to close, lines to log.
   private var chores: [() -> Void] = []
   /// The open apps.
-  private var apps: [FleetEnvironment] = []
+  private var apps: [HostFleetEnvironment] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
   /// Readable when `wait` has to check again; negative if there is none yet.
@@ -59,8 +61,8 @@ public final class LiveFleet: Handled {
   }
 
   /// Called with the lock, like the next one.
-  func opened(_ app: FleetEnvironment) { apps.append(app) }
-  func closed(_ app: FleetEnvironment) { apps.remove(app) }
+  func opened(_ app: HostFleetEnvironment) { apps.append(app) }
+  func closed(_ app: HostFleetEnvironment) { apps.remove(app) }
 
   /// Whether this thread runs a callback of one of its apps: the fleet must not advance then. Called with the lock.
   private var isInCallback: Bool {
@@ -90,7 +92,9 @@ public final class LiveFleet: Handled {
   private func process(of app: App) throws(SegueError) -> FleetProcess {
     guard app.monitor === monitor else { throw SegueError(.invalidArgument, "app: is not of this fleet") }
     // Apps of a fleet have no other environment.
-    guard let process = unsafeDowncast(app.environment, to: FleetEnvironment.self).process else { throw SegueError(.invalidState, "app: is not open") }
+    guard let process = unsafeDowncast(app.environment, to: FleetEnvironment.self).process else {
+      throw SegueError(.invalidState, "app: is not open")
+    }
     return process
   }
 

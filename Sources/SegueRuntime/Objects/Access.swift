@@ -1,4 +1,6 @@
+import SegueApp
 import SegueModel
+import SegueSystem
 import SegueTransport
 
 /// An open file of a container (R5.4). Its descriptor is closed when the access ends.

@@ -1,11 +1,13 @@
+import SegueApp
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 
 /// An attachment download to this app (R7.6).
-open class AttachmentDownload: AttachmentReceiver, @unchecked Sendable {
-  let activity: LiveActivity
+open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Sendable {
+  public final let activity: LiveActivity
   private let fleetLock = Lock()
   /// Replaces the thread in a virtual fleet, until the download has ended. Guarded by `fleetLock`.
   private var inFleet: FleetDownload?
@@ -53,7 +55,7 @@ open class AttachmentDownload: AttachmentReceiver, @unchecked Sendable {
   public final override func ask(
     _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
   ) throws(SegueError) {
-    try activity.app?.ask(StreamRequestCallback(self), part, otherEnd: otherEnd, timeout: timeout)
+    try activity.app?.ask(for: self, part, otherEnd: otherEnd, timeout: timeout)
   }
 
   public final override var resumeTime: Int64 { activity.app?.transferResume ?? 0 }
@@ -81,7 +83,7 @@ open class AttachmentDownload: AttachmentReceiver, @unchecked Sendable {
   }
 
   /// Returns the callbacks to run without the lock. Called with the app's lock.
-  final func takeNews() -> (tell: () -> Void, isEnd: Bool) {
+  public final func takeNews() -> (tell: () -> Void, isEnd: Bool) {
     let (progress, isProgressDue, hasEnded) = (self.progress, self.isProgressDue, self.hasEnded && !isEndTold)
     self.isProgressDue = false
     if hasEnded { isEndTold = true }
@@ -164,9 +166,5 @@ extension AttachmentDownload {
 
   private func leaveFleet() { fleetLock.withLock { inFleet = nil } }
 
-  private func queueNews() {
-    guard let app = activity.app else { return }
-    app.due.append(.download(self))
-    app.environment.signalDue()
-  }
+  private func queueNews() { activity.app?.noteNews(of: self) }
 }

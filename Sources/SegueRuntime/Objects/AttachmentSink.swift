@@ -1,3 +1,4 @@
+import SegueApp
 import SegueModel
 import SegueTransport
 import SegueWire

@@ -1,5 +1,7 @@
 import CLinux
+import SegueApp
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueWire
 

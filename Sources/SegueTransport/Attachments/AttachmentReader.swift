@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The receiving end of an attachment's stream. It waits as long as the other end shows life (docs/protocol.md, "An
 /// attachment, at both ends"). The owner closes the socket.

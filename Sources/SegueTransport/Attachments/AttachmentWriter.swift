@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// The sending end of an attachment's stream. It waits as long as the other end reads or sends keep-alives, and some
 /// time longer (docs/protocol.md, "An attachment, at both ends"). The owner closes the socket.

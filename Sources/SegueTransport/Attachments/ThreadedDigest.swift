@@ -1,5 +1,6 @@
 import CLinux
 import SegueModel
+import SegueSystem
 
 /// SHA-256 on a thread of its own, so that the caller can write the bytes meanwhile. For one thread at a time.
 public final class ThreadedDigest: @unchecked Sendable {

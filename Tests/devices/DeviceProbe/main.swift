@@ -11,10 +11,11 @@
 import CLinux
 import CertificateMaker
 import SegueAgent
+import SegueApp
 import SegueCertificates
 import SegueModel
-import SegueSystem
 import SegueRuntime
+import SegueSystem
 import SegueTransport
 import SegueTrust
 

@@ -1,0 +1,29 @@
+import SegueModel
+
+/// The containers of an app (R5.3), which can change at any time.
+extension App {
+  /// Adds a container, in place of the one with this identifier. Throws LIMIT_EXCEEDED.
+  public func add(_ container: Container) throws(SegueError) {
+    try changeContainers { (containers) throws(SegueError) in try containers.add(container) }
+    try matchActivities()
+  }
+
+  /// Throws NOT_FOUND.
+  public func removeContainer(_ identifier: String) throws(SegueError) {
+    try changeContainers { (containers) throws(SegueError) in try containers.remove(identifier) }
+    try matchActivities()
+  }
+
+  private func changeContainers(_ body: (inout Containers) throws(SegueError) -> Void) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try body(&containers)
+  }
+
+  /// For calls without the lock.
+  public var currentContainers: Containers {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return containers
+  }
+}

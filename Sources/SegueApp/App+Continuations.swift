@@ -1,0 +1,92 @@
+import SegueEngine
+import SegueModel
+
+/// An app as the receiver of continuations.
+extension App {
+  /// - Parameter timeout: milliseconds; nil for the limit.
+  public func `continue`(_ offer: Offer, timeout: Int64?) throws(SegueError) -> Continuation {
+    let continuation = Continuation(id: try newIdentifier(), offer: offer, app: self)
+    try perform { engine, now in
+      pending.add(continuation.id, .continuation(continuation))
+      observer?.began(
+        .continuation(continuation.id, offer), deadline: now.uptime + (timeout ?? engine.limits.continuation))
+      engine.continue(offer, id: continuation.id, timeout: timeout, now)
+    }
+    return continuation
+  }
+
+  func cancel(_ continuation: Identifier) {
+    let error = SegueError(.userCancelled, "the user cancelled")
+    performIfOpen { $0.cancel(continuation, error, $1) }
+  }
+
+  /// Throws NOT_FOUND, INVALID_STATE, INVALIDATED.
+  /// - Parameter timeout: milliseconds; nil for the limit.
+  func resumeBack(_ request: ResumeBack, timeout: Int64?) throws(SegueError) {
+    let (id, activity) = (try newIdentifier(), request.activity.id)
+    var objection: SegueError?
+    try perform { engine, now in
+      objection = engine.resumeBack(activity, id: id, timeout: timeout, now)
+      guard objection == nil else { return }
+      request.begin(id)
+      pending.add(id, .resumption(request))
+      observer?.began(.resumption(id), deadline: now.uptime + (timeout ?? engine.limits.continuation))
+    }
+    if let objection { throw objection }
+  }
+
+  /// Nil if it has ended.
+  func progress(of continuation: Continuation) -> (received: Int, total: Int)? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return engine?.progress(of: continuation.id)
+  }
+
+  /// Throws INVALIDATED once the app is closed: no further callback runs.
+  func restoreSoon(_ continuation: Continuation) throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    // While the app closes, due callbacks still run.
+    guard engine?.isClosed == false else { throw SegueError(.invalidated, "app: is closed") }
+    due.append(.restoration(continuation))
+    environment.signalDue()
+  }
+
+  /// - Returns: why the answer comes too late; nil if it counts.
+  func answer(_ continuation: Continuation, handled: Bool, restored: Bool, _ failure: SegueError?) -> SegueError? {
+    ifAwaited(continuation) { engine, now in
+      pending.remove(continuation.id)
+      engine.answer(continuation.id, handled: handled, restored: restored, failure: failure, now)
+    }
+  }
+
+  /// The host has answered, and objects are being restored: no cancel ends the continuation from now on.
+  /// - Returns: why the answer comes too late; nil if it counts.
+  func noteAnswer(of continuation: Continuation) -> SegueError? {
+    ifAwaited(continuation) { engine, _ in _ = engine.noteAnswer(continuation.id) }
+  }
+
+  /// The error for an answer after the end.
+  static var tooLate: SegueError {
+    SegueError(
+      .remoteApplicationTimedOut,
+      "continuation: it has ended, by its deadline or a cancel, and the origin was told that it failed")
+  }
+
+  private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {
+    var isClosed = true
+    var error: SegueError?
+    performIfOpen { engine, now in
+      guard !engine.isClosed else { return }
+      isClosed = false
+      guard engine.isAwaited(continuation.id) else {
+        // Otherwise a last step is due.
+        if engine.progress(of: continuation.id) == nil { pending.remove(continuation.id) }
+        error = Self.tooLate
+        return
+      }
+      body(engine, now)
+    }
+    return isClosed ? SegueError(.invalidated, "continuation: its app is closed") : error
+  }
+}

@@ -1,0 +1,15 @@
+import SegueModel
+
+/// An offer, as the host holds it.
+public final class HeldOffer: Handled {
+  public let offer: Offer
+  private let environment: any AppEnvironment
+
+  public init(_ offer: Offer, _ environment: any AppEnvironment) {
+    self.offer = offer
+    self.environment = environment
+  }
+
+  /// Milliseconds since the activity was made current.
+  public var age: Int64 { max(0, environment.now.uptime - offer.activatedAt) }
+}
