@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueWire
 
 /// The calls of an app's activities.

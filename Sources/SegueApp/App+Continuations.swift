@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 
 /// An app as the receiver of continuations.
 extension App {

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 
 /// The deletion of an app's saved activities (R8.2).
 extension App {

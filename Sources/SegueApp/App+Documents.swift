@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 
 /// An app's documents (R5), and those that it opens for what it continues (R3.5).
 extension App {

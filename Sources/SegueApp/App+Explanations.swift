@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 
 /// "Why is it not offered there?" (R6.5)
 extension App {

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 
 /// An app's responders, and the saves that ask them (R4).
 extension App {

@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueSystem
 import SegueWire
 
 /// An app's streams (R7.1-R7.3).

@@ -87,7 +87,7 @@ open class Request: Handled {
   }
 
   /// - Returns: false if it was answered before.
-  private func takeAnswer() -> Bool {
+  private final func takeAnswer() -> Bool {
     lock.withLock {
       defer { isAnswered = true }
       return !isAnswered

@@ -14,7 +14,7 @@ open class StreamRequestCallback {
     download = nil
   }
 
-  init(_ download: any AppDownload) {
+  public init(_ download: any AppDownload) {
     activity = download.activity
     self.download = download
   }

@@ -1,5 +1,6 @@
 import CLinux
 import SegueFleet
+import SegueModel
 import SegueTransport
 
 /// A stream of an app of a fleet (R7.1): the host has one end of a real socket pair. Its bytes go into the fleet when
