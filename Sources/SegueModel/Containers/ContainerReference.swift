@@ -46,7 +46,8 @@ struct ContainerReference {
     let end = url.endOfPath()
     var slash = start
     while slash < end, url[slash] != FilePath.slash { slash += 1 }
-    let rest = url.singleSlashes(from: slash, to: end) + url[end...]
+    var rest = url.singleSlashes(from: slash, to: end)
+    rest.append(contentsOf: url.part(end, url.count))
     guard let identifier = url.decodedPath(from: start, to: slash), isIdentifier(identifier),
       identifier.withUnsafeBytes({ UTF8Text.isValid($0) }), isRest(rest)
     else { return nil }

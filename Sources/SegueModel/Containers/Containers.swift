@@ -103,7 +103,11 @@ public struct Containers: Sendable {
         (found, rest) = (container, after)
       }
       guard let found, path.isProperPath(from: 0, to: path.count) else { return nil }
-      return (found, Array(path[rest...]) + url[end...])
+      var remaining: [UInt8] = []
+      remaining.reserveCapacity(path.count - rest + url.count - end)
+      remaining.append(contentsOf: path.part(rest, path.count))
+      remaining.append(contentsOf: url.part(end, url.count))
+      return (found, remaining)
     }
   }
 }

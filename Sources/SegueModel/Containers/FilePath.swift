@@ -5,24 +5,39 @@ extension UnsafeRawBufferPointer {
   func isProperPath(from start: Int, to end: Int) -> Bool {
     guard start < end, self[start] == FilePath.slash else { return false }
     var offset = start + 1
-    // Decoded bytes of the component so far, and how many of them are dots.
-    var (count, dots) = (0, 0)
+    var component = offset
     while offset < end {
-      if self[offset] == FilePath.slash {
-        guard count > 0, !Self.isDots(count, dots) else { return false }
-        (count, dots) = (0, 0)
+      let byte = self[offset]
+      if byte == FilePath.slash {
+        guard offset > component, !isDots(from: component, to: offset) else { return false }
+        component = offset + 1
         offset += 1
-        continue
+      } else if byte == UInt8(ascii: "%") {
+        offset += 1
+        let decoded = escaped(&offset, end)
+        guard decoded > 0, decoded != Int(FilePath.slash) else { return false }
+      } else {
+        guard byte != 0 else { return false }
+        offset += 1
       }
-      let byte = decoded(&offset, end)
-      guard byte > 0, byte != Int(FilePath.slash) else { return false }
-      count += 1
-      if byte == 0x2e { dots += 1 }
     }
-    return !Self.isDots(count, dots)
+    return !isDots(from: component, to: end)
   }
 
-  private static func isDots(_ count: Int, _ dots: Int) -> Bool { count == dots && (count == 1 || count == 2) }
+  /// Whether these bytes are one encoded dot, or two.
+  @inline(__always)
+  private func isDots(from start: Int, to end: Int) -> Bool { end - start <= 6 && isEncodedDots(start, end) }
+
+  @inline(never)
+  private func isEncodedDots(_ start: Int, _ end: Int) -> Bool {
+    var offset = start
+    var dots = 0
+    while offset < end {
+      guard decoded(&offset, end) == 0x2e else { return false }
+      dots += 1
+    }
+    return dots == 1 || dots == 2
+  }
 
   /// The offset behind `folder`, with which this decoded path begins; nil if it is neither that folder nor beneath it.
   func endOfFolder(_ folder: [UInt8]) -> Int? {
@@ -49,9 +64,22 @@ extension UnsafeRawBufferPointer {
   func singleSlashes(from start: Int, to end: Int) -> [UInt8] {
     var path: [UInt8] = []
     path.reserveCapacity(end - start)
-    for byte in self[start..<end] where byte != FilePath.slash || path.last != FilePath.slash { path.append(byte) }
+    var from = start
+    var offset = start
+    while offset < end {
+      offset += 1
+      guard offset < end, self[offset] == FilePath.slash, self[offset - 1] == FilePath.slash else { continue }
+      path.append(contentsOf: part(from, offset))
+      while offset < end, self[offset] == FilePath.slash { offset += 1 }
+      from = offset
+    }
+    path.append(contentsOf: part(from, end))
     return path
   }
+
+  /// The bytes in between.
+  @inline(__always)
+  func part(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[start..<end]) }
 
   /// The decoded bytes; nil if the encoding is wrong.
   func decodedPath(from start: Int, to end: Int) -> [UInt8]? {

@@ -178,9 +178,15 @@ public struct AbsoluteURL: Sendable {
     static func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }
 
     /// unreserved / sub-delims
+    @inline(__always)
     static func isPlain(_ byte: UInt8) -> Bool {
-      isLetter(byte) || isDigit(byte) || isOneOf(byte, "-._~!$&'()*+,;=")
+      byte < 0x80 && (byte < 0x40 ? lowPlain &>> UInt64(byte) : highPlain &>> UInt64(byte & 0x3f)) & 1 == 1
     }
+
+    /// A bit for each such byte below 0x40: digits and `!$&'()*+,-.;=`.
+    private static let lowPlain: UInt64 = 0x2bff_7fd2_0000_0000
+    /// The same from 0x40 on: letters, `_` and `~`.
+    private static let highPlain: UInt64 = 0x47ff_fffe_87ff_fffe
 
     static func isOneOf(_ byte: UInt8, _ characters: StaticString) -> Bool {
       let start = characters.utf8Start

@@ -97,7 +97,10 @@ extension Value {
     return reader.next()?.kind == kind ? reader.withContent(body) : nil
   }
 
-  private func part(_ range: Range<Int>) -> Value { Value(trusted: Array(encoding[range])) }
+  private func part(_ range: Range<Int>) -> Value {
+    // At once: a slice of an array is copied byte by byte.
+    Value(trusted: encoding.withUnsafeBytes { Array($0.part(range.lowerBound, range.upperBound)) })
+  }
 
   private static func items(_ reader: inout ValueReader, _ count: Int) -> [Value] {
     var result: [Value] = []
