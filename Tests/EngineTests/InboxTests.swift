@@ -320,6 +320,59 @@ import Testing
     #expect(agent.inbox.open.isEmpty && editor.receipts.map { $0.outcome } == [.restored])
   }
 
+  @Test func `R3.8: a delivery whose end the disk refuses ends later, and lets the next process have the entry`() {
+    world.ask(agent, for: activity)
+    let first = openViewer(answers: false)
+    agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
+    world.kill(first)
+    agent.inbox.failure = nil
+    // The disk has found no entry for it: one is with the process that was killed.
+    let second = openViewer()
+    #expect(agent.inbox.open.map { $0.isDelivered } == [true] && second.continued.isEmpty)
+    world.wait(10_000)
+    #expect(second.continued.map { $0.from.isRedelivered } == [true] && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: an entry that the disk cannot begin to deliver is looked for again`() {
+    world.ask(agent, for: activity)
+    world.kill(openViewer(answers: false))
+    agent.inbox.failure = SegueError(.system, "inbox.db: the disk is full")
+    let viewer = openViewer()
+    agent.inbox.failure = nil
+    #expect(viewer.continued.isEmpty && agent.inbox.open.map { $0.isDelivered } == [false])
+    world.wait(10_000)
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [true] && agent.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: what an open app does not take yet has not begun, and is not marked`() {
+    let viewer = openViewer(accepts: false)
+    world.ask(agent, for: activity)
+    #expect(agent.inbox.open.map { $0.attempts } == [0] && agent.launches.isEmpty)
+    world.killAgent()
+    let next = world.startAgent(agent.inbox)
+    accept(viewer)
+    #expect(viewer.continued.map { $0.from.isRedelivered } == [false] && next.inbox.open.isEmpty)
+  }
+
+  @Test func `R3.8: a delivery that comes as the app takes none goes back at once`() throws {
+    let hub = try RawHub()
+    let continuation = hub.world.identifier()
+    let offer = Offer(
+      description: OfferDescription(hub.world.identifier(), "com.example.note"), origin: hub.world.identifier(),
+      appName: "agent", bundleIdentifier: "org.segue.agent", deviceName: "here", rank: 0, activatedAt: 0)
+    _ = try hub.heard()
+    try hub.say(
+      .deliver(
+        Message.InboxDelivery(
+          continuation: continuation, to: hub.app.engine.identity.id, offer: offer,
+          timing: OfferTiming(age: 0, remaining: nil), milliseconds: 1_000, isRedelivered: false)))
+    let answers = try hub.heard().compactMap { message -> (Identifier, Outcome)? in
+      if case .outcome(let told, let outcome, _, _) = message { (told.id, outcome) } else { nil }
+    }
+    #expect(answers.map { $0.0 } == [continuation.ofDelivery] && answers.map { $0.1 } == [.failed])
+    #expect(!hub.app.events.contains("will_continue"))
+  }
+
   // MARK: Only what was sent can be restored (R3.6)
 
   /// A process of the viewer that lies, and what it was told to continue.

@@ -84,7 +84,9 @@ final class TestInbox {
       if let failure { return .put(record.continuation, .failure(failure)) }
       entries.append(Entry(record: record))
       return .put(record.continuation, .success(begins ? begin(record.app) : nil))
-    case .begin(let app, let bundle, let tried): return .begun(app: app, .success(begin(bundle, except: tried)))
+    case .begin(let app, let bundle, let tried):
+      if let failure { return .begun(app: app, .failure(failure)) }
+      return .begun(app: app, .success(begin(bundle, except: tried)))
     case .load(let id, let app):
       guard let index = index(id), !entries[index].isAcknowledged else {
         return .loaded(id, app: app, .failure(SegueError(.notFound, "dropped")))
@@ -95,6 +97,7 @@ final class TestInbox {
       if let index = index(id) { entries[index].sent = app }
       return nil
     case .end(let id, let end):
+      if let failure { return .refused(failure) }
       guard let index = index(id), entries[index].isDelivered else { return nil }
       entries[index].isDelivered = false
       if end == .crashed { entries[index].crashes += 1 }

@@ -16,6 +16,8 @@ final class InboxApp: ScriptedApp {
   private var away: (activity: Identifier, since: Double)?
   /// Deliveries that have begun, and neither `continue` nor `did_fail` has run.
   private(set) var deliveries: [Identifier] = []
+  /// Deliveries for which `continue` has run, and that have no answer: what follows of them is no new continuation.
+  private var continued: [Identifier] = []
 
   init(_ identity: AppIdentity, on device: FleetDevice, _ oracle: InboxOracle) throws(SegueError) {
     self.oracle = oracle
@@ -32,6 +34,7 @@ final class InboxApp: ScriptedApp {
   // MARK: What it leaves with the agent (R2.5)
 
   override func engineCalled() {
+    continued.removeAll { engine?.deliveredOffer(of: $0) == nil }
     let current = engine?.currentActivity
     guard isAlive, current != lastCurrent else { return }
     lastCurrent = current
@@ -110,7 +113,9 @@ final class InboxApp: ScriptedApp {
 
   override func deliver(_ delivery: Delivery) {
     if case .streamAnswered(let id, let error) = delivery { fetched(id, error) }
-    if case .continuation(let id) = delivery, let offer = engine?.deliveredOffer(of: id), !deliveries.contains(id) {
+    if case .continuation(let id) = delivery, let offer = engine?.deliveredOffer(of: id), !deliveries.contains(id),
+      !continued.contains(id)
+    {
       deliveries.append(id)
       if !accepts { process.complain("R3.8: an app gets what waits before it has a handler") }
       process.began(.continuation(id, offer), deadline: process.now.uptime + Limits().continuation)
@@ -122,6 +127,7 @@ final class InboxApp: ScriptedApp {
     if case .step(let step, let id) = event {
       switch step {
       case .continue(let activity, let from):
+        if deliveries.contains(id) { continued.append(id) }
         if deliveries.contains(id) || oracle.kept.isOffered(by: from.offer.origin) { fetch(activity, from) }
         deliveries.removeAll { $0 == id }
       case .didFail: deliveries.removeAll { $0 == id }
