@@ -113,7 +113,10 @@ final class TestApp: FleetProgram, AppEngineOwner {
 
   var activitySource: (any ActivitySource)? { self }
 
-  func perform(_ call: (AppEngine, Instant) -> Void) { process.perform(call) }
+  /// Also once it has closed: its host may call it as long as it holds it.
+  func perform(_ call: (AppEngine, Instant) -> Void) {
+    if process.engine == nil { call(engine, process.now) } else { process.perform(call) }
+  }
 
   var hasCallbacks: Bool { !due.isEmpty }
 
