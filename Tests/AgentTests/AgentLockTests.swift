@@ -31,7 +31,8 @@ import Testing
     #expect(try AgentLock.take(path) == nil)
   }
 
-  @Test func `a lock that an unusual umask has closed to its user can be taken`() throws {
+  /// Root may open any file: `PrivateFileTests` are of other users.
+  @Test func `a lock that an unusual umask has closed to its user can be taken, and gets its mode`() throws {
     let path = path()
     defer { unlink(path) }
     let fd = open(path, O_CREAT | O_WRONLY, 0)
