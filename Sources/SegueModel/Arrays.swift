@@ -13,6 +13,23 @@ extension Array {
   }
 }
 
+extension Array {
+  /// Removes elements until there are at most `limit`: each time the first one of the largest group; of groups of one
+  /// size, of that whose first one comes first.
+  @inline(never)
+  public mutating func shorten(to limit: Int, sharedBy isSameGroup: (Element, Element) -> Bool) {
+    while count > Swift.max(0, limit) {
+      var (place, largest) = (0, 0)
+      for index in indices {
+        var size = 0
+        for other in self where isSameGroup(self[index], other) { size += 1 }
+        if size > largest { (place, largest) = (index, size) }
+      }
+      remove(at: place)
+    }
+  }
+}
+
 extension Array where Element: Swift.AnyObject {
   /// Removes an object; the others keep their order.
   @inline(never)

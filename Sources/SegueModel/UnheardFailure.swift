@@ -1,6 +1,6 @@
 /// A continuation that has failed in an app whose host has neither `did_fail` nor a log to be told by (R3.13).
 public struct UnheardFailure: Sendable {
-  /// The most that are kept, of an app and of a device; the oldest goes first.
+  /// The most that are kept, of an app until an agent runs, and of all apps of a device.
   public static let limit = 16
 
   public let bundleIdentifier: String
@@ -15,5 +15,10 @@ public struct UnheardFailure: Sendable {
     self.type = type
     self.error = error
     self.date = date
+  }
+
+  /// Whether an app has failed in the same way, at whatever time.
+  public func isSame(as other: UnheardFailure) -> Bool {
+    Text.isSame(bundleIdentifier, other.bundleIdentifier) && Text.isSame(type, other.type) && error == other.error
   }
 }

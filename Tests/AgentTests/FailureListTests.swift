@@ -25,6 +25,20 @@ import Testing
     #expect(list.failures.map { $0.date } == [3])
   }
 
+  @Test func `what has waited for an agent comes later, and stands where its date belongs`() {
+    let list = FailureList()
+    list.add(failure("good", "com.example.late", 20))
+    list.add(failure("good", "com.example.early", 10))
+    #expect(list.failures.map { $0.date } == [10, 20])
+    // It was told before, with a later date.
+    list.add(failure("good", "com.example.late", 5))
+    #expect(list.failures.map { $0.date } == [10, 20])
+    for number in 0..<20 { list.add(failure("good", "com.example.\(number)", 15 + Double(number) / 100)) }
+    #expect(list.failures.count == UnheardFailure.limit && list.failures.last?.date == 20)
+    list.add(failure("good", "com.example.oldest", 1))
+    #expect(!list.failures.contains { $0.date == 1 }, "the oldest of its app goes")
+  }
+
   @Test func `the last 16 are kept, the oldest first`() {
     let list = FailureList()
     for number in 0..<20 {

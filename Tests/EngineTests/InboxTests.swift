@@ -29,6 +29,23 @@ import Testing
     #expect(last.date == world.now.date)
   }
 
+  @Test(arguments: [false, true])
+  func `a failure that comes again and again pushes out no other one (R3.13)`(isEqual: Bool) {
+    let world = World()
+    let viewer = world.open("viewer")
+    world.tell(viewer) { $0.reportUnheard("com.example.other", SegueError(.handoffFailed, "why"), $1) }
+    for number in 0..<100 {
+      world.wait(1_000)
+      let error = SegueError(.handoffFailed, "why \(isEqual ? 0 : number)")
+      world.tell(viewer) { $0.reportUnheard("com.example.many", error, $1) }
+    }
+    let last = world.now.date
+    _ = world.startAgent()
+    let told = world.unheardFailures
+    #expect(told.first?.type == "com.example.other" && told.count == (isEqual ? 2 : UnheardFailure.limit))
+    #expect(told.last.map { abs($0.date - last) < 1 } == true, "the last of them counts")
+  }
+
   /// Another app for each number: askers of one offer for one app would share an entry.
   private func chooseApp(_ number: Int) {
     agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer", types: [])

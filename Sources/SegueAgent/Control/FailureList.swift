@@ -6,22 +6,17 @@ final class FailureList {
   /// The oldest first.
   private(set) var failures: [UnheardFailure] = []
 
-  /// Adds a failure. One that was told before takes its later date. If there are too many, the app with the most of
-  /// them loses its oldest.
+  /// Adds a failure, which may be older than others: it has waited for an agent. One that was told before keeps the
+  /// later date. If there are too many, the app with the most of them loses its oldest.
   func add(_ failure: UnheardFailure) {
+    // Each activity has a type (R1.1): a report without one tells users nothing, and no app of Segue sends it.
     guard !failure.type.utf8.isEmpty else { return }
-    failures.removeAll { known in
-      Text.isSame(known.bundleIdentifier, failure.bundleIdentifier) && Text.isSame(known.type, failure.type)
-        && known.error.status == failure.error.status && Text.isSame(known.error.message, failure.error.message)
+    var last = failure
+    if let index = failures.firstIndex(where: { $0.isSame(as: failure) }) {
+      let known = failures.remove(at: index)
+      if known.date > failure.date { last = known }
     }
-    failures.append(failure)
-    while failures.count > UnheardFailure.limit, let index = oldestOfMost { failures.remove(at: index) }
-  }
-
-  private var oldestOfMost: Int? {
-    let counts = failures.map { each in
-      failures.count { Text.isSame($0.bundleIdentifier, each.bundleIdentifier) }
-    }
-    return counts.max().flatMap { counts.firstIndex(of: $0) }
+    failures.insert(last, at: failures.firstIndex { $0.date > last.date } ?? failures.count)
+    failures.shorten(to: UnheardFailure.limit) { Text.isSame($0.bundleIdentifier, $1.bundleIdentifier) }
   }
 }

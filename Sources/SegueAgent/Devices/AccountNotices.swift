@@ -16,17 +16,11 @@ struct AccountNotices {
   mutating func add(_ error: SegueError, of source: NoticeSource = .here) {
     let known = all.firstIndex { known in
       if case .clock = source { return known.source == source }
-      return known.error.status == error.status && Text.isSame(known.error.message, error.message)
+      return known.error == error
     }
     if let known { all.remove(at: known) } else { Log.info("\(error.message)") }
     all.append((Clock.date, error, source))
-    while all.count > Limits.notices, let index = mostNumerous { all.remove(at: index) }
-  }
-
-  /// The oldest notice of the source that has most.
-  private var mostNumerous: Int? {
-    let counts = all.map { each in all.count { $0.source.owner == each.source.owner } }
-    return counts.max().flatMap { counts.firstIndex(of: $0) }
+    all.shorten(to: Limits.notices) { $0.source.owner == $1.source.owner }
   }
 
   /// Adds what another device says, or is found to do, unless it has caused too many notices lately.

@@ -4,14 +4,17 @@ import SegueWire
 /// Failures of which no function of the host was told: an agent keeps them for `segue doctor` (R3.13).
 final class UnheardFailures: AppFeature {
   private let hub: HubConnection
-  /// Those that no hub has got, with their uptimes, the oldest first.
+  /// Those that no agent has got, with their uptimes, the oldest first.
   private var waiting: [(type: String, error: SegueError, failedAt: Int64)] = []
 
   init(_ hub: HubConnection) { self.hub = hub }
 
+  /// Adds a failure. One that waits already takes its time. If there are too many, the type with the most of them loses
+  /// its oldest.
   func add(_ type: String, _ error: SegueError, _ now: Instant) {
-    if waiting.count == UnheardFailure.limit { waiting.removeFirst() }
+    waiting.removeAll { Text.isSame($0.type, type) && $0.error == error }
     waiting.append((type, error, now.uptime))
+    waiting.shorten(to: UnheardFailure.limit) { Text.isSame($0.type, $1.type) }
     send(now)
   }
 
