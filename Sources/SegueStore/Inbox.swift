@@ -180,17 +180,19 @@ public final class Inbox: @unchecked Sendable {
   /// - Returns: its continuation; nil if there is none.
   public func askAgain(
     for activity: Identifier, of origin: Identifier, in app: String, at now: Double
-  ) throws(SegueError) -> Identifier? {
+  ) throws(SegueError) -> WaitingEntry? {
     let found = try database.first(
       """
-      SELECT continuation, crashes FROM entries
+      SELECT continuation, crashes, stale FROM entries
       WHERE app = ?1 AND state < 2 AND activity = ?2 AND origin = ?3 AND (state = 1 OR expires > ?4)
       ORDER BY number LIMIT 1
       """, [.text(app), Cell(activity), Cell(origin), .real(now)]
-    ) { row throws(SegueError) in (try row.identifier(0), try row.integer(1)) }
-    guard let (continuation, crashes) = found else { return nil }
-    if crashes > 0 { try retry(continuation) }
-    return continuation
+    ) { row throws(SegueError) in
+      (entry: WaitingEntry(try row.identifier(0), isStale: try row.truth(2)), crashes: try row.integer(1))
+    }
+    guard let found else { return nil }
+    if found.crashes > 0 { try retry(found.entry.continuation) }
+    return found.entry
   }
 
   /// Forgets the crashes on an entry, so that its app gets it again.

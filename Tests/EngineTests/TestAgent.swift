@@ -79,7 +79,8 @@ final class TestInbox {
           && entry.record.app == app
       }
       if let index { entries[index].crashes = 0 }
-      return .shared(id, .success(index.map { entries[$0].record.continuation }))
+      return .shared(
+        id, .success(index.map { WaitingEntry(entries[$0].record.continuation, isStale: entries[$0].record.isStale) }))
     case .put(let record, let begins):
       if let failure { return .put(record.continuation, .failure(failure)) }
       entries.append(Entry(record: record))

@@ -97,8 +97,15 @@ import Testing
     _ = try inbox.put(.sample(2, to: "com.example.b", expires: now + 60), at: now)
     func find(_ number: Int, of origin: Int? = nil, in app: String, at date: Double? = nil) throws -> Identifier? {
       try inbox.askAgain(
-        for: Identifier(number), of: Identifier(1_000_000 + (origin ?? number)), in: app, at: date ?? now)
+        for: Identifier(number), of: Identifier(1_000_000 + (origin ?? number)), in: app, at: date ?? now)?.continuation
     }
+    let found = try (1...2).map { number in
+      try inbox.askAgain(
+        for: Identifier(number), of: Identifier(1_000_000 + number),
+        in: ["com.example.a", "com.example.b"][number - 1],
+        at: now)
+    }
+    #expect(found == [WaitingEntry(Identifier(1), isStale: true), WaitingEntry(Identifier(2), isStale: false)])
     #expect(try find(1, in: "com.example.a") == Identifier(1))
     #expect(try find(1, in: "com.example.b") == nil && find(2, in: "com.example.a") == nil)
     #expect(try find(1, of: 2, in: "com.example.a") == nil && find(3, in: "com.example.a") == nil)

@@ -51,8 +51,8 @@ struct ColdStart {
   var phase: Phase
   /// Bytes of the document until it is on the disk.
   var size = 0
-  /// Whether the origin has sent an older state (R2.4), and why as far as it says so. Of an entry that waited already
-  /// it is known once the app has answered.
+  /// Whether the origin has sent an older state (R2.4), and why as far as that is known: not of an entry that waited
+  /// already.
   var isStale = false
   var staleReason: String?
   /// Whether all attachments have come, or are given up.

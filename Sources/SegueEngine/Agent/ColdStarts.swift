@@ -173,14 +173,14 @@ final class ColdStarts: AppFeature {
   }
 
   /// The inbox has been asked for an entry that waits.
-  func shared(_ id: Identifier, _ result: Result<Identifier?, SegueError>, _ now: Instant) {
+  func shared(_ id: Identifier, _ result: Result<WaitingEntry?, SegueError>, _ now: Instant) {
     guard let index = index(of: id) else { return }
     if case .kept = starts[index].phase { return deliver(starts[index], now) }
     guard case .looking(let beginning) = starts[index].phase else { return }
     do throws(SegueError) {
       let former = try result.get()
       if let former {
-        starts[index].id = former
+        (starts[index].id, starts[index].isStale) = (former.continuation, former.isStale)
         starts[index].phase = .kept
         for place in starts[index].askers.indices { starts[index].askers[place].isShared = true }
       }

@@ -121,6 +121,17 @@ public struct KeptRecord: Sendable {
   var withoutContent: KeptRecord {
     var record = keeping([])
     record.attachmentBytes = attachmentBytes
+/// An entry of the inbox that its app has not answered.
+public struct WaitingEntry: Sendable, Equatable {
+  public let continuation: Identifier
+  /// Whether an older snapshot was handed over (R2.4).
+  public let isStale: Bool
+
+  public init(_ continuation: Identifier, isStale: Bool) {
+    (self.continuation, self.isStale) = (continuation, isStale)
+  }
+}
+
     return record
   }
 
@@ -184,8 +195,8 @@ public enum InboxRequest: Sendable {
 
 public enum InboxReply: Sendable {
   case opened(Result<[OwedReceipt], SegueError>)
-  /// The continuation of the oldest such entry; nil: there is none that is unanswered.
-  case shared(Identifier, Result<Identifier?, SegueError>)
+  /// The oldest such entry; nil: there is none that is unanswered.
+  case shared(Identifier, Result<WaitingEntry?, SegueError>)
   /// The entry whose delivery has begun; nil: none.
   case put(Identifier, Result<InboxItem?, SegueError>)
   /// Nil: there is none, or another process of that app has one.
