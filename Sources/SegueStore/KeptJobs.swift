@@ -24,8 +24,8 @@ enum KeptJobs {
     try holder.perform { inbox throws(SegueError) in
       try InboxJobs.expire(inbox, holder)
       var records: [KeptRecord] = []
-      // What has expired by a date that may be wrong stays on the disk.
-      for kept in try inbox.keptOffers() where kept.expiresAt > holder.date {
+      // Also what has expired by a date that may be wrong.
+      for kept in try inbox.keptOffers() {
         let offer = kept.offer
         let app = AppIdentity(
           known: offer.origin, bundleIdentifier: offer.bundleIdentifier, name: offer.appName, team: kept.team,
@@ -35,7 +35,6 @@ enum KeptJobs {
           records.append(
             try KeptRecord(
               offer.description.id, of: app, document: document, keptAt: kept.keptAt,
-              expiresAt: kept.expiresAt,
               attachmentBytes: kept.payload.attachments.reduce(0) { $0 &+ ($1.isHere ? $1.size : 0) }))
         } catch {
           // A document of a version that this agent does not know: the others are not lost with it.

@@ -167,6 +167,56 @@ import Testing
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: what an agent finds under a date that is ahead is offered once that is right`() throws {
+    try editor.change(activity) { try $0.setExpirationDate(world.now.date + 7_200) }
+    world.close(editor)
+    let year = 365 * 86_400.0
+    world.device.clockOffset += year
+    world.killAgent()
+    try agent.inbox.follow(year)
+    let next = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    #expect(titles.isEmpty && next.inbox.kept.count == 1 && next.kept.isEmpty, "R1.6: it is hidden")
+    world.device.clockOffset -= year
+    try next.inbox.follow(-year)
+    world.wait(20_000)
+    #expect(titles == ["one"])
+    world.wait(7_200_000)
+    #expect(titles.isEmpty && next.inbox.kept.isEmpty, "it has expired at its time")
+    #expect(next.engine.nextDeadline == nil)
+  }
+
+  @Test func `R2.5: what its date hides costs ever fewer looks, and none after twelve hours`() throws {
+    try editor.change(activity) { try $0.setExpirationDate(world.now.date + 7_200) }
+    world.close(editor)
+    world.device.clockOffset += 86_400
+    world.killAgent()
+    try agent.inbox.follow(86_400)
+    let next = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    var looks = 0
+    while let due = next.engine.nextDeadline, looks < 100 {
+      world.wait(max(1, due - world.now.uptime))
+      looks += 1
+    }
+    #expect(10...40 ~= looks && titles.isEmpty && next.inbox.kept.isEmpty)
+  }
+
+  @Test func `R2.5: what is left of an app that dies while the date is ahead is offered once that is right`() throws {
+    try editor.change(activity) { try $0.setExpirationDate(world.now.date + 7_200) }
+    world.tell(editor) { $0.setForeground(false, $1) }
+    #expect(agent.inbox.kept.count == 1)
+    world.device.clockOffset += 365 * 86_400
+    world.kill(editor)
+    world.wait(3_000)
+    #expect(titles.isEmpty && agent.inbox.kept.count == 1)
+    world.device.clockOffset -= 365 * 86_400
+    world.wait(8_000)
+    #expect(titles == ["one"])
+    world.wait(7_200_000)
+    #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
+  }
+
   @Test func `R2.5: another current activity of the app ends it, also in another process`() throws {
     world.close(editor)
     let again = world.open("editor")

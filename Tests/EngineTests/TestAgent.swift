@@ -37,6 +37,15 @@ final class TestInbox {
   /// The continuations whose receipts somebody waits for.
   var owed: [Identifier] { receipts.map { $0.continuation }.filter { !confirmed.contains($0) } }
 
+  /// The date of the device is set: what is kept is as old as before.
+  func follow(_ seconds: Double) throws {
+    kept = try kept.map { each in
+      try KeptRecord(
+        each.activity, of: each.app, document: each.document, keptAt: each.keptAt + seconds,
+        attachmentBytes: each.attachmentBytes)
+    }
+  }
+
   /// As after a restart.
   func restart() { for index in entries.indices { entries[index].isDelivered = false } }
 

@@ -1,6 +1,7 @@
 import Foundation
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 @testable import SegueStore
@@ -214,7 +215,7 @@ import Testing
     func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
   }
 
-  @Test func `each entry that expires is told, and what is hidden by its date is no kept offer`() throws {
+  @Test func `each entry that expires is told, and a kept offer that its date hides is loaded (R2.5)`() throws {
     let inbox = try inbox()
     var clocks = Clocks()
     try inbox.follow(clocks.reading)

@@ -84,23 +84,17 @@ public struct KeptRecord: Sendable {
   public let description: OfferDescription
   /// Seconds since 1970.
   public let keptAt: Double
-  public let expiresAt: Double
 
-  /// - Parameters:
-  ///   - expiresAt: nil for the usual life, or the activity's own expiration date if that is earlier.
-  ///   - attachmentBytes: what is on the disk of its attachments.
+  /// - Parameter attachmentBytes: what is on the disk of its attachments.
   /// Throws MALFORMED.
   public init(
-    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, expiresAt: Double? = nil,
-    attachmentBytes: UInt64 = 0
+    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, attachmentBytes: UInt64 = 0
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
-    let latest = keptAt + Limits.keptOfferLife
     self.activity = activity
     self.app = app
     self.document = document
     self.keptAt = keptAt
-    self.expiresAt = expiresAt ?? state.expirationDate.map { min($0, latest) } ?? latest
     self.attachmentBytes = min(attachmentBytes, UInt64(Limits.storedAttachments))
     attachments = state.attachments
     description = OfferDescription(state, id: activity)
@@ -121,6 +115,12 @@ public struct KeptRecord: Sendable {
   var withoutContent: KeptRecord {
     var record = keeping([])
     record.attachmentBytes = attachmentBytes
+    return record
+  }
+
+  var hasContent: Bool { attachments.contains { $0.source != nil } }
+}
+
 /// An entry of the inbox that its app has not answered.
 public struct WaitingEntry: Sendable, Equatable {
   public let continuation: Identifier
@@ -130,12 +130,6 @@ public struct WaitingEntry: Sendable, Equatable {
   public init(_ continuation: Identifier, isStale: Bool) {
     (self.continuation, self.isStale) = (continuation, isStale)
   }
-}
-
-    return record
-  }
-
-  var hasContent: Bool { attachments.contains { $0.source != nil } }
 }
 
 /// What the agent wants of its inbox. What has a reply has exactly one.

@@ -31,12 +31,30 @@ final class KeptOffers: AppFeature {
     let account: Identifier?
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
     let since: Int64
-    /// The uptime at which it expires: a date that is set later ends nothing.
-    let expiresAt: Int64
+    /// The uptime at which its time is up, whatever its date.
+    let endsAt: Int64
+    /// The uptime at which its own date comes, as it was known when that was ahead: a date that is set later ends
+    /// nothing. Nil: it has none, or that was past whenever it was looked at.
+    var dateAt: Int64?
+    var pause = ExpiryPause()
     /// Whether it is on the disk.
     var isStored: Bool
-    /// Nil while its app is open.
+    /// Nil while its app is open, or its date is past.
     var offer: KeptParticipant?
+
+    /// The uptime at which it expires.
+    var expiresAt: Int64 { min(endsAt, dateAt ?? endsAt) }
+
+    /// Looks at its own date. One that is past hides it: the clock may be wrong, and be set back.
+    /// - Returns: the uptime at which to look again; nil if it may be offered.
+    mutating func look(_ now: Instant) -> Int64? {
+      guard let date = record.description.expirationDate else { return nil }
+      guard date > now.date else { return pause.next(now) }
+      pause.end()
+      let timing = OfferTiming(activatedAt: since, expirationDate: date, now: now)
+      if dateAt == nil, let remaining = timing.remaining { dateAt = now.uptime + remaining }
+      return nil
+    }
   }
 
   private let agent: AgentContext
@@ -54,6 +72,8 @@ final class KeptOffers: AppFeature {
   private var settlesAt: Int64?
   /// The uptime at which the next one may expire.
   private var expiresAt: Int64?
+  /// The uptime at which to look again at those that their date hides.
+  private var looksAt: Int64?
   /// The uptime at which what could not be connected to the hub is tried again.
   private var joinsAt: Int64?
 
@@ -216,13 +236,13 @@ final class KeptOffers: AppFeature {
   }
 
   private func append(_ record: KeptRecord, _ account: Identifier?, isStored: Bool, _ now: Instant) {
+    let life = Limits.keptOfferLife * 1000
     let age = (now.date - record.keptAt) * 1000
-    let since = now.uptime - (age > 0 ? Int64(min(age, Limits.keptOfferLife * 1000)) : 0)
-    let remaining = OfferTiming(activatedAt: since, expirationDate: record.expiresAt, now: now).remaining ?? 0
-    kept.append(
-      Kept(
-        record: record.withoutContent, account: account, since: since, expiresAt: now.uptime + remaining,
-        isStored: isStored))
+    let since = now.uptime - (age > 0 ? Int64(min(age, life)) : 0)
+    var new = Kept(
+      record: record.withoutContent, account: account, since: since, endsAt: since + Int64(life), isStored: isStored)
+    _ = new.look(now)
+    kept.append(new)
   }
 
   // MARK: The disk
@@ -305,6 +325,7 @@ final class KeptOffers: AppFeature {
 
   /// Offers what is left of apps that have ended, and ends what is over.
   func review(_ now: Instant) {
+    looksAt = nil
     guard !kept.isEmpty else { return }
     let open = deliveries.identities
     var index = 0
@@ -358,6 +379,7 @@ final class KeptOffers: AppFeature {
   }
 
   private func offer(at index: Int, _ now: Instant) {
+    if let at = kept[index].look(now) { return looksAt = earlier(looksAt, at) }
     guard let secret = agent.owner.drawIdentifier() else {
       return agent.log(.error, "keep offering: no random bytes", now)
     }
@@ -404,6 +426,7 @@ final class KeptOffers: AppFeature {
     var isDue = expiresAt.map { $0 <= now.uptime } ?? false
     if let at = settlesAt, at <= now.uptime { (isSettled, settlesAt, isDue) = (true, nil, true) }
     if let at = joinsAt, at <= now.uptime { (joinsAt, isDue) = (nil, true) }
+    if let at = looksAt, at <= now.uptime { isDue = true }
     if isDue { review(now) }
   }
 
@@ -415,7 +438,8 @@ final class KeptOffers: AppFeature {
   var nextDeadline: Int64? {
     let stored = earlier(copies.nextDeadline, writes.nextDeadline)
     let arrives = incoming.reduce(earlier(stored, load.asksAt)) { earlier($0, $1.deadline) }
-    return kept.isEmpty ? arrives : earlier(earlier(arrives, joinsAt), earlier(settlesAt, expiresAt))
+    guard !kept.isEmpty else { return arrives }
+    return earlier(earlier(arrives, earlier(joinsAt, looksAt)), earlier(settlesAt, expiresAt))
   }
 
   var brokenInvariant: StaticString? {

@@ -22,20 +22,13 @@ final class CurrentActivity: AppFeature {
     var expiresAt: Int64?
     /// Its expiration date when it was offered last, and the uptime at which that was to come.
     var expected: (date: Double, uptime: Int64)?
-    /// The uptime since which its expiration date is past.
-    var expiredAt: Int64?
+    var pause = ExpiryPause()
 
-    /// The uptime at which to look again at an activity that has expired. The clock was set ahead if that came early,
-    /// and may be set back: the pauses grow with the time. Nil if it came when it was to come.
+    /// The uptime at which to look again at an activity that has expired. Nil if that came when it was to come.
     mutating func lookAgain(_ date: Double?, _ now: Instant) -> Int64? {
-      guard let expected, expected.date == date, expected.uptime - now.uptime > Self.leastPause else { return nil }
-      let since = expiredAt ?? now.uptime
-      expiredAt = since
-      return now.uptime + min(max(now.uptime - since, Self.leastPause), Self.longestPause)
+      guard let expected, expected.date == date, expected.uptime - now.uptime > ExpiryPause.least else { return nil }
+      return pause.next(now)
     }
-
-    private static var leastPause: Int64 { 1_000 }
-    private static var longestPause: Int64 { 3_600_000 }
   }
 
   /// Pending bytes for the hub from which on changes of the offer are held back.
@@ -228,7 +221,7 @@ final class CurrentActivity: AppFeature {
       return
     }
     current?.expiresAt = state.expirationDate.map { now.uptime(of: $0) }
-    current?.expiredAt = nil
+    current?.pause.end()
     current?.expected = state.expirationDate.flatMap { date in
       let timing = OfferTiming(activatedAt: now.uptime, expirationDate: date, now: now)
       return timing.remaining.map { (date, now.uptime + $0) }

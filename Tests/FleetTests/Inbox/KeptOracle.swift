@@ -3,6 +3,14 @@ import SegueModel
 
 @testable import SegueFleet
 
+extension KeptRecord {
+  /// The date at which it expires.
+  fileprivate var expiresAt: Double {
+    let latest = keptAt + Limits.keptOfferLife
+    return description.expirationDate.map { min($0, latest) } ?? latest
+  }
+}
+
 /// Knows what the disks of a fleet keep of what apps have left with their agents, and who has withdrawn it. The rule
 /// (R2.5): what a disk has acknowledged is offered again after the app has gone, and after the agent has died, with the
 /// attachments that came with it; what was withdrawn is never offered again.
