@@ -1702,7 +1702,7 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
  *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
  *            has it, and has not answered), "attempts": integer, "crashes": integer, "held": bool (after three crashes;
- *            see segue_app_retry_entry), "received": date, "expires": date}
+ *            see segue_app_retry_entry), "received": date (what this device's clock said then), "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
@@ -1815,8 +1815,8 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   limit              1 to 1000 results
  *   results            out, required, owned: release with segue_value_release; an array of dictionaries
  *                      {"bundle_identifier": string, "app_name": string, "activity_id": UUID, "type": string, "saved":
- *                      date, "expires": date, "number": integer}, and "title", "persistent_identifier", "webpage_url":
- *                      strings, absent if there is none
+ *                      date (what this device's clock said then), "expires": date, "number": integer}, and "title",
+ *                      "persistent_identifier", "webpage_url": strings, absent if there is none
  * Errors: LIMIT_EXCEEDED (the query has more than 1024 bytes or 32 words), INVALID_ARGUMENT (limit).
  */
 segue_status segue_app_search(const segue_app *app, const char *query, size_t query_length,

@@ -81,36 +81,40 @@ final class Database {
 
   // MARK: Rows that cannot be read
 
+  static let isLeftOut: StaticString = "is left out, and stays in the file"
+
   /// Passes each row of a result. A row that `body` cannot read is left out, stays in the file, and is told
   /// (`takeReports`): it takes no other one with it.
-  /// - Parameter what: what a row is, for people.
+  /// - Parameter item: what a row is, for people.
   func forEachReadableRow(
-    _ what: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Void
+    _ item: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Void
   ) throws(SegueError) {
     try forEachRow(text, cells) { row throws(SegueError) in
-      _ = try readable(what) { () throws(SegueError) in try body(row) }
+      _ = try readable(item, Self.isLeftOut) { () throws(SegueError) in try body(row) }
     }
   }
 
   /// Returns the result of `body` for the first row; nil if there is none, or it is left out.
+  /// - Parameter fate: what becomes of a row that cannot be read, for people.
   func firstReadable<Result>(
-    _ what: StaticString, _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
+    _ item: StaticString, _ text: StaticString, _ cells: [Cell] = [], fate: StaticString = Database.isLeftOut,
+    _ body: (Row) throws(SegueError) -> Result
   ) throws(SegueError) -> Result? {
     let found = try first(text, cells) { row throws(SegueError) in
-      try readable(what) { () throws(SegueError) in try body(row) }
+      try readable(item, fate) { () throws(SegueError) in try body(row) }
     }
     return found ?? nil
   }
 
   /// Nil if a row cannot be read. Throws if the file is damaged.
   private func readable<Result>(
-    _ what: StaticString, _ body: () throws(SegueError) -> Result
+    _ item: StaticString, _ fate: StaticString, _ body: () throws(SegueError) -> Result
   ) throws(SegueError) -> Result? {
     leavesOut = true
     defer { leavesOut = false }
     do throws(SegueError) { return try body() } catch {
       guard error.status == .malformed, damage == nil else { throw error }
-      let line = String(joining: "\(error.message): \(what) is left out, and stays in the file")
+      let line = String(joining: "\(error.message): \(item) \(fate)")
       if told.count < Self.tellingLimit, !told.contains(where: { Text.isSame($0, line) }) {
         told.append(line)
         leftOut.append(line)

@@ -177,7 +177,7 @@ public final class Inbox: @unchecked Sendable {
 
   /// Looks for the oldest entry of an activity for an app that was neither acknowledged nor dropped, and forgets the
   /// crashes on it.
-  /// - Returns: its continuation; nil if there is none.
+  /// - Returns: nil if there is none.
   public func askAgain(
     for activity: Identifier, of origin: Identifier, in app: String, at now: Double
   ) throws(SegueError) -> WaitingEntry? {
@@ -205,16 +205,16 @@ public final class Inbox: @unchecked Sendable {
   // MARK: Time
 
   /// Follows the clocks of the device, before each use: what has no date of its own waits as long as before if the date
-  /// was set. Without it, dates are taken as they are.
-  /// - Returns: the seconds by which the date was set; nil if it was not.
+  /// was set. Without it, dates are taken as they are. The date at which an entry came stays as the clock said it then.
+  /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
   @discardableResult
   public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
     try clock.follow(reading, in: database) { seconds throws(SegueError) in
       try database.run(
         """
-        UPDATE entries SET received = received + ?1, ended = ended + ?1,
-          expires = coalesce(expiration, received + ?1 + ?2)
-        """, [.real(seconds), .real(Limits.inboxLife)])
+        UPDATE entries SET ended = ended + ?1,
+          expires = CASE WHEN expiration IS NULL THEN expires + ?1 ELSE expires END
+        """, [.real(seconds)])
       try database.run(
         "UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))",
         [.real(seconds), .real(Limits.keptOfferLife)])

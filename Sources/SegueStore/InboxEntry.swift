@@ -25,8 +25,9 @@ public struct InboxEntry: Sendable {
   public let attempts: Int
   /// How often the app crashed on it.
   public let crashes: Int
-  /// Seconds since 1970.
+  /// Seconds since 1970, as the clock of the device said when it came.
   public let receivedAt: Double
+  /// Seconds since 1970, as its clock says now.
   public let expiresAt: Double
 
   /// Whether an app may have seen it before: this delivery is to be marked *redelivered*.
@@ -77,7 +78,7 @@ public struct KeptOffer: Sendable {
   /// The Team ID of its app.
   public let team: String
   public let payload: StoredPayload
-  /// Seconds since 1970.
+  /// Seconds since 1970, as the clock of the device says now.
   public let keptAt: Double
   public let expiresAt: Double
 }

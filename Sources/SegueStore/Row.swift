@@ -11,10 +11,10 @@ struct Row {
     return sqlite3_column_int64(statement, column)
   }
 
-  /// An integer that counts something.
+  /// An integer that counts something: one that can be counted on.
   func count(_ column: Int32) throws(SegueError) -> Int {
-    guard let count = Int(exactly: try integer(column)), count >= 0 else { throw wrong(column, "count") }
-    return count
+    guard let count = Int32(exactly: try integer(column)), count >= 0 else { throw wrong(column, "count") }
+    return Int(count)
   }
 
   func truth(_ column: Int32) throws(SegueError) -> Bool { try integer(column) != 0 }

@@ -36,11 +36,16 @@ extension SavedActivities {
       CREATE INDEX saved_by_account ON saved (account, number, size) WHERE account IS NOT NULL;
       """,
       StoredClock.table,
+      // What has no date of its own ended 30 days after it was saved.
+      """
+      ALTER TABLE saved ADD COLUMN expiration REAL;
+      UPDATE saved SET expiration = expires WHERE expires <> saved + 2592000.0;
+      """,
     ],
     probes: [
       StoredClock.row,
       newest, matching, named, "SELECT number, document FROM documents",
-      "SELECT title, keywords, text, account FROM saved",
+      "SELECT title, keywords, text, account, expiration FROM saved",
     ])
 
   static let newest: StaticString = """

@@ -69,14 +69,14 @@ public final class SavedActivities: @unchecked Sendable {
         """
         INSERT INTO saved
           (app, activity, persistent, type, shown, webpage, saved, expires, size, title, keywords, text, team,
-          account, app_name)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+          account, app_name, expiration)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
         """,
         [
           .text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier), .text(activity.type),
           Cell(activity.title), Cell(activity.webpageURL), .real(now), .real(expiry), .integer(Int64(size)),
           .text(title), .text(keywords), .text(text), .text(activity.team), activity.account.map { Cell($0) } ?? .null,
-          .text(activity.appName),
+          .text(activity.appName), Cell(activity.expirationDate),
         ])
       let new = Cell.integer(database.lastRow)
       try database.run(
@@ -84,7 +84,8 @@ public final class SavedActivities: @unchecked Sendable {
         [new, .text(title), .text(keywords), .text(text)])
       try database.run("INSERT INTO documents (number, document) VALUES (?1, ?2)", [new, .blob(activity.document)])
       total.count += 1
-      total.bytes += Int64(size)
+      // What a damaged file says of the others may be anything.
+      total.bytes &+= Int64(size)
       if let account = activity.account { try makeRoom(inShareOf: Cell(account), &total) }
       while total.count > 1, total.count > bound.count || total.bytes > bound.bytes {
         guard let oldest = try number("SELECT min(number) FROM saved", []) else { break }
@@ -256,11 +257,7 @@ public final class SavedActivities: @unchecked Sendable {
   @discardableResult
   public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
     try clock.follow(reading, in: database) { seconds throws(SegueError) in
-      try database.run(
-        """
-        UPDATE saved SET saved = saved + ?1,
-          expires = CASE WHEN expires = saved + ?2 THEN saved + ?1 + ?2 ELSE expires END
-        """, [.real(seconds), .real(Limits.savedLife)])
+      try database.run("UPDATE saved SET expires = expires + ?1 WHERE expiration IS NULL", [.real(seconds)])
     }
   }
 
@@ -271,8 +268,8 @@ public final class SavedActivities: @unchecked Sendable {
     guard clock.isKnown else { return 0 }
     let count = try change { total throws(SegueError) in
       try removeAll(
-        "SELECT number FROM saved WHERE expires <= ?1 AND (?2 OR expires = saved + ?3)",
-        [.real(now), Cell(clock.isSteady), .real(Limits.savedLife)], &total)
+        "SELECT number FROM saved WHERE expires <= ?1 AND (?2 OR expiration IS NULL)",
+        [.real(now), Cell(clock.isSteady)], &total)
     }
     database.giveBack()
     return count

@@ -56,8 +56,9 @@ public struct SearchResult: Sendable {
   public let type: String
   public let title: String?
   public let webpageURL: String?
-  /// Seconds since 1970.
+  /// Seconds since 1970, as the clock of the device said when it was saved.
   public let savedAt: Double
+  /// Seconds since 1970, as its clock says now.
   public let expiresAt: Double
   /// Falls from result to result.
   public let number: Int64

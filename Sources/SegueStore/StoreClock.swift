@@ -13,7 +13,8 @@ public struct ClockReading: Sendable {
 /// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
 ///
 /// While the system runs, uptime says how much time has passed. The time for which it was off counts as the dates say,
-/// but at most `longestOff`. By whatever else the date has moved, the dates in the store move with it.
+/// but at most `longestOff`. By whatever else the date has moved, the dates at which what is in the store ends move
+/// with it.
 struct StoreClock {
   /// Seconds by which a date may differ without having been set.
   private static let tolerance: Double = 60
@@ -21,14 +22,23 @@ struct StoreClock {
   private static let longestOff: Double = 6 * 3_600
   /// Seconds for which a date has to go on like uptime before it deletes what has a date of its own.
   private static let trial: Double = 600
+  /// Seconds since 1970 that a clock can say: Linux lets nobody set a date before them, or after the year 2232.
+  private static let dates: ClosedRange<Double> = 0...8_277_292_036
   /// Milliseconds after which the disk gets a newer reading.
   private static let storingPause: Int64 = 3_600_000
 
   private(set) var last: ClockReading
-  /// Seconds of uptime since the date was set last, as far as is known.
-  private(set) var steady: Double
+  /// Seconds of uptime since the date was set last, as far as is known: at most those since the system started.
+  private(set) var steady: Double = 0
 
-  init(_ first: ClockReading, steady: Double = 0) { (last, self.steady) = (first, steady) }
+  init(_ first: ClockReading) { last = first }
+
+  /// What a disk says of it; nil if no clock can have said that.
+  init?(_ stored: ClockReading, steady: Double) {
+    let (uptime, date) = (stored.now.uptime, stored.now.date)
+    guard uptime >= 0, Self.dates.contains(date), 0...Double(uptime) / 1000 + 1 ~= steady else { return nil }
+    (last, self.steady) = (stored, steady)
+  }
 
   /// Whether the date has not been set for a while.
   var isSteady: Bool { steady >= Self.trial }
@@ -38,18 +48,27 @@ struct StoreClock {
     isSteady != present.isSteady || present.last.now.uptime - last.now.uptime >= Self.storingPause
   }
 
+  /// A date that has moved by other than the time that has passed.
+  struct Jump {
+    /// Negative if the date went back.
+    let seconds: Double
+    /// Whether the date was set. Otherwise perhaps the system was off for longer than counts.
+    let isSet: Bool
+  }
+
   /// Takes another reading.
-  /// - Returns: the seconds by which the date was set, negative if it was set back; nil if it was not.
-  mutating func follow(_ reading: ClockReading) -> Double? {
+  mutating func follow(_ reading: ClockReading) -> Jump? {
     let moved = reading.now.date - last.now.date
     let isSameBoot =
       !reading.boot.isEmpty && Text.isSame(reading.boot, last.boot) && reading.now.uptime >= last.now.uptime
     let passed =
       isSameBoot ? Double(reading.now.uptime - last.now.uptime) / 1000 : min(max(moved, 0), Self.longestOff)
     last = reading
+    // A date that goes on like uptime says nothing of the one with which the next start begins.
+    if !isSameBoot { steady = 0 }
     guard abs(moved - passed) <= Self.tolerance else {
       steady = 0
-      return moved - passed
+      return Jump(seconds: moved - passed, isSet: isSameBoot || moved < 0)
     }
     if isSameBoot { steady += passed }
     return nil

@@ -37,8 +37,8 @@ struct StoredClock {
   }
 
   /// Follows the clocks of the device. What the disk refuses is done at the next use.
-  /// - Parameter shift: moves the dates of what waits by seconds, within a transaction.
-  /// - Returns: the seconds by which the date was set; nil if it was not.
+  /// - Parameter shift: moves the dates at which what waits ends by seconds, within a transaction.
+  /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
   /// Throws MALFORMED.
   mutating func follow(
     _ reading: ClockReading, in database: Database, _ shift: (Double) throws(SegueError) -> Void
@@ -49,19 +49,19 @@ struct StoredClock {
     }
     do throws(SegueError) {
       var clock = StoreClock(reading)
-      var jump: Double?
+      var jump: StoreClock.Jump?
       try database.transaction { () throws(SegueError) in
         if let known = try current(in: database) {
           clock = known
           jump = clock.follow(reading)
-          if let jump { try shift(jump) }
+          if let jump { try shift(jump.seconds) }
         }
         try database.run(
           "INSERT OR REPLACE INTO clock (number, boot, uptime, date, steady) VALUES (0, ?1, ?2, ?3, ?4)",
           [.text(reading.boot), .integer(reading.now.uptime), .real(reading.now.date), .real(clock.steady)])
       }
       state = .following(clock, stored: clock)
-      return jump
+      return jump.flatMap { $0.isSet ? $0.seconds : nil }
     } catch {
       state = .failed
       guard error.status != .malformed else { throw error }
@@ -69,12 +69,14 @@ struct StoredClock {
     }
   }
 
-  /// Nil if there is none yet, or it cannot be read.
+  /// Nil if there is none yet, or it cannot be read: then it begins anew, and no date moves.
   private func current(in database: Database) throws(SegueError) -> StoreClock? {
     if case .following(let clock, _) = state { return clock }
-    return try database.firstReadable("the clock", Self.row) { row throws(SegueError) in
+    return try database.firstReadable("the clock", Self.row, fate: "begins anew") { row throws(SegueError) in
       let now = Instant(uptime: try row.integer(1), date: try row.real(2))
-      return StoreClock(ClockReading(now, boot: try row.text(0, atMost: 64)), steady: try row.real(3))
+      let reading = ClockReading(now, boot: try row.text(0, atMost: 64))
+      guard let clock = StoreClock(reading, steady: try row.real(3)) else { throw row.wrong(2, "reading of a clock") }
+      return clock
     }
   }
 }

@@ -197,7 +197,7 @@ import Testing
   func `each cell of a saved activity is checked when it is read`(value: String) throws {
     let good = [
       "1", "'a'", "'T'", "zeroblob(16)", "'p'", "'t'", "'s'", "'w'", "1.0", "3e9", "1", "'title'", "''", "''", "'A'",
-      "zeroblob(16)",
+      "zeroblob(16)", "3e9",
     ]
     for column in good.indices {
       var row = good
@@ -214,6 +214,86 @@ import Testing
         #expect(error.status == .malformed, "\(column): \(error.message)")
       }
     }
+  }
+
+  /// What damage can make of the row of a clock, and what `lax` writes of it.
+  static let readings =
+    ["1e300", "9e9", "-1e300", "-1.0", "NULL", "'text'"].map { ("date", $0) }
+    + ["-1", "9223372036854775807", "-9223372036854775807 - 1", "NULL", "1.5"].map { ("uptime", $0) }
+    + ["1e300", "-1e300", "NULL"].map { ("steady", $0) } + [("boot", "NULL"), ("boot", "x'ff'")]
+
+  @Test(arguments: readings)
+  func `a clock that is damaged begins anew, and ends nothing (R2.5, R3.8, R8.1)`(column: String, value: String) throws
+  {
+    var row = ["number": "0", "boot": "'one'", "uptime": "1000", "date": "1800000000.0", "steady": "0.0"]
+    row[column] = value
+    let names = row.keys.sorted()
+    let clock =
+      "INSERT INTO clock (\(names.joined(separator: ","))) VALUES (\(names.map { row[$0]! }.joined(separator: ",")))"
+    func reading(_ passed: Double) -> ClockReading {
+      ClockReading(Instant(uptime: 61_000 + Int64(passed * 1000), date: now + 60 + passed), boot: "one")
+    }
+    let own = now + 3_600
+    if try lax(
+      "inbox.db", Inbox.schema,
+      """
+      \(clock);
+      INSERT INTO payloads VALUES (1, 1, x'01'), (2, 1, x'01'), (3, 1, x'01');
+      INSERT INTO entries VALUES (1, zeroblob(16), 'a', 0, 1, 0, 0, 0, \(now), \(now + Limits.inboxLife), NULL,
+        zeroblob(16), zeroblob(16), 'a', 'b', 'd', 't', 't', 1, 1, NULL, 1);
+      INSERT INTO entries VALUES (2, x'01010101010101010101010101010101', 'a', 0, 2, 0, 0, 0, \(now), \(own), NULL,
+        zeroblob(16), zeroblob(16), 'a', 'b', 'd', 't', 't', 1, 1, \(own), 1);
+      INSERT INTO kept VALUES (1, '', 3, \(now), \(own), zeroblob(16), zeroblob(16), 'a', 'b', 'd', 't', 't', 1, 1,
+        \(own), 1)
+      """)
+    {
+      let inbox = try Inbox.open(in: folder.open())
+      #expect(try inbox.follow(reading(0)) == nil)
+      #expect(try inbox.expire(at: now + 60) == ([], []))
+      #expect(try inbox.entries().map(\.expiresAt) == [now + Limits.inboxLife, own] && inbox.keptOffers().count == 1)
+      let isRead = column == "uptime" && value.hasPrefix("9")
+      #expect(inbox.takeReports().map { $0.hasSuffix("the clock begins anew") } == (isRead ? [] : [true]))
+      // The disk has a good one again.
+      #expect(try inbox.follow(reading(86_400)) == nil && inbox.takeReports() == [])
+      #expect(try inbox.expire(at: now + 86_460).keptOffers.count == 1)
+    }
+    if try lax(
+      "search.db", SavedActivities.schema,
+      """
+      \(clock);
+      INSERT INTO saved VALUES (1, 'a', 'T', zeroblob(16), 'p', 't', 's', 'w', \(now), \(now + Limits.savedLife), 1, '',
+        '', '', 'A', NULL, NULL)
+      """)
+    {
+      let saved = try SavedActivities.open(in: folder.open())
+      #expect(try saved.follow(reading(0)) == nil && saved.expire(at: now + 60) == 0)
+      #expect(try saved.search("", at: now).map(\.expiresAt) == [now + Limits.savedLife])
+    }
+  }
+
+  @Test func `a size that is damaged stops no save (R8.1)`() throws {
+    let sizes =
+      "INSERT INTO saved VALUES (1, 'a', 'T', zeroblob(16), 'p', 't', 's', 'w', 1.0, 3e9, 9223372036854774784, "
+    #expect(try lax("search.db", SavedActivities.schema, sizes + "'', '', '', 'A', NULL, NULL)"))
+    let saved = try SavedActivities.open(in: folder.open())
+    try saved.save(.sample(2, title: "title", text: String(repeating: "text ", count: 200)), at: now)
+    #expect(try saved.search("title", at: now).count == 1)
+  }
+
+  @Test func `an entry whose count of attempts is damaged holds up no other one (R3.8)`() throws {
+    let entry = "zeroblob(16), zeroblob(16), 'a', 'b', 'd', 't', 't', 1, 1, NULL, 1)"
+    #expect(
+      try lax(
+        "inbox.db", Inbox.schema,
+        """
+        INSERT INTO payloads VALUES (1, 1, x'01'), (2, 1, x'01');
+        INSERT INTO entries VALUES (1, x'01010101010101010101010101010101', 'a', 0, 1, 0, 9223372036854775807, 0, 1.0,
+          3e9, NULL, \(entry);
+        INSERT INTO entries VALUES (2, zeroblob(16), 'a', 0, 2, 0, 0, 0, 1.0, 3e9, NULL, \(entry)
+        """))
+    let inbox = try Inbox.open(in: folder.open())
+    #expect(try inbox.beginDelivery(to: "a", at: now)?.number == 2)
+    #expect(try inbox.entries().map(\.number) == [2])
   }
 
   @Test func `a newer inbox is left as it is, to the byte, and search goes on`() throws {

@@ -93,8 +93,10 @@ import Testing
     _ = try inbox.acknowledge(Identifier(5), at: clocks.date)
     clocks.pass(60)
     clocks.date += 10 * Self.day
+    let came = try #require(try inbox.entry(Identifier(1))?.receivedAt)
     #expect(try use(inbox, clocks) == [])
-    #expect(try inbox.entry(Identifier(1))?.receivedAt == clocks.date - 60)
+    #expect(try inbox.entry(Identifier(1))?.expiresAt == clocks.date - 60 + Limits.inboxLife)
+    #expect(try inbox.entry(Identifier(1))?.receivedAt == came, "it came at the date that the clock said then")
     clocks.pass(11 * 3_600)
     #expect(try !use(inbox, clocks).contains(Identifier(3)) && kept(inbox).contains(Identifier(3)))
     clocks.pass(6 * Self.day)
@@ -106,6 +108,7 @@ import Testing
 
   @Test func `between two starts of the system at most six hours pass`() throws {
     var clocks = Clocks()
+    let came = clocks.date
     do {
       let inbox = try inbox()
       try inbox.follow(clocks.reading)
@@ -128,7 +131,8 @@ import Testing
     do {
       let inbox = try inbox()
       #expect(try waiting(inbox) == [Identifier(1), Identifier(2)] && kept(inbox) == [Identifier(3), Identifier(4)])
-      #expect(try inbox.entry(Identifier(1))?.receivedAt == clocks.date - 6 * 3_600 - 30)
+      let entry = try #require(try inbox.entry(Identifier(1)))
+      #expect(entry.receivedAt == came && entry.expiresAt == clocks.date - 6 * 3_600 - 30 + Limits.inboxLife)
     }
     clocks.restart(after: 3 * 3_600)
     #expect(try !use(inbox(), clocks).contains(Identifier(3)))
@@ -147,6 +151,96 @@ import Testing
     #expect(try use(inbox, clocks) == [])
     clocks.pass(1)
     #expect(try use(inbox, clocks) == [Identifier(2), Identifier(4)])
+  }
+
+  @Test func `a night for which the system was off moves no date that users see, and sets none`() throws {
+    let state = try folder.open()
+    let (inbox, saved) = (try Inbox.open(in: state), try SavedActivities.open(in: state))
+    var clocks = Clocks()
+    func follow() throws -> [Double?] { [try inbox.follow(clocks.reading), try saved.follow(clocks.reading)] }
+    func found() throws -> [SearchResult] { try saved.search("", at: clocks.date) }
+    #expect(try follow() == [nil, nil])
+    let came = clocks.date
+    try fill(inbox, clocks)
+    try saved.save(.sample(1, title: "without"), at: came)
+    try saved.save(.sample(2, title: "with", expires: came + 40 * Self.day), at: came)
+    for _ in 0..<3 {
+      clocks.pass(3_600)
+      #expect(try follow() == [nil, nil])
+      clocks.restart(after: 10 * 3_600)
+      #expect(try follow() == [nil, nil], "nobody has set the date")
+    }
+    // Of each night six hours count.
+    let (later, counted) = (3 * 4 * 3_600.0, Limits.inboxLife)
+    let entries = try inbox.entries()
+    #expect(entries.map(\.receivedAt) == [came, came])
+    #expect(entries.map(\.expiresAt) == [came + later + counted, came + Self.day])
+    #expect(try found().map(\.savedAt) == [came, came])
+    #expect(try found().map(\.expiresAt) == [came + 40 * Self.day, came + later + Limits.savedLife])
+    // What surely was set is told.
+    clocks.restart(after: -Self.day)
+    #expect(try follow() == [-Self.day, -Self.day])
+    clocks.date += Self.day
+    #expect(try follow() == [Self.day, Self.day])
+    #expect(try inbox.entries().map(\.receivedAt) == [came, came] && found().map(\.savedAt) == [came, came])
+  }
+
+  @Test func `a date that is hours ahead at a start of the system deletes nothing that has a date of its own`() throws {
+    let state = try folder.open()
+    let (inbox, saved) = (try Inbox.open(in: state), try SavedActivities.open(in: state))
+    var clocks = Clocks()
+    let receiver = Receiver(id: Identifier(9), deviceName: "d", appName: "a", bundleIdentifier: "b")
+    let receipt = Receipt(
+      continuation: Identifier(8), receiver: receiver,
+      outcome: .restored, status: .ok, reason: "", isStale: false, date: clocks.date - Limits.inboxLife + 3_600)
+    func use() throws -> (gone: [Identifier], saved: Int) {
+      try saved.follow(clocks.reading)
+      return (try self.use(inbox, clocks), try saved.expire(at: clocks.date))
+    }
+    #expect(try use() == ([], 0))
+    try fill(inbox, clocks)
+    try saved.save(.sample(1, title: "with", expires: clocks.date + 3_600), at: clocks.date)
+    #expect(try inbox.decide(receipt))
+    // Its last reading is one of ten minutes that went on like uptime.
+    clocks.pass(700)
+    #expect(try use() == ([], 0))
+    clocks.restart(after: 60)
+    clocks.date += 7_200
+    #expect(try use() == ([], 0))
+    #expect(try !inbox.decide(receipt), "the origin has it")
+    clocks.pass(500)
+    #expect(try use() == ([], 0))
+    clocks.date -= 7_200
+    #expect(try use() == ([], 0))
+    #expect(try kept(inbox) == [Identifier(3), Identifier(4)])
+    #expect(try saved.search("", at: clocks.date).map(\.title) == ["with"])
+    clocks.pass(3_600)
+    #expect(try use() == ([Identifier(4)], 1))
+  }
+
+  @Test func `what was saved by an earlier agent keeps its own date, or waits as long as before`() throws {
+    let now = Clocks().date
+    let former = Schema(steps: Array(SavedActivities.schema.steps.prefix(3)), probes: [])
+    do {
+      let database = try Database.open("search.db", in: folder.open(), former, .normal).database
+      for (number, expires) in [(1, now + Limits.savedLife), (2, now + 60)] {
+        try database.run(
+          """
+          INSERT INTO saved (app, team, activity, type, saved, expires, size, title, keywords, text)
+          VALUES ('a', 'T', ?1, 't', ?2, ?3, 1, '', '', '')
+          """, [Cell(Identifier(number)), .real(now), .real(expires)])
+      }
+    }
+    let saved = try SavedActivities.open(in: folder.open())
+    var clocks = Clocks()
+    try saved.follow(clocks.reading)
+    clocks.date += Self.day
+    try saved.follow(clocks.reading)
+    #expect(try saved.expire(at: clocks.date) == 0)
+    clocks.date -= Self.day
+    try saved.follow(clocks.reading)
+    let found = try saved.search("", at: clocks.date)
+    #expect(found.map(\.expiresAt) == [now + 60, now + Limits.savedLife])
   }
 
   @Test func `a receipt outlives a date that is ahead`() throws {
@@ -220,9 +314,11 @@ import Testing
     var clocks = Clocks()
     try inbox.follow(clocks.reading)
     try fill(inbox, clocks)
+    let document = try ActivityDocument.encode(try Activity(type: "com.example.note"), .none)
+    try inbox.keep(.sample(4, expires: clocks.date + 3_600), team: "T", document: document, at: clocks.date)
     let holder = Holder(inbox, clocks.date + 7_200)
-    #expect(try KeptJobs.load(holder).isEmpty && kept(inbox).count == 2, "its document cannot be read, or it is hidden")
-    #expect(holder.lines.count == 1, "what is hidden is not read")
+    #expect(try KeptJobs.load(holder).map(\.activity) == [Identifier(4)], "the date may be wrong")
+    #expect(holder.lines.count == 1, "the document of the other one cannot be read")
     clocks.pass(7 * Self.day)
     try inbox.follow(clocks.reading)
     holder.date = clocks.date

@@ -19,7 +19,7 @@ protocol AgentStore: AnyObject {
   /// after each message of another device costs more than the message.
   static var holdsDocuments: Bool { get }
   /// Follows the clocks of the device, before each use.
-  /// - Returns: the seconds by which the date was set; nil if it was not.
+  /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
   func follow(_ reading: ClockReading) throws(SegueError) -> Double?
   /// Frees what is in memory to be read faster.
   func releaseMemory()
@@ -134,8 +134,9 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
   /// The store, with its dates as the clocks of the device have it.
   private func current() throws(SegueError) -> Store {
     let store = try opened()
-    if let jump = try store.follow(ClockReading(Clock.now, boot: boot)) {
-      Log.write(.info, "\(Store.name): the date was set by \(Int64(jump)) s: what waits, waits as long as before")
+    let jump = try store.follow(ClockReading(Clock.now, boot: boot))
+    if let seconds = jump.flatMap({ Int64(exactly: $0.rounded()) }) {
+      Log.write(.info, "\(Store.name): the date was set by \(seconds) s: what waits, waits as long as before")
     }
     return store
   }

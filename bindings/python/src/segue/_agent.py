@@ -84,6 +84,7 @@ class InboxEntry:
     held: bool
     """The app has crashed on it three times: it gets it when the user asks (`App.retry`)."""
     received: datetime | Timestamp
+    """What this device's clock said then."""
     expires: datetime | Timestamp
 
 

@@ -35,6 +35,7 @@ class SavedActivity:
     activity_id: UUID
     type: str
     saved: datetime | Timestamp
+    """What this device's clock said then."""
     expires: datetime | Timestamp
     title: str | None = None
     persistent_identifier: str | None = None
