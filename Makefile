@@ -14,7 +14,8 @@ AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg
 
 VERSION := $(shell sed -n 's/^\#define SEGUE_VERSION 0x\(..\)\(..\)\(..\)$$/\1 \2 \3/p' include/segue.h | \
              { read major minor patch; echo $$((0x$$major)).$$((0x$$minor)).$$((0x$$patch)); })
-SONAME  := libsegue.so.0
+# The library of apps, and the one of their tests: docs/decisions/a-library-for-tests.md.
+SONAMES := libsegue.so.0 libsegue-fleet.so.0
 
 RESOURCES = $(shell swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
 TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p' | head -1)
@@ -23,7 +24,7 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
        -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all \
        -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
-LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map -Xlinker -soname=$(SONAME) \
+LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map \
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign \
        -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
 # Landing pads (CET) in our code; -z cet-report=error is not possible: the start files of Debian 12 have none.
@@ -63,13 +64,15 @@ install-packages:
 	.venv/bin/pip install --quiet --upgrade pip $(PYTHON_PACKAGES)
 	touch $@
 
-lib: ## lib/libsegue.so.0, as it ships, and its debug information beside it
-	$(EMBEDDED) --product segue $(LINK_LIBRARY)
+lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their debug information beside them
 	mkdir -p lib
-	objcopy --only-keep-debug .build/embedded/release/libsegue.so lib/$(SONAME).debug
-	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/$(SONAME).debug \
-	  .build/embedded/release/libsegue.so lib/$(SONAME)
-	ln -sf $(SONAME) lib/libsegue.so
+	for soname in $(SONAMES); do \
+	  product=$${soname#lib}; product=$${product%.so.*}; built=.build/embedded/release/lib$$product.so; \
+	  $(EMBEDDED) --product $$product $(LINK_LIBRARY) -Xlinker -soname=$$soname && \
+	  objcopy --only-keep-debug $$built lib/$$soname.debug && \
+	  objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/$$soname.debug $$built lib/$$soname && \
+	  ln -sf $$soname lib/lib$$product.so || exit; \
+	done
 
 # What the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the mode that
 # ships.
@@ -84,14 +87,14 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	  .build/embedded/release/segue-agent lib/segue-agent
 
 # For targets that only use the library; make lib is what brings it up to date.
-lib/$(SONAME):
+$(SONAMES:%=lib/%) &:
 	$(MAKE) lib
 
 lib/segue-agent:
 	$(MAKE) agent
 
-# The Python package as a user has it: installed, with the library inside.
-.venv/.segue: .venv/.tools lib/$(SONAME) $(PYTHON_SOURCES)
+# The Python package as a user has it: installed, with the libraries inside.
+.venv/.segue: .venv/.tools $(SONAMES:%=lib/%) $(PYTHON_SOURCES)
 	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
 	touch $@
 
@@ -140,7 +143,7 @@ built-wheel:
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: lib/$(SONAME) lib/segue-agent ## library, header, agent, Lua module, man page, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -150,11 +153,14 @@ install: lib/$(SONAME) lib/segue-agent ## library, header, agent, Lua module, ma
 	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
 	    >$(DESTDIR)$${file#*:}/segue-agent.$${file%:*}; \
 	done
-	install -m 755 lib/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so
+	for soname in $(SONAMES); do \
+	  install -m 755 lib/$$soname $(DESTDIR)$(LIBDIR)/$$soname && \
+	  ln -sf $$soname $(DESTDIR)$(LIBDIR)/$${soname%.0} || exit; \
+	done
 	install -m 644 include/segue.h $(DESTDIR)$(INCLUDEDIR)/segue.h
 	install -m 644 bindings/segue-api.json $(DESTDIR)$(PREFIX)/share/segue/segue-api.json
-	for file in segue.pc:pkgconfig SegueConfig.cmake:cmake/Segue SegueConfigVersion.cmake:cmake/Segue; do \
+	for file in segue.pc:pkgconfig segue-fleet.pc:pkgconfig SegueConfig.cmake:cmake/Segue \
+	  SegueConfigVersion.cmake:cmake/Segue; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
@@ -167,8 +173,9 @@ install: lib/$(SONAME) lib/segue-agent ## library, header, agent, Lua module, ma
 	$(if $(LISTED),/sbin/ldconfig)
 
 uninstall: ## takes away what install put there
-	rm -f $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libsegue.so $(DESTDIR)$(INCLUDEDIR)/segue.h \
-	  $(DESTDIR)$(LIBDIR)/pkgconfig/segue.pc $(DESTDIR)$(BINDIR)/segue-agent \
+	rm -f $(foreach soname,$(SONAMES),$(addprefix $(DESTDIR)$(LIBDIR)/,$(soname) $(soname:.0=))) \
+	  $(DESTDIR)$(INCLUDEDIR)/segue.h $(DESTDIR)$(BINDIR)/segue-agent \
+	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
 	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua

@@ -39,10 +39,14 @@ func module(
 let package = Package(
   name: "Segue",
   products: [
-    .library(name: "segue", type: .dynamic, targets: ["SegueABI"])
+    .library(name: "segue", type: .dynamic, targets: ["SegueABI"]),
+    // The same and the virtual fleet, for tests (docs/decisions/a-library-for-tests.md).
+    .library(name: "segue-fleet", type: .dynamic, targets: ["SegueFleetABI"]),
   ],
   targets: [
     .target(name: "CSegue", path: "include", publicHeadersPath: "."),
+    // The version of debug information that Swift writes, and that valgrind reads.
+    .target(name: "CLoaded", cSettings: [.unsafeFlags(["-gdwarf-4"])]),
     .systemLibrary(name: "CExpat"),
     .systemLibrary(name: "CLibUV"),
     .systemLibrary(name: "CLinux"),
@@ -76,16 +80,21 @@ let package = Package(
     module(
       "SegueRuntime",
       imports: [
-        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueSystem", "SegueApp", "SegueFleet",
-        "SegueTransport", "CLinux",
+        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueSystem", "SegueApp", "SegueTransport", "CLinux",
       ]),
     module(
       "SegueABI",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport",
-        "SegueRuntime", "SegueManifests",
+        "CSegue", "CLinux", "CLoaded", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp",
+        "SegueTransport", "SegueRuntime", "SegueManifests",
       ],
       exclude: ["discard.ld", "exports.map"]),
+    module(
+      "SegueFleetABI",
+      imports: [
+        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport",
+        "SegueRuntime", "SegueFleet", "SegueABI",
+      ]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(
       name: "StoreProbe", dependencies: ["SegueStore", "SegueModel", "CLinux", "CSQLite"], path: "Tests/StoreProbe",
@@ -109,7 +118,7 @@ let package = Package(
       : [
         .testTarget(name: "ModelTests", dependencies: ["SegueModel"], exclude: ["Vectors"]),
         .testTarget(name: "WireTests", dependencies: ["SegueWire"]),
-        .testTarget(name: "HandleTests", dependencies: ["SegueABI"]),
+        .testTarget(name: "HandleTests", dependencies: ["SegueABI", "SegueFleetABI"]),
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
         .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver", "SegueFleet"]),

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
 HEADER = INCLUDE / "segue.h"
 LIBRARY = Path(os.environ.get("SEGUE_LIBRARY", ROOT / "lib" / "libsegue.so.0")).resolve()
+FLEET_LIBRARY = LIBRARY.with_name("libsegue-fleet.so.0")
+"""The library for tests, which has the virtual fleet, too."""
 TABLE = json.loads((ROOT / "bindings" / "segue-api.json").read_text())
 C = ("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{INCLUDE}")
 
@@ -25,8 +27,8 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-def build(source: Path, folder: Path, *options: str) -> Path:
+def build(source: Path, folder: Path, *options: str, library: Path = LIBRARY) -> Path:
     """Builds the program that a C file is; later options win."""
     program = folder / source.stem
-    run(*C, *options, source, "-o", program, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}")
+    run(*C, *options, source, "-o", program, library, f"-Wl,-rpath,{library.parent}")
     return program

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "bench"
 PROGRAMS = ROOT / ".build" / "bench"
 LIBRARY = ROOT / "lib" / "libsegue.so.0"
+FLEET_LIBRARY = LIBRARY.with_name("libsegue-fleet.so.0")
 SKIPPED = 77  # the exit status of a program that cannot measure here
 PATIENCE = 60.0  # seconds to wait for a word of a program before its figure counts as not measurable
 
@@ -70,7 +71,7 @@ def build(name: str, *libraries: str) -> str:
     target = PROGRAMS / name
     command = [os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-I", str(ROOT / "include")]
     command += [str(BENCH / f"{name}.c"), "-o", str(target), *libraries]
-    if "-lsegue" in libraries:
+    if any(name.startswith("-lsegue") for name in libraries):
         command += ["-L", str(LIBRARY.parent), f"-Wl,-rpath,{LIBRARY.parent}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

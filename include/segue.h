@@ -102,6 +102,9 @@
  * takes effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none.
  * Asynchronous cancellation must be off.
  *
+ * TWO LIBRARIES. Apps link libsegue.so.0. Tests may link libsegue-fleet.so.0 in its place, which has the virtual fleet
+ * (section 12), too.
+ *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
  * ABI line for each release.
@@ -1843,6 +1846,10 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
 /* ------------------------------------------------------------------------------------------------------------------
  * 12. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
+ * The functions that are marked with SEGUE_FLEET are in a library for tests, libsegue-fleet.so.0: the same sources, and
+ * all functions of this header. A test links it in place of libsegue.so.0 (-lsegue-fleet), which has no fleet. One
+ * process uses one of the two: handles of one mean nothing to the other.
+ *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
  * segue_app_create, and the code under test needs no change. A fleet has no agent: segue_app_link and the calls that
@@ -1873,6 +1880,9 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
  * the fleet (BUSY).
  * --------------------------------------------------------------------------------------------------------------- */
 
+/** Marks a function that libsegue-fleet.so.0 has, and libsegue.so.0 has not. */
+#define SEGUE_FLEET
+
 typedef struct segue_fleet segue_fleet;
 typedef struct segue_fleet_device segue_fleet_device;
 
@@ -1880,12 +1890,14 @@ typedef struct segue_fleet_device segue_fleet_device;
  * Creates a fleet without devices.
  *   seed   all randomness comes from it: delays, losses, identifiers
  *   fleet  out, required, owned: release with segue_fleet_release
+ * Errors: INVALID_STATE, and a line on standard error (libsegue.so.0 is linked, too, and stands in front: calls of the
+ * other functions go there).
  */
-segue_status segue_fleet_create(uint64_t seed, segue_fleet **fleet);
+SEGUE_FLEET segue_status segue_fleet_create(uint64_t seed, segue_fleet **fleet);
 /** Adds a count. */
-segue_status segue_fleet_retain(segue_fleet *fleet);
+SEGUE_FLEET segue_status segue_fleet_retain(segue_fleet *fleet);
 /** Takes a count; NULL is fine. Devices and apps keep their fleet alive. */
-segue_status segue_fleet_release(segue_fleet *fleet);
+SEGUE_FLEET segue_status segue_fleet_release(segue_fleet *fleet);
 
 /**
  * Adds a device that is switched on and runs no app. It is linked with all others, unless segue_fleet_set_linking is
@@ -1894,18 +1906,19 @@ segue_status segue_fleet_release(segue_fleet *fleet);
  *   device  out, required, owned: release with segue_fleet_device_release
  * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (65536 devices).
  */
-segue_status segue_fleet_add_device(segue_fleet *fleet, const char *name, size_t length, segue_fleet_device **device);
+SEGUE_FLEET segue_status segue_fleet_add_device(segue_fleet *fleet, const char *name, size_t length,
+                                                segue_fleet_device **device);
 /** Sets whether devices added from now on are linked with all existing ones; true by default. False: e.g. a star. */
-segue_status segue_fleet_set_linking(segue_fleet *fleet, bool all);
+SEGUE_FLEET segue_status segue_fleet_set_linking(segue_fleet *fleet, bool all);
 /** Sets the delay between devices; 5...20 ms by default. Errors: INVALID_ARGUMENT (over 10000; least above most). */
-segue_status segue_fleet_set_delay(segue_fleet *fleet, uint32_t least_ms, uint32_t most_ms);
+SEGUE_FLEET segue_status segue_fleet_set_delay(segue_fleet *fleet, uint32_t least_ms, uint32_t most_ms);
 /**
  * Sets the probabilities, 0...1, that a segment between two devices is lost, duplicated or reordered; 0 by default.
  * Errors: INVALID_ARGUMENT.
  */
-segue_status segue_fleet_set_faults(segue_fleet *fleet, double loss, double duplication, double reordering);
+SEGUE_FLEET segue_status segue_fleet_set_faults(segue_fleet *fleet, double loss, double duplication, double reordering);
 /** Ends all partitions. */
-segue_status segue_fleet_heal(segue_fleet *fleet);
+SEGUE_FLEET segue_status segue_fleet_heal(segue_fleet *fleet);
 
 /**
  * Executes the next event, and sets the clock to its time. A loop that steps while it can comes to an end: pings
@@ -1913,21 +1926,21 @@ segue_status segue_fleet_heal(segue_fleet *fleet);
  *   stepped  out: false if nothing was executed, because nothing but such pings is left
  * Errors: BUSY (another thread advances the fleet, or this is one of its callbacks).
  */
-segue_status segue_fleet_step(segue_fleet *fleet, bool *stepped);
+SEGUE_FLEET segue_status segue_fleet_step(segue_fleet *fleet, bool *stepped);
 /**
  * Steps until nothing is in progress: no bytes in flight, no callback due, no app looking for a hub. Timers (a
  * deadline, a lazy save) do not count as progress: segue_fleet_advance reaches them.
  *   steps  out: the number of steps
  * Errors: BUSY; LIMIT_EXCEEDED (not at rest after 10,000,000 steps).
  */
-segue_status segue_fleet_run(segue_fleet *fleet, size_t *steps);
+SEGUE_FLEET segue_status segue_fleet_run(segue_fleet *fleet, size_t *steps);
 /**
  * Steps until that much of the fleet's time has passed.
  *   milliseconds  at most 86400000 (a day)
  *   steps         out: the number of steps
  * Errors: BUSY, INVALID_ARGUMENT.
  */
-segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size_t *steps);
+SEGUE_FLEET segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size_t *steps);
 /**
  * Waits, in real time, until there is work again: another thread has answered (SEGUE_REPLY_LATER), called a function of
  * an app, or written to a stream. Then run the fleet again:
@@ -1938,17 +1951,17 @@ segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t milliseconds, size
  *   busy        out: false if the time is up
  * Errors: BUSY (another thread waits, or this is a callback that the fleet runs), SYSTEM.
  */
-segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_ms, bool *busy);
+SEGUE_FLEET segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_ms, bool *busy);
 /** Milliseconds since the fleet was created, in its own time. */
-segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
+SEGUE_FLEET segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
 
 /**
  * Gets the trace, one line per event: seconds, device/app, what happened. Of a very long trace the last 32 MiB or more.
  *   text  out, owned: free with segue_free
  */
-segue_status segue_fleet_get_trace(const segue_fleet *fleet, char **text, size_t *length);
+SEGUE_FLEET segue_status segue_fleet_get_trace(const segue_fleet *fleet, char **text, size_t *length);
 /** FNV-1a, 64 bits, of the whole trace: to compare two runs. */
-segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash);
+SEGUE_FLEET segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash);
 /**
  * Reports whether an invariant of this library was violated. The fleet checks after each step: each will_continue is
  * followed by exactly one of continue and did_fail (R3.2), one receipt per attempt, every end within its deadline, no
@@ -1956,7 +1969,7 @@ segue_status segue_fleet_get_trace_hash(const segue_fleet *fleet, uint64_t *hash
  * each app of the device that has most, bounded queues.
  *   violation  out, owned: free with segue_free; the first violation, with the seed; NULL: none
  */
-segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_t *length);
+SEGUE_FLEET segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_t *length);
 
 /**
  * Fills a fleet that has no devices with a random workload from its seed: apps offer, continue, misbehave, crash, are
@@ -1964,39 +1977,40 @@ segue_status segue_fleet_check(const segue_fleet *fleet, char **violation, size_
  *   devices, apps, events  1...64, 1...400 at a time, 0...100000
  * Errors: INVALID_ARGUMENT, INVALID_STATE (has devices), BUSY, LIMIT_EXCEEDED (never comes to rest).
  */
-segue_status segue_fleet_play(segue_fleet *fleet, size_t devices, size_t apps, size_t events);
+SEGUE_FLEET segue_status segue_fleet_play(segue_fleet *fleet, size_t devices, size_t apps, size_t events);
 
 /**
  * Kills the process of an app (SIGKILL): no callback runs, no goodbye is sent; afterwards the app is closed.
  * Errors: INVALID_ARGUMENT (not of this fleet), INVALID_STATE (not open).
  */
-segue_status segue_fleet_kill_app(segue_fleet *fleet, segue_app *app);
+SEGUE_FLEET segue_status segue_fleet_kill_app(segue_fleet *fleet, segue_app *app);
 /** Stops the process of an app (SIGSTOP), or continues it (SIGCONT). Errors: as for segue_fleet_kill_app. */
-segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_app *app, bool stopped);
+SEGUE_FLEET segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_app *app, bool stopped);
 
 /**
  * Creates an app on this device, in a process of its own, not open yet, like segue_app_create.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
  *   app                out, required, owned: release with segue_app_release
  */
-segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier, size_t length,
-                                           segue_app **app);
+SEGUE_FLEET segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier,
+                                                       size_t length, segue_app **app);
 /** Cuts the power: the device's apps are closed without a callback, and other devices get no notice, only silence. */
-segue_status segue_fleet_device_crash(segue_fleet_device *device);
+SEGUE_FLEET segue_status segue_fleet_device_crash(segue_fleet_device *device);
 /** Restores the power; no app runs on the device yet. */
-segue_status segue_fleet_device_restart(segue_fleet_device *device);
+SEGUE_FLEET segue_status segue_fleet_device_restart(segue_fleet_device *device);
 /**
  * Drops everything between the two devices, without notice to either, until segue_fleet_heal.
  *   other  borrowed, may be NULL: all others
  * Errors: INVALID_ARGUMENT (of another fleet, the same device).
  */
-segue_status segue_fleet_device_partition(segue_fleet_device *device, segue_fleet_device *other);
+SEGUE_FLEET segue_status segue_fleet_device_partition(segue_fleet_device *device, segue_fleet_device *other);
 /** Links two devices, or removes the link, which both devices notice. other  borrowed. Errors: INVALID_ARGUMENT. */
-segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fleet_device *other, bool linked);
+SEGUE_FLEET segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fleet_device *other,
+                                                       bool linked);
 /** Adds a count. */
-segue_status segue_fleet_device_retain(segue_fleet_device *device);
+SEGUE_FLEET segue_status segue_fleet_device_retain(segue_fleet_device *device);
 /** Takes a count; NULL is fine. The device stays in its fleet. */
-segue_status segue_fleet_device_release(segue_fleet_device *device);
+SEGUE_FLEET segue_status segue_fleet_device_release(segue_fleet_device *device);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 13. Containers: files that all devices of the user have (R5.3, R5.4)

@@ -8,7 +8,7 @@ import SegueRuntime
 import SegueTransport
 
 extension HandleKind where Object == App {
-  static var app: Self { Self(.app) }
+  public static var app: Self { Self(.app) }
 }
 
 @_cdecl("segue_app_create") @implementation

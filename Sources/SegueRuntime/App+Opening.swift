@@ -8,11 +8,6 @@ extension App {
     self.init(settings, in: LiveEnvironment(), hasSystemClock: true)
   }
 
-  /// An app of a virtual fleet, which the host drives.
-  public convenience init(_ settings: AppSettings, on device: LiveFleetDevice) {
-    self.init(settings, in: HostFleetEnvironment(on: device), hasSystemClock: false)
-  }
-
   /// Adds a container, in place of the one with this identifier. Asks the system for the real path of the folder.
   /// Throws INVALID_ARGUMENT, LIMIT_EXCEEDED, SYSTEM.
   public func addContainer(_ identifier: String, folder: String) throws(SegueError) {

@@ -7,7 +7,9 @@ import Synchronization
 /// app's lock, except `wake`.
 ///
 /// Writing and reading cost a system call each, so it is written only if a thread may poll it.
-final class WakeUp {
+public final class WakeUp {
+  public init() {}
+
   private let descriptor = Atomic<Int32>(-1)
   private let request = Atomic<Bool>(false)
   /// A callback is due.
@@ -15,12 +17,12 @@ final class WakeUp {
   /// Whether it is known to be readable: `wake` does not record that.
   private var isReadable = false
   /// Whether the host has it, and may watch it at any time.
-  private(set) var isGiven = false
+  public private(set) var isGiven = false
 
   /// Negative: it is not open.
   var fd: Int32 { descriptor.load(ordering: .relaxed) }
 
-  func open() throws(SegueError) {
+  public func open() throws(SegueError) {
     guard fd < 0 else { return }
     descriptor.store(try Descriptors.eventDescriptor(), ordering: .relaxed)
   }
@@ -29,14 +31,14 @@ final class WakeUp {
   deinit { Descriptors.close(fd) }
 
   /// Returns the descriptor for the host's event loop.
-  func give() -> Int32 {
+  public func give() -> Int32 {
     isGiven = true
     if isSignalled, !isReadable { write() }
     return fd
   }
 
   /// A callback is due. `isAwaited`: a thread sleeps until then.
-  func signal(isAwaited: Bool) {
+  public func signal(isAwaited: Bool) {
     guard !isSignalled else { return }
     isSignalled = true
     if isGiven || isAwaited { write() }
@@ -46,13 +48,13 @@ final class WakeUp {
   func notify(if isWaiting: Bool) { if isWaiting { write() } }
 
   /// Whether the host has asked to be woken since `clear`. Without the lock, too.
-  var isRequested: Bool { request.load(ordering: .relaxed) }
+  public var isRequested: Bool { request.load(ordering: .relaxed) }
 
   /// It was found readable.
   func foundReadable() { isReadable = true }
 
   /// Wakes on request of the host. Safe in a signal handler: takes no lock, allocates nothing, keeps `errno`.
-  func wake() {
+  public func wake() {
     let errno = linux_errno()
     request.store(true, ordering: .relaxed)
     add()
@@ -61,7 +63,7 @@ final class WakeUp {
 
   /// No callback is due.
   /// - Returns: whether the host asked to be woken.
-  func clear() -> Bool {
+  public func clear() -> Bool {
     let wasRequested = request.exchange(false, ordering: .relaxed)
     isSignalled = false
     // If `wake` has not written yet, the next sleeper finds its write.

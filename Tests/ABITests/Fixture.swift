@@ -35,7 +35,7 @@ final class Fixture {
     make("segue_app", "segue_app_create", [.pointer(text("com.example.app")), .int(-1)])
     make("segue_app_delegate", "segue_app_delegate_create", [.null, .null])
     make("segue_restorable", "segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
-    make("segue_fleet", "segue_fleet_create", [.int(1)])
+    if library.hasFleet { make("segue_fleet", "segue_fleet_create", [.int(1)]) }
     if let fleet = handles["segue_fleet"] {
       make("segue_fleet_device", "segue_fleet_add_device", [.handle(fleet), .pointer(text("phone")), .int(-1)])
     }

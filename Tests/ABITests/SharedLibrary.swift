@@ -20,7 +20,8 @@ enum Argument {
   }
 }
 
-/// libsegue.so.0 as it ships, called the way dynamic languages do: through libffi, from the signature table.
+/// libsegue.so.0 as it ships, or libsegue-fleet.so.0 if SEGUE_LIBRARY names that, called the way dynamic languages do:
+/// through libffi, from the signature table.
 struct SharedLibrary: @unchecked Sendable {
   static let shared = SharedLibrary()
 
@@ -35,6 +36,7 @@ struct SharedLibrary: @unchecked Sendable {
     self.library = library
   }
 
+  var hasFleet: Bool { has("segue_fleet_create") }
   func has(_ name: String) -> Bool { dlsym(library, name) != nil }
 
   /// Calls a function; the result's bits, widened to 8 bytes.

@@ -23,12 +23,15 @@ struct SignatureTable: Decodable, Sendable {
     let name: String
     let returns: String
     let parameters: [Parameter]
+    /// The library that alone has it; nil: both have it.
+    let only_in: String?
 
     var testDescription: String { name }
   }
 
-  let handles: [String]
-  let functions: [Function]
+  private(set) var handles: [String]
+  /// The functions of the library under test.
+  private(set) var functions: [Function]
   let callbacks: [Function]
 
   /// The root of the project, from where this file lies.
@@ -38,7 +41,13 @@ struct SignatureTable: Decodable, Sendable {
   static let shared: SignatureTable = {
     do {
       let data = try Data(contentsOf: root.appending(path: "bindings/segue-api.json"))
-      return try JSONDecoder().decode(SignatureTable.self, from: data)
+      var table = try JSONDecoder().decode(SignatureTable.self, from: data)
+      if !SharedLibrary.shared.hasFleet {
+        table.functions.removeAll { $0.only_in != nil }
+        let released = Set(table.functions.map(\.name))
+        table.handles.removeAll { !released.contains("\($0)_release") }
+      }
+      return table
     } catch {
       fatalError("bindings/segue-api.json: \(error)")
     }

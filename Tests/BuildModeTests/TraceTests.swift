@@ -16,7 +16,7 @@ import Testing
   }
 }
 
-/// The fleet of libsegue.so.0, by way of its C interface.
+/// The fleet of libsegue-fleet.so.0, by way of its C interface.
 private struct ShippedFleet {
   typealias Create = @convention(c) (UInt64, UnsafeMutablePointer<OpaquePointer?>) -> Int32
   typealias Play = @convention(c) (OpaquePointer?, Int, Int, Int) -> Int32
@@ -33,7 +33,7 @@ private struct ShippedFleet {
   init() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let path = ProcessInfo.processInfo.environment["SEGUE_LIBRARY"] ?? root.appending(path: "lib/libsegue.so.0").path
+    let path = root.appending(path: "lib/libsegue-fleet.so.0").path
     guard let library = dlopen(path, RTLD_NOW | RTLD_LOCAL) else { throw Missing(what: "\(path): make lib") }
     func find<Function>(_ name: String) throws -> Function {
       guard let symbol = dlsym(library, name) else { throw Missing(what: name) }

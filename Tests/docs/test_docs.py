@@ -10,7 +10,7 @@ from pathlib import Path
 
 import project
 import pytest
-import segue
+import segue.testing
 from project import ROOT
 
 HEADER = project.HEADER.read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays random workloads of the virtual fleet against the shipped library: no seed may break a promise.
+"""Plays random workloads of the virtual fleet, in the library for tests that ships: no seed may break a promise.
 
 The seeds that once did, and 3,000 more, on all processors; and 100 of other shapes, 20 crowds and 10 under valgrind,
 from first seeds that are drawn and printed. SEGUE_SEEDS=N plays N in place of the 3,000, from a first seed that is
@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from project import ROOT, build
+from project import FLEET_LIBRARY, LIBRARY, ROOT, build
 from valgrind import VALGRIND, needs_valgrind
 
 PROGRAM = ROOT / ".build" / "fleet" / "workloads"  # stays, for perf record
@@ -58,8 +58,8 @@ def processor_time() -> float:
 def regressions() -> Iterator[dict[str, subprocess.Popen[str]]]:
     """The programs are built, and the seeds of regressions.txt begin to play: one of them takes a minute."""
     PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    for name in ("workloads", "polling"):
-        build(ROOT / "Tests" / "fleet" / f"{name}.c", PROGRAM.parent, "-O2")
+    for name in ("workloads", "polling", "forks"):
+        build(ROOT / "Tests" / "fleet" / f"{name}.c", PROGRAM.parent, "-O2", library=FLEET_LIBRARY)
     playing = {}
     for line in REGRESSIONS:
         seed, *shape = line.split("/")
@@ -74,6 +74,33 @@ def test_a_program_with_a_loop_and_threads_needs_no_change():
     """R11.1: its callbacks run in its loop, and the fleet waits for what its threads do."""
     ended = subprocess.run([PROGRAM.with_name("polling")], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (0, "as in a device\n"), ended.stderr
+
+
+TOGETHER = """
+#include <segue.h>
+#include <stdio.h>
+int main(void) {
+  segue_fleet *fleet;
+  printf("%d\\n", segue_fleet_create(7, &fleet));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("libraries", "said"), [((LIBRARY, FLEET_LIBRARY), 4), ((FLEET_LIBRARY, LIBRARY), 0)])
+def test_a_program_with_both_libraries_has_the_fleet_only_if_it_comes_first(tmp_path, libraries, said):
+    """Otherwise it would pass handles of one to the other, each of which is invalid there."""
+    source = tmp_path / "together.c"
+    source.write_text(TOGETHER)
+    program = build(source, tmp_path, "-Wl,--no-as-needed", str(libraries[0]), library=libraries[1])
+    done = subprocess.run([program], capture_output=True, text=True)
+    line = "segue: error: libsegue.so.0 is linked in front of libsegue-fleet.so.0: link the latter in its place\n"
+    assert (done.stdout, done.stderr) == (f"{said}\n", line if said else "")
+
+
+def test_a_process_that_forks_while_fleets_play_has_fleets_in_the_child():
+    ended = subprocess.run([PROGRAM.with_name("forks")], capture_output=True, text=True, timeout=130)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_two_processes_hash_alike():

@@ -24,6 +24,6 @@ def stub(folder: Path) -> Path:
         result = "" if returns == "void" else "return 0;"
         lines.append(f"{returns} {function['name']}({parameters}) {{ {result} }}")
     source.write_text("\n".join(lines) + "\n")
-    library = folder / "libsegue.so.0"
-    run("cc", "-g", "-shared", "-fPIC", "-w", "-I", INCLUDE, "-Wl,-soname,libsegue.so.0", source, "-o", library)
+    library = folder / "libsegue-fleet.so.0"
+    run("cc", "-g", "-shared", "-fPIC", "-w", "-I", INCLUDE, "-Wl,-soname,libsegue-fleet.so.0", source, "-o", library)
     return library

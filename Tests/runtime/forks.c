@@ -2,11 +2,10 @@
 /* A process that has opened no app forks while its threads are in calls: the child can use the library. Each test is
  * named on the command line; it says nothing and ends with 0, or says what is wrong. */
 #include <fcntl.h>
-#include <sys/wait.h>
 
-#include "../participant.h"
+#include "../forking.h"
 
-enum { FORKS = 300, FIRST_CALLS = 200, WORKERS = 3 };
+enum { FIRST_CALLS = 200 };
 
 static void use_log_and_limits(void) {
   uint64_t value;
@@ -33,53 +32,9 @@ static void use_attachments(void) {
   OK(segue_activity_release(activity));
 }
 
-static void use_fleets(void) {
-  segue_fleet *fleet;
-  OK(segue_fleet_create(1, &fleet));
-  OK(segue_fleet_play(fleet, 1, 1, 5));
-  OK(segue_fleet_release(fleet));
-}
-
-static void (*use)(void);
-static atomic_bool ends;
-
-static void *work(void *unused) {
-  while (!ends)
-    use();
-  return unused;
-}
-
-/** What becomes of a child that uses the library: it hangs no longer than this. */
-static void fork_and_use(void) {
-  pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(20);
-    use();
-    _exit(0);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static void fork_while_threads_work(void (*how)(void), int forks) {
-  pthread_t workers[WORKERS];
-  use = how;
-  ends = false;
-  for (int i = 0; i < WORKERS; i++)
-    REQUIRE(pthread_create(&workers[i], NULL, work, NULL) == 0);
-  for (int i = 0; i < forks; i++)
-    fork_and_use();
-  ends = true;
-  for (int i = 0; i < WORKERS; i++)
-    REQUIRE(pthread_join(workers[i], NULL) == 0);
-}
-
 static void log_and_limits(void) { fork_while_threads_work(use_log_and_limits, FORKS); }
 static void apps_and_activities(void) { fork_while_threads_work(use_apps_and_activities, FORKS); }
 static void attachments(void) { fork_while_threads_work(use_attachments, FORKS); }
-static void fleets(void) { fork_while_threads_work(use_fleets, FORKS); }
 
 /* Threads make the first calls of a process, which set the library up, when that forks. */
 static void first_calls(void) {
@@ -116,9 +71,8 @@ static void what_is_attached(void) {
 int main(int count, char **arguments) {
   static const struct test tests[] = {
       {"first_calls", first_calls}, /* before all others: this process has made none then */
-      {"log_and_limits", log_and_limits},     {"apps_and_activities", apps_and_activities},
-      {"attachments", attachments},           {"fleets", fleets},
-      {"what_is_attached", what_is_attached},
+      {"log_and_limits", log_and_limits}, {"apps_and_activities", apps_and_activities},
+      {"attachments", attachments},       {"what_is_attached", what_is_attached},
   };
   alarm(120);
   const char *wanted = count > 1 ? arguments[1] : "";

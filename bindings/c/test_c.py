@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,11 +138,59 @@ def test_a_note_that_the_viewer_cannot_read_is_not_restored(editor, viewer, note
 
 def test_a_staged_install_says_the_final_prefix(tmp_path):
     run("make", "-C", ROOT, "install", "PREFIX=/opt/segue", f"DESTDIR={tmp_path}")
-    flags = run("pkg-config", "--cflags", "--libs", "segue", PKG_CONFIG_PATH=f"{tmp_path}/opt/segue/lib/pkgconfig")
-    assert flags.split() == ["-I/opt/segue/include", "-L/opt/segue/lib", "-lsegue"]
-    assert (tmp_path / "opt/segue/lib/libsegue.so.0").exists()
+    for name in ("segue", "segue-fleet"):
+        flags = run("pkg-config", "--cflags", "--libs", name, PKG_CONFIG_PATH=f"{tmp_path}/opt/segue/lib/pkgconfig")
+        assert flags.split() == ["-I/opt/segue/include", "-L/opt/segue/lib", f"-l{name}"]
+        assert (tmp_path / f"opt/segue/lib/lib{name}.so.0").exists()
+        assert (tmp_path / f"opt/segue/lib/lib{name}.so").resolve().name == f"lib{name}.so.0"
     assert (tmp_path / "opt/segue/share/man/man1/segue.1").exists()
     assert (tmp_path / "opt/segue/share/bash-completion/completions/segue").exists()
+
+
+ON_A_FLEET = """
+#include <segue.h>
+
+int main(void) {
+    segue_fleet *fleet;
+    return segue_fleet_create(7, &fleet) != SEGUE_OK || segue_fleet_release(fleet) != SEGUE_OK;
+}
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(on_a_fleet C)
+find_package(Segue 0.1 REQUIRED)
+add_executable(on_a_fleet on_a_fleet.c)
+target_link_libraries(on_a_fleet PRIVATE Segue::fleet)
+"""
+
+
+@pytest.fixture
+def on_a_fleet(tmp_path: Path) -> Path:
+    """A program that is a test on a virtual fleet."""
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    source = tmp_path / "on_a_fleet.c"
+    source.write_text(ON_A_FLEET)
+    return source
+
+
+def test_a_test_on_a_fleet_is_linked_with_the_library_for_tests(on_a_fleet, prefix):
+    program, found = on_a_fleet.with_suffix(""), {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+    flags = run("pkg-config", "--cflags", "--libs", "segue-fleet", **found).split()
+    run("cc", on_a_fleet, *flags, "-o", program)
+    run(program, LD_LIBRARY_PATH=f"{prefix}/lib")
+    built = on_a_fleet.with_name("built")
+    run("cmake", "-S", on_a_fleet.parent, "-B", built, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", built)
+    run(built / "on_a_fleet")
+
+
+def test_the_library_of_apps_has_no_fleet(on_a_fleet, prefix):
+    found = {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+    flags = run("pkg-config", "--cflags", "--libs", "segue", **found).split()
+    linked = subprocess.run(
+        ["cc", on_a_fleet, *flags, "-o", on_a_fleet.with_suffix("")], capture_output=True, text=True
+    )
+    assert linked.returncode != 0 and "undefined reference to `segue_fleet_create'" in linked.stderr
 
 
 def test_pkg_config_header_and_cmake_agree_on_the_version(prefix):

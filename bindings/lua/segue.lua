@@ -76,6 +76,8 @@ local path = os.getenv "SEGUE_LIBRARY"
   or first_file("@LIBDIR@/" .. api.library, here .. "../../lib/" .. api.library)
   or api.library
 local library = ffi.load(path)
+-- Whether the library that is loaded has a function: only the one for tests has a virtual fleet.
+local function has(name) return pcall(function() return library[name] end) end
 local segue = {}
 for _, each in ipairs(api.constants) do
   segue[each.name:sub(7)] = each.type == "double" and tonumber(each.value) or each.value -- "nan" is no JSON number
@@ -277,6 +279,9 @@ local function caller(each)
 
   return function(...)
     local arguments, given = { ... }, select("#", ...)
+    if each.only_in and not has(called) then
+      raise("%s: %s has no virtual fleet: set SEGUE_LIBRARY to a path of %s", name, path, api[each.only_in])
+    end
     if given ~= #parameters then
       raise("%s: %d arguments instead of %d: (%s)", name, given, #parameters, table.concat(names, ", "))
     end

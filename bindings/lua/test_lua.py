@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from project import LIBRARY, ROOT, run
+from project import FLEET_LIBRARY, LIBRARY, ROOT, run
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = str(HERE / "example.lua")
@@ -431,6 +432,24 @@ def test_what_is_refused_before_the_call_is_let_go_of(lua, call):
         for _ in pairs(all) do left = left + 1 end
         io.write(left)""")
     assert int(count) <= 1
+
+
+FLEET = """
+    local fleet = segue.out("segue_fleet *", segue.fleet_create, 7)
+    segue.fleet_run(fleet, nil)
+    io.write(tonumber(segue.out("uint64_t", segue.fleet_get_time_ms, fleet)) >= 0 and "moves ")
+    segue.fleet_release(fleet)
+    io.write "ended"
+"""
+
+
+def test_a_fleet_is_in_the_library_for_tests_alone(lua, monkeypatch):
+    message = lua_error(lua, "segue.fleet_heal(nil)")
+    assert message.endswith(
+        f"segue.fleet_heal: {LIBRARY} has no virtual fleet: set SEGUE_LIBRARY to a path of libsegue-fleet.so.0"
+    )
+    monkeypatch.setattr(sys.modules[__name__], "LIBRARY", FLEET_LIBRARY)
+    assert lua(FLEET) == "moves ended"
 
 
 def test_the_module_can_be_loaded_again(lua):

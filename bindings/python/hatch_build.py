@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts libsegue.so.0 into the wheel. It is built first where there is none: that needs Swift.
+"""Puts libsegue.so.0 and libsegue-fleet.so.0 into the wheel. They are built first where there are none: that needs
+Swift.
 
-SEGUE_LIBRARY names another one to take. SEGUE_PROJECT_URL is the project's page, for the metadata.
+SEGUE_LIBRARY names another libsegue.so.0 to take, with the other one beside it. SEGUE_PROJECT_URL is the project's
+page, for the metadata.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-SONAME = "libsegue.so.0"
+SONAMES = ("libsegue.so.0", "libsegue-fleet.so.0")
 
 
 class PageHook(MetadataHookInterface):
@@ -34,12 +36,14 @@ class LibraryHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         named = os.environ.get("SEGUE_LIBRARY")
         repository = Path(self.root).parents[1]
-        library = Path(named) if named else repository / "lib" / SONAME
-        if not named and not library.exists():
+        folder = Path(named).parent if named else repository / "lib"
+        libraries = [folder / soname for soname in SONAMES]
+        if not named and not all(library.exists() for library in libraries):
             if not (repository / "include" / "segue.h").exists():
-                raise RuntimeError(f"no {SONAME}: build from the repository of Segue, or set SEGUE_LIBRARY to it")
+                raise RuntimeError(f"no {SONAMES[0]}: build from the repository of Segue, or set SEGUE_LIBRARY to it")
             subprocess.run(["make", "-C", str(repository), "lib"], check=True)
-        build_data["force_include"][str(library)] = f"segue/{SONAME}"
+        for library in libraries:
+            build_data["force_include"][str(library)] = f"segue/{library.name}"
         build_data["pure_python"] = False
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"

@@ -3,7 +3,7 @@ import CSegue
 import SegueModel
 
 /// Reads and checks the arguments of a caller.
-enum Arguments {
+public enum Arguments {
   /// The longest timeout in milliseconds.
   private static let longestTimeout: UInt32 = 3_600_000
 
@@ -16,7 +16,7 @@ enum Arguments {
   }
 
   /// Required UTF-8 text. `limit`, in bytes, bounds the search for a NUL; longer text is LIMIT_EXCEEDED.
-  static func text(
+  public static func text(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString, atMost limit: Int
   ) throws(SegueError) -> String {
     guard let text = try optionalText(pointer, length, name, atMost: limit) else {
@@ -84,7 +84,7 @@ enum Arguments {
   }
 
   /// A pointer, or function, that must not be NULL.
-  static func required<Pointer>(_ pointer: Pointer?, _ name: StaticString) throws(SegueError) -> Pointer {
+  public static func required<Pointer>(_ pointer: Pointer?, _ name: StaticString) throws(SegueError) -> Pointer {
     guard let pointer else { throw SegueError(.invalidArgument, "\(name): is NULL") }
     return pointer
   }

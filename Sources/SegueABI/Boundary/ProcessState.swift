@@ -1,4 +1,5 @@
 import CLinux
+import CLoaded
 import SegueApp
 import SegueModel
 import SegueRuntime
@@ -7,8 +8,8 @@ import SegueTransport
 import Synchronization
 
 /// The library is loaded. No thread of the process uses it yet, so nothing is half done in a fork.
-@used @section(".init_array")
-let whenLoaded: @convention(c) () -> Void = { ProcessState.load() }
+@_cdecl("library_loaded") @implementation
+public func library_loaded() { ProcessState.load() }
 
 /// The setup of the library at the first call in a process, and whether the process is still the same one.
 enum ProcessState {

@@ -2,11 +2,11 @@ import CLinux
 import SegueModel
 
 /// Writes results: copies in memory that the caller frees with segue_free. Skips an output that is NULL.
-enum Results {
+public enum Results {
   /// Writes text with a final NUL; nil gives NULL and the length 0. Not inlined into each getter: the copy costs more
   /// than the call.
   @inline(never)
-  static func give(
+  public static func give(
     _ text: String?, to out: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, length: UnsafeMutablePointer<Int>?
   ) throws(SegueError) {
     guard let text else {

@@ -2,7 +2,7 @@ import SegueApp
 import SegueRuntime
 
 /// The type of a handle: one number for each opaque struct of segue.h.
-enum HandleType: UInt8 {
+public enum HandleType: UInt8, Sendable {
   case value = 1
   case writer
   case reader
@@ -70,8 +70,8 @@ enum HandleType: UInt8 {
 ///     extension HandleKind where Object == LiveActivity {
 ///       static var activity: Self { Self(.activity) }
 ///     }
-struct HandleKind<Object: Handled> {
-  let type: HandleType
+public struct HandleKind<Object: Handled>: Sendable {
+  public let type: HandleType
 
-  init(_ type: HandleType) { self.type = type }
+  public init(_ type: HandleType) { self.type = type }
 }

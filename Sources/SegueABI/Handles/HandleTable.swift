@@ -7,14 +7,14 @@ import SegueTransport
 /// All handles of the process: docs/decisions/tickets-not-addresses.md. The exported functions use it like this:
 ///
 ///     handles.call(activity, .activity) { (activity) throws(SegueError) in try activity.setTitle(…) }
-let handles = HandleTable()
+public let handles = HandleTable()
 
-struct HandleTable {
+public struct HandleTable: Sendable {
   /// Runs the body of an exported function: checks the process, keeps the object in place while `body` runs, and turns
   /// an error into a status and this thread's last error. The thread is not cancelled meanwhile. Compiled once: a copy
   /// in each function would make the library a tenth larger.
   @inline(never)
-  func call<Object>(
+  public func call<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
   ) -> segue_status {
     attempt(evenInFork: kind.type.worksInFork) { () throws(SegueError) in try use(pointer, kind, body) }
@@ -97,7 +97,7 @@ struct HandleTable {
 
   /// Uses a further handle, inside `call`.
   @inline(__always)
-  func use<Object, Result>(
+  public func use<Object, Result>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Result
   ) throws(SegueError) -> Result {
     let (slot, ticket) = try pin(pointer, kind.type)
@@ -123,7 +123,7 @@ struct HandleTable {
 
   /// Does the same for a handle that may be NULL: `body` then gets nil.
   @inline(__always)
-  func use<Object, Result>(
+  public func use<Object, Result>(
     optional pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object?) throws(SegueError) -> Result
   ) throws(SegueError) -> Result {
     guard let pointer else { return try body(nil) }
@@ -132,7 +132,7 @@ struct HandleTable {
 
   /// Writes a handle of an object, with one more count, to an `out, owned` parameter. Does nothing if `out` is NULL.
   @inline(__always)
-  func give<Object>(
+  public func give<Object>(
     _ object: Object, _ kind: HandleKind<Object>, to out: UnsafeMutablePointer<OpaquePointer?>?
   ) throws(SegueError) {
     try give(object, kind.type, to: out)
@@ -173,7 +173,7 @@ struct HandleTable {
 
   /// Implements X_retain.
   @inline(never)
-  func retain(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+  public func retain(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
       // The pin guarantees the slot and the type, but a release may happen in between.
       let (slot, ticket) = try pin(pointer, type)
@@ -188,7 +188,7 @@ struct HandleTable {
 
   /// Implements X_release; NULL is fine.
   @inline(never)
-  func release(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+  public func release(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
       guard pointer != nil else { return }
       // The object must stay until the count is taken, or the slot might have been reused.
@@ -238,7 +238,7 @@ struct HandleTable {
 /// Runs the body of an exported function without a handle: checks the process, and turns an error into a status and
 /// this thread's last error. The thread is not cancelled meanwhile.
 @inline(__always)
-func attempt(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
+public func attempt(evenInFork: Bool = false, _ body: () throws(SegueError) -> Void) -> segue_status {
   let cancellation = Cancellation.disable()
   defer { Cancellation.restore(cancellation) }
   return attemptAtOnce(evenInFork: evenInFork, body)

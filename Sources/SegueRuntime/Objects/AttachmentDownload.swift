@@ -8,9 +8,9 @@ import SegueWire
 /// An attachment download to this app (R7.6).
 open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Sendable {
   public final let activity: LiveActivity
-  private let fleetLock = Lock()
-  /// Replaces the thread in a virtual fleet, until the download has ended. Guarded by `fleetLock`.
-  private var inFleet: FleetDownload?
+  private let workerLock = Lock()
+  /// Replaces the thread, until the download has ended. Guarded by `workerLock`.
+  private var worker: (any DownloadWorker)?
 
   // Guarded by the app's lock: the progress and the end to report to the host.
   private var progress: (received: UInt64, total: UInt64) = (0, 0)
@@ -74,11 +74,11 @@ open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Senda
 
   public final override func stop(_ error: SegueError) {
     super.stop(error)
-    if let fetch = fleetLock.withLock({ inFleet }) { fetch.stop(error) }
+    if let worker = workerLock.withLock({ worker }) { worker.stop(error) }
   }
 
   public final override func answered(_ error: SegueError?) {
-    if let fetch = fleetLock.withLock({ inFleet }) { return fetch.answered(error) }
+    if let worker = workerLock.withLock({ worker }) { return worker.answered(error) }
     super.answered(error)
   }
 
@@ -113,14 +113,22 @@ open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Senda
   }
 }
 
-/// The thread's work in a virtual fleet, called by `FleetDownload` with the fleet's lock.
-extension AttachmentDownload {
-  final func start(_ fetch: FleetDownload) { fleetLock.withLock { inFleet = fetch } }
+/// Fetches an attachment without a thread: in a virtual fleet, when that advances. Called without the app's lock.
+public protocol DownloadWorker: AnyObject {
+  /// The download was cancelled, or the app closes.
+  func stop(_ error: SegueError)
+  /// The origin has accepted or refused the stream.
+  func answered(_ error: SegueError?)
+}
 
-  final var hasReceived: Bool { sink.received > 0 }
+/// The steps of the thread, for a worker. It calls them with the app's lock.
+extension AttachmentDownload {
+  public final func start(_ worker: any DownloadWorker) { workerLock.withLock { self.worker = worker } }
+
+  public final var hasReceived: Bool { sink.received > 0 }
 
   /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
-  final func begin(size: UInt64) throws(SegueError) {
+  public final func begin(size: UInt64) throws(SegueError) {
     try FileBytes.onHostThread { () throws(SegueError) in
       try sink.begin(size: size)
       try sink.takeBytes()
@@ -128,7 +136,7 @@ extension AttachmentDownload {
   }
 
   /// - Returns: the number of bytes taken; fewer if a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
-  final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64) throws(SegueError) -> Int {
+  public final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64) throws(SegueError) -> Int {
     guard UInt64(bytes.count) <= sink.total - sink.received else { throw AttachmentSink.malformed }
     var count = 0
     var failure: SegueError?
@@ -146,25 +154,25 @@ extension AttachmentDownload {
   }
 
   /// Throws HANDOFF_FAILED, MALFORMED, SYSTEM.
-  final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: ArraySlice<UInt8>) throws(SegueError) {
+  public final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: ArraySlice<UInt8>) throws(SegueError) {
     try sink.verify(verdict, digest: sum)
     try sink.finish()
   }
 
-  final func endInFleet(_ error: SegueError?) {
-    leaveFleet()
+  public final func endByWorker(_ error: SegueError?) {
+    dismissWorker()
     sink.close()
     noteEnd(error)
     queueNews()
   }
 
   /// Its process is dead.
-  final func abandonInFleet() {
-    leaveFleet()
+  public final func abandonByWorker() {
+    dismissWorker()
     sink.close()
   }
 
-  private func leaveFleet() { fleetLock.withLock { inFleet = nil } }
+  private func dismissWorker() { workerLock.withLock { worker = nil } }
 
   private func queueNews() { activity.app?.noteNews(of: self) }
 }

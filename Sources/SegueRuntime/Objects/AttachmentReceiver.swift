@@ -31,13 +31,13 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   /// Bytes per read.
   private static let pieceSize = 256 * 1024
   /// Milliseconds to look for the origin before anything has arrived: a hub may be gone.
-  static let firstPatience: Int64 = 2_000
+  public static let firstPatience: Int64 = 2_000
   /// Milliseconds for the origin to answer: it may be gone unnoticed.
   public static let answerTime: Int64 = 5_000
   /// The most keep-alives that may come early.
   private static let spareSigns: Int64 = 100
   /// Milliseconds between two attempts: initially, and at most.
-  static let pause: (first: Int32, most: Int32) = (50, 1_000)
+  public static let pause: (first: Int32, most: Int32) = (50, 1_000)
 
   /// How often a handed file is copied that is renamed or deleted meanwhile.
   private static let copies = 3
@@ -97,7 +97,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   }
 
   /// The part to ask for.
-  final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: sink.received) }
+  public final var rest: Message.AttachmentPart { Message.AttachmentPart(name: name, offset: sink.received) }
 
   // MARK: The thread
 
@@ -171,7 +171,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     try receive(AttachmentReader(near.fd))
   }
 
-  static var broken: SegueError {
+  public static var broken: SegueError {
     SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
   }
 

@@ -3,14 +3,14 @@ import SegueModel
 import SegueTransport
 
 /// The host's end of a stream, as a socket.
-final class HostStreamEnd: LocalStreamEnd {
+public final class HostStreamEnd: LocalStreamEnd {
   private let socket: StreamSocket
 
-  init(_ socket: StreamSocket) { self.socket = socket }
+  public init(_ socket: StreamSocket) { self.socket = socket }
 
-  func giveAway() -> Int32 { socket.giveAway() }
-  func close() { Descriptors.closeUntrusted(socket.fd) }
-  var isOpen: Bool { socket.isOpen }
-  var otherEnd: StreamOtherEnd? { socket.otherEnd }
-  func shutDown(readingToo: Bool) { socket.shutDown(readingToo: readingToo) }
+  public func giveAway() -> Int32 { socket.giveAway() }
+  public func close() { Descriptors.closeUntrusted(socket.fd) }
+  public var isOpen: Bool { socket.isOpen }
+  public var otherEnd: StreamOtherEnd? { socket.otherEnd }
+  public func shutDown(readingToo: Bool) { socket.shutDown(readingToo: readingToo) }
 }

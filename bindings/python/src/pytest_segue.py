@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    import segue
+    import segue.testing
 
-# The library is loaded by those tests only that use it: this module is, in each run of pytest.
+# The library is loaded by those tests only that use it: this module is, in each run of pytest. That it is loaded makes
+# `import segue` take the library for tests.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,11 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def segue_fleet(request: pytest.FixtureRequest) -> Iterator[segue.Fleet]:
-    """A `segue.Fleet` for one test. It closes its apps at the end; a violated invariant fails the test."""
-    import segue
+def segue_fleet(request: pytest.FixtureRequest) -> Iterator[segue.testing.Fleet]:
+    """A `segue.testing.Fleet` for one test. It closes its apps at the end; a violated invariant fails the test."""
+    import segue.testing
 
-    fleet = segue.Fleet(_seed(request))
+    fleet = segue.testing.Fleet(_seed(request))
     request.node.stash[_trace] = lambda: fleet.trace
     yield fleet
     fleet.close()

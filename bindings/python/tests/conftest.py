@@ -34,6 +34,17 @@ Pair = tuple[segue.App, segue.App]
 
 failed = pytest.StashKey[bool]()
 
+# Tests on a fleet need the library for tests, which the plugin of pytest loads. Tests/run runs them apart from the
+# others, which have the library that apps have: `pytest -m fleet`, and `pytest -p no:segue -m "not fleet"`.
+collect_ignore_glob = [] if "pytest_segue" in sys.modules else ["test_fleet*.py"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "segue_fleet" in getattr(item, "fixturenames", ()):
+            item.add_marker("fleet")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import PATIENCE, TYPE, Opener
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 def refused(thing: Any, name: str, value: object = True) -> str:
@@ -41,7 +44,7 @@ def test_a_method_is_suggested_where_there_is_no_property(opened: Opener) -> Non
     assert "'set_foreground'" in refused(opened(delivery="thread"), "foreground")
 
 
-def test_all_handles_refuse_them(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_all_handles_refuse_them(segue_fleet: Fleet, tmp_path: Path) -> None:
     phone, laptop = (segue_fleet.add_device(name) for name in ("phone", "laptop"))
     text = [("text/plain", "editor", TYPE)]
     editor, viewer = (each.add_app("com.example.notes", document_types=text) for each in (phone, laptop))
@@ -58,7 +61,7 @@ def test_all_handles_refuse_them(segue_fleet: segue.Fleet, tmp_path: Path) -> No
     assert "has no attribute 'colour'" in refused(continued, "colour", 1)
 
 
-def test_subclasses_have_attributes_of_their_own(segue_fleet: segue.Fleet) -> None:
+def test_subclasses_have_attributes_of_their_own(segue_fleet: Fleet) -> None:
     class Notes(segue.App):
         pass
 
@@ -76,7 +79,7 @@ def test_subclasses_have_attributes_of_their_own(segue_fleet: segue.Fleet) -> No
 
 
 @pytest.mark.parametrize("kind", ["App", "Notes"])
-def test_the_device_of_an_app_is_read_only(segue_fleet: segue.Fleet, kind: str) -> None:
+def test_the_device_of_an_app_is_read_only(segue_fleet: Fleet, kind: str) -> None:
     class Notes(segue.App):
         pass
 
@@ -88,7 +91,7 @@ def test_the_device_of_an_app_is_read_only(segue_fleet: segue.Fleet, kind: str) 
     assert segue.App("com.example.notes").device is None
 
 
-def test_what_a_fleet_is_made_of_is_read_only(segue_fleet: segue.Fleet) -> None:
+def test_what_a_fleet_is_made_of_is_read_only(segue_fleet: Fleet) -> None:
     phone = segue_fleet.add_device("phone")
     for thing, name in ((segue_fleet, "seed"), (phone, "name"), (phone, "fleet")):
         before = getattr(thing, name)

@@ -7,7 +7,7 @@ import copy
 import gc
 import inspect
 import pickle
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 from conftest import TYPE, Opener
@@ -15,6 +15,9 @@ from pair import Pair
 
 import segue
 from segue import URL, Map, Set, Timestamp, errors
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 COPIERS: list[Callable[[Any], Any]] = [
     copy.copy,
@@ -38,12 +41,14 @@ def test_handles_cannot_be_copied(opened: Opener) -> None:
     for each in things:
         refused(each)
     refused(pair.activity.user_info)
-    with segue.Fleet(1) as fleet:
-        refused(fleet)
-        refused(fleet.add_device("phone"))
     # The originals live.
     assert pair.activity.title == pair.offer.title == continuation.wait(0).title == "Shopping list"
     pair.origin.dispatch(0)
+
+
+def test_fleets_cannot_be_copied(segue_fleet: Fleet) -> None:
+    refused(segue_fleet)
+    refused(segue_fleet.add_device("phone"))
 
 
 def test_what_was_pickled_by_hand_releases_nothing() -> None:

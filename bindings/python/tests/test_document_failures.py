@@ -8,7 +8,7 @@ import gc
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE, Log
@@ -17,6 +17,9 @@ from test_documents import NAME, TEXT, Devices, Letter, Window
 import segue
 from segue import DOCUMENT_URL_KEY, URL
 from segue._native import library
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 class Asked(segue.App):
@@ -30,12 +33,12 @@ class Asked(segue.App):
 
 
 @pytest.fixture
-def devices(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+def devices(segue_fleet: Fleet, tmp_path: Path) -> Devices:
     return Devices(segue_fleet, tmp_path)
 
 
 @pytest.fixture
-def asked(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+def asked(segue_fleet: Fleet, tmp_path: Path) -> Devices:
     return Devices(segue_fleet, tmp_path, Asked)
 
 
@@ -239,7 +242,7 @@ class RefusingLater(Plain):
 class Failing:
     """A receiver that cannot open what the origin offers, and what both are told."""
 
-    def __init__(self, fleet: segue.Fleet, folder: Path, why: str, *kinds: type[segue.App]):
+    def __init__(self, fleet: Fleet, folder: Path, why: str, *kinds: type[segue.App]):
         class Receiver(*kinds):  # type: ignore[misc]
             """An app of these."""
 
@@ -291,7 +294,7 @@ class Failing:
 @pytest.mark.parametrize("hears", [True, False], ids=["on_did_fail", "log"])
 @pytest.mark.parametrize("why", ["no container", "no document type", "no document"])
 def test_without_on_continue_what_cannot_be_opened_fails(
-    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str, hears: bool
+    segue_fleet: Fleet, tmp_path: Path, log: Log, why: str, hears: bool
 ) -> None:
     """R3.5: nothing has taken the activity, so that no outcome says so; on_did_fail, or the log, has the reason."""
     scene = Failing(segue_fleet, tmp_path, why, Plain)
@@ -309,7 +312,7 @@ def test_without_on_continue_what_cannot_be_opened_fails(
 
 @pytest.mark.parametrize("why", ["no container", "no document type", "no open_document"])
 def test_after_not_handled_what_cannot_be_opened_is_no_did_fail(
-    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str
+    segue_fleet: Fleet, tmp_path: Path, log: Log, why: str
 ) -> None:
     """R3.2, R3.5: the result of the continuation, the log and the receipt have the error."""
     scene = Failing(segue_fleet, tmp_path, why, Refusing)
@@ -322,7 +325,7 @@ def test_after_not_handled_what_cannot_be_opened_is_no_did_fail(
         continuation.wait()
 
 
-def test_an_app_with_documents_declines_what_names_none(segue_fleet: segue.Fleet, tmp_path: Path, log: Log) -> None:
+def test_an_app_with_documents_declines_what_names_none(segue_fleet: Fleet, tmp_path: Path, log: Log) -> None:
     """R3.4, R3.5: "not handled" is then all that there is to say."""
     scene = Failing(segue_fleet, tmp_path, "no document", Refusing)
     scene.hear_failures()
@@ -334,7 +337,7 @@ def test_an_app_with_documents_declines_what_names_none(segue_fleet: segue.Fleet
 @pytest.mark.parametrize("hears", [True, False], ids=["did_fail", "log"])
 @pytest.mark.parametrize("why", list(UNOPENED))
 def test_a_c_app_without_continue_hears_of_each_failure(
-    segue_fleet: segue.Fleet, tmp_path: Path, log: Log, why: str, hears: bool
+    segue_fleet: Fleet, tmp_path: Path, log: Log, why: str, hears: bool
 ) -> None:
     """R3.5, R3.13: will_continue has an end, and neither the activity nor a handle of it is left."""
     from segue import _native, _table

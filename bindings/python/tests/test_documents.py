@@ -7,13 +7,16 @@ import concurrent.futures
 import gc
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE, Log
 
 import segue
 from segue import DOCUMENT_URL_KEY, URL
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 NAME = "com.example.notes.files"
 TEXT = "text/plain"
@@ -80,7 +83,7 @@ class Careful(Reader):
 class Devices:
     """An app on a phone and one on a laptop, each with a folder of its own for the same files."""
 
-    def __init__(self, fleet: segue.Fleet, folder: Path, kind: type[segue.App] = Reader):
+    def __init__(self, fleet: Fleet, folder: Path, kind: type[segue.App] = Reader):
         self.fleet = fleet
         self.here, self.there = folder / "phone", folder / "laptop"
         phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
@@ -110,12 +113,12 @@ class Devices:
 
 
 @pytest.fixture
-def devices(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+def devices(segue_fleet: Fleet, tmp_path: Path) -> Devices:
     return Devices(segue_fleet, tmp_path)
 
 
 @pytest.fixture
-def careful(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+def careful(segue_fleet: Fleet, tmp_path: Path) -> Devices:
     return Devices(segue_fleet, tmp_path, Careful)
 
 
@@ -239,7 +242,7 @@ def held(document: segue.Document) -> segue.Activity:
 
 @pytest.mark.parametrize("registered", ["real", "link"])
 def test_a_container_by_its_real_path_and_a_document_by_a_symbolic_link(
-    segue_fleet: segue.Fleet, tmp_path: Path, registered: str
+    segue_fleet: Fleet, tmp_path: Path, registered: str
 ) -> None:
     """R5.1, R5.3: and the other way round. The file need not be there yet; a container may come later."""
     here, link = tmp_path / "data", tmp_path / "docs"
@@ -552,7 +555,7 @@ def test_only_a_reference_of_a_document_type_is_opened(careful: Devices, tmp_pat
 
 
 @pytest.mark.parametrize("handles", [False, True])
-def test_open_document_that_never_answers(segue_fleet: segue.Fleet, tmp_path: Path, handles: bool, log: Log) -> None:
+def test_open_document_that_never_answers(segue_fleet: Fleet, tmp_path: Path, handles: bool, log: Log) -> None:
     """R3.5: fails at the deadline: did_fail without on_continue, otherwise the result, the log and the receipt (R3.2).
     A late answer has no effect."""
     devices = Devices(segue_fleet, tmp_path, Careful if handles else Reader)
@@ -581,7 +584,7 @@ def test_open_document_that_never_answers(segue_fleet: segue.Fleet, tmp_path: Pa
 
 @pytest.mark.parametrize("handles", [False, True])
 @pytest.mark.parametrize("how", ["raises", "none", "later", "closed", "cancelled"])
-def test_a_document_that_cannot_be_opened(segue_fleet: segue.Fleet, tmp_path: Path, handles: bool, how: str) -> None:
+def test_a_document_that_cannot_be_opened(segue_fleet: Fleet, tmp_path: Path, handles: bool, how: str) -> None:
     """R3.5: the origin learns the kind of what was raised, not its text."""
     devices = Devices(segue_fleet, tmp_path, Careful if handles else Reader)
     later: concurrent.futures.Future[Any] = concurrent.futures.Future()

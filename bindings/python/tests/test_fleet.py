@@ -15,11 +15,14 @@ from conftest import TYPE, Log
 
 import segue
 from segue._native import library
+from segue.testing import Fleet
+
+pytestmark = pytest.mark.fleet
 
 pytest_plugins = ["pytester"]
 
 
-def two(fleet: segue.Fleet, kind: type[segue.App] = segue.App) -> tuple[segue.App, segue.App]:
+def two(fleet: Fleet, kind: type[segue.App] = segue.App) -> tuple[segue.App, segue.App]:
     """An editor on a phone, a viewer on a laptop."""
     phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
     editor = phone.add_app("com.example.notes", kind, team="TEAM", types=[TYPE])
@@ -31,7 +34,7 @@ def titles(app: segue.App) -> list[str | None]:
     return [offer.title for offer in app.offers]
 
 
-def test_an_activity_is_continued_on_another_device(segue_fleet: segue.Fleet) -> None:
+def test_an_activity_is_continued_on_another_device(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     activity = segue.Activity(editor, TYPE, title="Shopping list", user_info={"line": 3})
     receipts: list[segue.Receipt] = []
@@ -46,7 +49,7 @@ def test_an_activity_is_continued_on_another_device(segue_fleet: segue.Fleet) ->
     assert [(each.outcome, each.device_name) for each in receipts] == [(segue.Outcome.RESTORED, "laptop")]
 
 
-def test_code_that_waits_works_unchanged(segue_fleet: segue.Fleet) -> None:
+def test_code_that_waits_works_unchanged(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     editor.ready().wait(5)
     viewer.ready().wait(5)
@@ -57,7 +60,7 @@ def test_code_that_waits_works_unchanged(segue_fleet: segue.Fleet) -> None:
     assert segue_fleet.time - began == pytest.approx(10, abs=0.01)
 
 
-def test_waiting_for_what_never_comes_ends(segue_fleet: segue.Fleet) -> None:
+def test_waiting_for_what_never_comes_ends(segue_fleet: Fleet) -> None:
     """The pings of linked devices repeat for ever, and are nothing to wait for."""
     editor, viewer = two(segue_fleet)
     segue.Activity(editor, TYPE, title="Draft").become_current()
@@ -70,7 +73,7 @@ def test_waiting_for_what_never_comes_ends(segue_fleet: segue.Fleet) -> None:
     assert segue_fleet.time < 60
 
 
-def test_an_interrupt_in_any_callback_ends_the_call_that_advances_the_fleet(segue_fleet: segue.Fleet) -> None:
+def test_an_interrupt_in_any_callback_ends_the_call_that_advances_the_fleet(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     activity = segue.Activity(editor, TYPE, title="Draft")
     saves = 0
@@ -91,7 +94,7 @@ def test_an_interrupt_in_any_callback_ends_the_call_that_advances_the_fleet(segu
     activity.invalidate()
 
 
-def test_steps_come_to_an_end_although_linked_devices_ping_each_other(segue_fleet: segue.Fleet) -> None:
+def test_steps_come_to_an_end_although_linked_devices_ping_each_other(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     segue.Activity(editor, TYPE, title="Draft").become_current()
     while segue_fleet.step():
@@ -106,7 +109,7 @@ def test_steps_come_to_an_end_although_linked_devices_ping_each_other(segue_flee
     assert segue_fleet.advance(60) > 0
 
 
-def test_a_partition_is_silence_and_heals(segue_fleet: segue.Fleet) -> None:
+def test_a_partition_is_silence_and_heals(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     phone, laptop = editor.device, viewer.device
     assert phone is not None and laptop is not None
@@ -122,7 +125,7 @@ def test_a_partition_is_silence_and_heals(segue_fleet: segue.Fleet) -> None:
     assert titles(viewer) == ["Draft"]
 
 
-def test_a_crash_is_noticed_by_silence(segue_fleet: segue.Fleet) -> None:
+def test_a_crash_is_noticed_by_silence(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     phone = editor.device
     assert phone is not None
@@ -143,7 +146,7 @@ def test_a_crash_is_noticed_by_silence(segue_fleet: segue.Fleet) -> None:
     assert titles(viewer) == ["Second life"]
 
 
-def test_killing_and_stopping_an_app(segue_fleet: segue.Fleet) -> None:
+def test_killing_and_stopping_an_app(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
     segue.Activity(editor, TYPE, title="Draft").become_current()
     segue_fleet.run()
@@ -158,7 +161,7 @@ def test_killing_and_stopping_an_app(segue_fleet: segue.Fleet) -> None:
     assert titles(viewer) == []
 
 
-def test_what_a_callback_raises_is_raised_by_the_call_that_moves_the_fleet(segue_fleet: segue.Fleet) -> None:
+def test_what_a_callback_raises_is_raised_by_the_call_that_moves_the_fleet(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
 
     @viewer.on_offer
@@ -171,7 +174,7 @@ def test_what_a_callback_raises_is_raised_by_the_call_that_moves_the_fleet(segue
         segue_fleet.run()
 
 
-def test_the_fleet_is_not_moved_inside_its_callbacks(segue_fleet: segue.Fleet) -> None:
+def test_the_fleet_is_not_moved_inside_its_callbacks(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
 
     @viewer.on_offer
@@ -184,7 +187,7 @@ def test_the_fleet_is_not_moved_inside_its_callbacks(segue_fleet: segue.Fleet) -
 
 
 def test_a_fleet_that_cannot_be_closed_inside_a_callback_is_closed_afterwards() -> None:
-    fleet = segue.Fleet(1)
+    fleet = Fleet(1)
     editor, viewer = two(fleet)
 
     @viewer.on_offer
@@ -201,7 +204,7 @@ def test_a_fleet_that_cannot_be_closed_inside_a_callback_is_closed_afterwards() 
 
 
 def test_an_app_that_fails_while_it_closes_does_not_keep_the_others_open(log: Log) -> None:
-    fleet = segue.Fleet(1)
+    fleet = Fleet(1)
     apps = two(fleet)
     for app in apps:
 
@@ -217,7 +220,7 @@ def test_an_app_that_fails_while_it_closes_does_not_keep_the_others_open(log: Lo
     assert any("laptop" in line for _, line in log)
 
 
-def test_async_handlers(segue_fleet: segue.Fleet) -> None:
+def test_async_handlers(segue_fleet: Fleet) -> None:
     import asyncio
 
     async def story() -> None:
@@ -241,7 +244,7 @@ def test_async_handlers(segue_fleet: segue.Fleet) -> None:
 
 
 def played(seed: int) -> tuple[str, int]:
-    fleet = segue.Fleet(seed)
+    fleet = Fleet(seed)
     fleet.play(devices=3, apps=5, events=40)
     fleet.check()
     return fleet.trace, fleet.trace_hash
@@ -258,18 +261,18 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 
 
 def test_a_random_life_has_up_to_400_apps() -> None:
-    crowd = segue.Fleet(3)
+    crowd = Fleet(3)
     crowd.play(devices=1, apps=400, events=0)
     crowd.check()
     with pytest.raises(segue.InvalidArgumentError, match=r"1\.\.\.400 apps"):
-        segue.Fleet(3).play(devices=1, apps=401)
+        Fleet(3).play(devices=1, apps=401)
 
 
-def test_bad_input_is_an_error(segue_fleet: segue.Fleet) -> None:
+def test_bad_input_is_an_error(segue_fleet: Fleet) -> None:
     phone = segue_fleet.add_device("phone")
-    other = segue.Fleet(1).add_device("phone")
+    other = Fleet(1).add_device("phone")
     cases: list[tuple[type[Exception], Any]] = [
-        (segue.InvalidArgumentError, lambda: segue.Fleet(-1)),
+        (segue.InvalidArgumentError, lambda: Fleet(-1)),
         (segue.InvalidArgumentError, lambda: segue_fleet.add_device("phone")),
         (segue.InvalidArgumentError, lambda: segue_fleet.add_device("")),
         (segue.InvalidArgumentError, lambda: segue_fleet.partition(phone, phone)),
@@ -305,7 +308,7 @@ def test_the_fixture_shows_seed_and_trace_on_failure(pytester: pytest.Pytester) 
     assert pytester.runpytest_subprocess("--segue-seed", "8").ret == 0
 
 
-def test_a_program_with_a_loop_of_its_own_is_told_in_its_loop(segue_fleet: segue.Fleet) -> None:
+def test_a_program_with_a_loop_of_its_own_is_told_in_its_loop(segue_fleet: Fleet) -> None:
     """R11.1: it has a descriptor, as everywhere."""
     editor, viewer = two(segue_fleet)
     told: list[str] = []
@@ -326,7 +329,7 @@ def test_a_program_with_a_loop_of_its_own_is_told_in_its_loop(segue_fleet: segue
     assert not readable()
 
 
-def test_the_fleet_waits_for_what_another_thread_does(segue_fleet: segue.Fleet) -> None:
+def test_the_fleet_waits_for_what_another_thread_does(segue_fleet: Fleet) -> None:
     async def story() -> None:
         device = segue_fleet.add_device("tablet")
         async with (

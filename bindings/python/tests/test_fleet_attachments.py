@@ -11,11 +11,14 @@ import pytest
 from conftest import TYPE
 
 import segue
+from segue.testing import Fleet, FleetDevice
+
+pytestmark = pytest.mark.fleet
 
 DATA = bytes(range(256)) * 2_000
 
 
-def continued(fleet: segue.Fleet) -> tuple[segue.Activity, segue.Activity]:
+def continued(fleet: Fleet) -> tuple[segue.Activity, segue.Activity]:
     """An activity with an attachment, and the same on another device."""
     phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
     editor = phone.add_app("com.example.notes", types=[TYPE])
@@ -32,13 +35,13 @@ def app_of(activity: segue.Activity) -> segue.App:
     return activity.app
 
 
-def device_of(activity: segue.Activity) -> segue.FleetDevice:
+def device_of(activity: segue.Activity) -> FleetDevice:
     device = app_of(activity).device
     assert device is not None
     return device
 
 
-def test_an_attachment_comes_whole(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_an_attachment_comes_whole(segue_fleet: Fleet, tmp_path: Path) -> None:
     _, here = continued(segue_fleet)
     assert here.attachments == {"picture": len(DATA)}
     told: list[tuple[int, int]] = []
@@ -52,7 +55,7 @@ def test_an_attachment_comes_whole(segue_fleet: segue.Fleet, tmp_path: Path) -> 
     assert memory.getvalue() == DATA
 
 
-def test_a_file_is_attached_and_comes_by_a_bad_network(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_a_file_is_attached_and_comes_by_a_bad_network(segue_fleet: Fleet, tmp_path: Path) -> None:
     there, here = continued(segue_fleet)
     (tmp_path / "source").write_bytes(DATA[::-1])
     there.attach("picture", tmp_path / "source")
@@ -70,7 +73,7 @@ def test_a_file_is_attached_and_comes_by_a_bad_network(segue_fleet: segue.Fleet,
     assert (tmp_path / "target").read_bytes() == DATA[::-1]
 
 
-def test_what_is_not_attached_any_more_is_not_found(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_what_is_not_attached_any_more_is_not_found(segue_fleet: Fleet, tmp_path: Path) -> None:
     there, here = continued(segue_fleet)
     there.remove_attachment("picture")
     with pytest.raises(segue.NotFoundError):
@@ -78,7 +81,7 @@ def test_what_is_not_attached_any_more_is_not_found(segue_fleet: segue.Fleet, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_changed_is_not_taken_for_what_it_was(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_what_was_changed_is_not_taken_for_what_it_was(segue_fleet: Fleet, tmp_path: Path) -> None:
     there, here = continued(segue_fleet)
     source = tmp_path / "source"
     source.write_bytes(DATA)
@@ -88,7 +91,7 @@ def test_what_was_changed_is_not_taken_for_what_it_was(segue_fleet: segue.Fleet,
         here.fetch_attachment("picture", tmp_path / "picture").wait()
 
 
-def test_the_origin_is_gone_for_good(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_the_origin_is_gone_for_good(segue_fleet: Fleet, tmp_path: Path) -> None:
     there, here = continued(segue_fleet)
     fetching = here.fetch_attachment("picture", tmp_path / "picture")
     device_of(there).crash()
@@ -97,7 +100,7 @@ def test_the_origin_is_gone_for_good(segue_fleet: segue.Fleet, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_is_given_up_leaves_nothing(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_one_that_is_given_up_leaves_nothing(segue_fleet: Fleet, tmp_path: Path) -> None:
     _, here = continued(segue_fleet)
     fetching = here.fetch_attachment("picture", tmp_path / "picture")
     segue_fleet.step()
@@ -109,7 +112,7 @@ def test_one_that_is_given_up_leaves_nothing(segue_fleet: segue.Fleet, tmp_path:
     assert fetching.done and list(tmp_path.iterdir()) == []
 
 
-def test_the_app_that_fetches_is_killed(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_the_app_that_fetches_is_killed(segue_fleet: Fleet, tmp_path: Path) -> None:
     _, here = continued(segue_fleet)
     fetching = here.fetch_attachment("picture", tmp_path / "picture")
     segue_fleet.step()
@@ -119,7 +122,7 @@ def test_the_app_that_fetches_is_killed(segue_fleet: segue.Fleet, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_killed_app_had_open_is_closed(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_what_the_killed_app_had_open_is_closed(segue_fleet: Fleet, tmp_path: Path) -> None:
     """Whoever reads the pipe hears of its end, however long the handle is held."""
     _, here = continued(segue_fleet)
     reading, writing = os.pipe()
@@ -134,7 +137,7 @@ def test_what_the_killed_app_had_open_is_closed(segue_fleet: segue.Fleet, tmp_pa
     assert fetching.done
 
 
-def test_what_was_sent_is_not_kept_open(segue_fleet: segue.Fleet) -> None:
+def test_what_was_sent_is_not_kept_open(segue_fleet: Fleet) -> None:
     there, here = continued(segue_fleet)
     here.fetch_attachment("picture", io.BytesIO()).wait()
     before = len(os.listdir("/proc/self/fd"))
@@ -142,7 +145,7 @@ def test_what_was_sent_is_not_kept_open(segue_fleet: segue.Fleet) -> None:
     assert len(os.listdir("/proc/self/fd")) == before - 1
 
 
-def test_a_pipe_that_nobody_reads_stops_it_and_nothing_else(segue_fleet: segue.Fleet) -> None:
+def test_a_pipe_that_nobody_reads_stops_it_and_nothing_else(segue_fleet: Fleet) -> None:
     _, here = continued(segue_fleet)
     reading, writing = os.pipe()
     fetching = here.fetch_attachment("picture", writing)
@@ -161,7 +164,7 @@ def test_a_pipe_that_nobody_reads_stops_it_and_nothing_else(segue_fleet: segue.F
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     def play() -> int:
-        with segue.Fleet(7) as fleet:
+        with Fleet(7) as fleet:
             fleet.set_network(delay=(0.01, 0.3), loss=0.1)
             _, here = continued(fleet)
             here.fetch_attachment("picture", tmp_path / "picture").wait()

@@ -17,13 +17,16 @@ import pytest
 from conftest import TYPE
 
 import segue
+from segue.testing import Fleet, FleetDevice
+
+pytestmark = pytest.mark.fleet
 
 
 @dataclass
 class Ends:
     """A stream from a phone to a laptop, or within the phone: the origin's end of it, and the end of who continued."""
 
-    fleet: segue.Fleet
+    fleet: Fleet
     editor: segue.App
     viewer: segue.App
     origin: segue.Stream
@@ -37,7 +40,7 @@ class Ends:
         return sockets
 
     @property
-    def devices(self) -> tuple[segue.FleetDevice, segue.FleetDevice]:
+    def devices(self) -> tuple[FleetDevice, FleetDevice]:
         assert self.editor.device is not None and self.viewer.device is not None
         return self.editor.device, self.viewer.device
 
@@ -52,7 +55,7 @@ def join() -> Iterator[Join]:
         yield lambda fleet, on_one_device=False: joined(fleet, on_one_device, closing)
 
 
-def joined(fleet: segue.Fleet, on_one_device: bool, closing: ExitStack) -> Ends:
+def joined(fleet: Fleet, on_one_device: bool, closing: ExitStack) -> Ends:
     phone = fleet.add_device("phone")
     laptop = phone if on_one_device else fleet.add_device("laptop")
     editor = phone.add_app("com.example.editor", team="TEAM", types=[TYPE])
@@ -84,7 +87,7 @@ def written(connection: socket.socket, data: bytes) -> int:
 
 
 @pytest.mark.parametrize("on_one_device", [False, True])
-def test_what_one_side_writes_the_other_reads(segue_fleet: segue.Fleet, join: Join, on_one_device: bool) -> None:
+def test_what_one_side_writes_the_other_reads(segue_fleet: Fleet, join: Join, on_one_device: bool) -> None:
     ends = join(segue_fleet, on_one_device)
     origin, asker = ends.open()
     origin.send(b"down")
@@ -104,7 +107,7 @@ def test_what_one_side_writes_the_other_reads(segue_fleet: segue.Fleet, join: Jo
 
 
 @pytest.mark.parametrize("on_one_device", [False, True])
-def test_under_asyncio_while_the_fleet_moves(segue_fleet: segue.Fleet, join: Join, on_one_device: bool) -> None:
+def test_under_asyncio_while_the_fleet_moves(segue_fleet: Fleet, join: Join, on_one_device: bool) -> None:
     data = random.Random(7).randbytes(1_000_000)
     ends = join(segue_fleet, on_one_device)
 
@@ -134,7 +137,7 @@ def test_under_asyncio_while_the_fleet_moves(segue_fleet: segue.Fleet, join: Joi
 
 @pytest.mark.parametrize("on_one_device", [False, True])
 @pytest.mark.parametrize("end", ["close", "abort", "unopened", "kill"])
-def test_how_the_other_side_ended(segue_fleet: segue.Fleet, join: Join, on_one_device: bool, end: str) -> None:
+def test_how_the_other_side_ended(segue_fleet: Fleet, join: Join, on_one_device: bool, end: str) -> None:
     ends = join(segue_fleet, on_one_device)
     asker = ends.closing.enter_context(ends.asker.open())
     asker.setblocking(False)
@@ -160,7 +163,7 @@ def test_how_the_other_side_ended(segue_fleet: segue.Fleet, join: Join, on_one_d
         asker.send(b"?")
 
 
-def test_a_slow_reader_stops_the_writer(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_a_slow_reader_stops_the_writer(segue_fleet: Fleet, join: Join) -> None:
     origin, asker = join(segue_fleet).open()
     total = 0
     for _ in range(200):
@@ -179,7 +182,7 @@ def test_a_slow_reader_stops_the_writer(segue_fleet: segue.Fleet, join: Join) ->
     assert written(origin, b"x") == 1
 
 
-def test_a_link_that_is_cut_goes_on_where_it_was(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_a_link_that_is_cut_goes_on_where_it_was(segue_fleet: Fleet, join: Join) -> None:
     ends = join(segue_fleet)
     origin, asker = ends.open()
     data = random.Random(7).randbytes(2_000_000)
@@ -195,7 +198,7 @@ def test_a_link_that_is_cut_goes_on_where_it_was(segue_fleet: segue.Fleet, join:
     assert came == data
 
 
-def test_cut_off_for_too_long_it_is_broken_at_both_ends(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_cut_off_for_too_long_it_is_broken_at_both_ends(segue_fleet: Fleet, join: Join) -> None:
     ends = join(segue_fleet)
     origin, asker = ends.open()
     origin.send(b"hello")
@@ -211,7 +214,7 @@ def test_cut_off_for_too_long_it_is_broken_at_both_ends(segue_fleet: segue.Fleet
             stream.result().wait(1.5)
 
 
-def test_an_app_that_is_stopped_reads_when_it_goes_on(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_an_app_that_is_stopped_reads_when_it_goes_on(segue_fleet: Fleet, join: Join) -> None:
     ends = join(segue_fleet)
     origin, asker = ends.open()
     segue_fleet.stop(ends.viewer)
@@ -223,7 +226,7 @@ def test_an_app_that_is_stopped_reads_when_it_goes_on(segue_fleet: segue.Fleet, 
     assert read(asker) == b"hello"
 
 
-def test_the_power_goes(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_the_power_goes(segue_fleet: Fleet, join: Join) -> None:
     ends = join(segue_fleet)
     _, asker = ends.open()
     ends.devices[0].crash()
@@ -235,7 +238,7 @@ def test_the_power_goes(segue_fleet: segue.Fleet, join: Join) -> None:
 
 def test_the_same_seed_gives_the_same_trace_and_nothing_is_left_open() -> None:
     def trace() -> str:
-        with segue.Fleet(3) as fleet, ExitStack() as closing:
+        with Fleet(3) as fleet, ExitStack() as closing:
             fleet.set_network(delay=(0.01, 0.2), loss=0.1, reordering=0.1)
             ends = joined(fleet, False, closing)
             origin, asker = ends.open()
@@ -256,7 +259,7 @@ def test_the_same_seed_gives_the_same_trace_and_nothing_is_left_open() -> None:
     assert "reads the end of a stream" in first
 
 
-def test_a_call_that_blocks_while_the_fleet_does_not_advance_fails(segue_fleet: segue.Fleet, join: Join) -> None:
+def test_a_call_that_blocks_while_the_fleet_does_not_advance_fails(segue_fleet: Fleet, join: Join) -> None:
     """Both wait for what travels only when the fleet advances: 10 s later they get an error."""
     ends = join(segue_fleet)
     writing, reading = ends.open()

@@ -9,7 +9,7 @@ from pathlib import Path
 import segue
 
 PACKAGE = Path(segue.__file__).parent
-UPWARDS = {("_activity", "_app"), ("_responder", "_app"), ("_document", "_app"), ("_app", "_fleet")}
+UPWARDS = {("_activity", "_app"), ("_responder", "_app"), ("_document", "_app"), ("_app", "testing")}
 """What public signatures name although it is made of them: activities, responders and documents their app, an app the
 device that it is on."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE, run_until
@@ -13,9 +13,12 @@ from test_documents import NAME, TEXT, TYPES, Devices, Observed
 
 import segue
 
+if TYPE_CHECKING:
+    from segue.testing import Fleet
+
 
 @pytest.fixture
-def devices(segue_fleet: segue.Fleet, tmp_path: Path) -> Devices:
+def devices(segue_fleet: Fleet, tmp_path: Path) -> Devices:
     return Devices(segue_fleet, tmp_path)
 
 

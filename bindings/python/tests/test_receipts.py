@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE
@@ -13,6 +13,9 @@ from test_documents import NAME, TEXT, Devices, Letter, Window
 
 import segue
 from segue import Outcome, _native
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 class Origin(Devices):
@@ -22,7 +25,7 @@ class Origin(Devices):
     window: Any = None
     document: Any = None
 
-    def __init__(self, fleet: segue.Fleet, folder: Path):
+    def __init__(self, fleet: Fleet, folder: Path):
         super().__init__(fleet, folder, segue.App)
         self.told: list[Any] = []
 
@@ -82,7 +85,7 @@ class Removed(Letter):
 
 
 @pytest.fixture
-def origin(segue_fleet: segue.Fleet, tmp_path: Path) -> Origin:
+def origin(segue_fleet: Fleet, tmp_path: Path) -> Origin:
     return Origin(segue_fleet, tmp_path)
 
 

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from conftest import TYPE, Opener
 from pair import Pair
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 def test_a_repr_says_what_it_is_and_how_it_stands(opened: Opener) -> None:
@@ -45,11 +49,13 @@ def test_what_others_have_written_is_escaped() -> None:
     assert repr(activity).isprintable()
 
 
-@pytest.mark.parametrize(
-    "kind", [segue.App, segue.Activity, segue.Offer, segue.Continuation, segue.Stream, segue.Fleet]
-)
+@pytest.mark.parametrize("kind", [segue.App, segue.Activity, segue.Offer, segue.Continuation, segue.Stream])
 def test_half_made_it_is_shown_too(kind: type) -> None:
     assert repr(object.__new__(kind)).startswith(f"<segue.{kind.__name__}")
+
+
+def test_a_half_made_fleet_too(segue_fleet: Fleet) -> None:
+    assert repr(object.__new__(type(segue_fleet))).startswith("<segue.Fleet")
 
 
 def test_after_a_fork_too(opened: Opener) -> None:

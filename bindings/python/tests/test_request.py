@@ -12,13 +12,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 from conftest import PATIENCE, TYPE, Log, Opener, Pair, continued_by, environment, run_until, stop
 from test_link import linked
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 ORIGIN = """
 import os, signal, sys, time, segue
@@ -313,7 +316,7 @@ def test_across_linked_devices(pair: Pair) -> None:
         asked[0].wait(0)
 
 
-def test_in_a_virtual_fleet_a_request_ends_at_its_deadline(segue_fleet: segue.Fleet) -> None:
+def test_in_a_virtual_fleet_a_request_ends_at_its_deadline(segue_fleet: Fleet) -> None:
     """R7.5, R11.1: the fleet holds every request against its deadline."""
     phone, laptop = segue_fleet.add_device("phone"), segue_fleet.add_device("laptop")
     editor = phone.add_app("com.example.notes", team="TEAM", types=[TYPE])

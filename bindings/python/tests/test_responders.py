@@ -11,12 +11,15 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE, Opener, run_until
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 Save = Callable[[segue.Activity], Any]
 
@@ -54,7 +57,7 @@ class Notes(segue.App):
         return self.answer
 
 
-def two(fleet: segue.Fleet) -> tuple[Notes, Notes]:
+def two(fleet: Fleet) -> tuple[Notes, Notes]:
     made = [fleet.add_device(name).add_app("com.example.notes", Notes, types=[TYPE]) for name in ("phone", "laptop")]
     return made[0], made[1]
 
@@ -63,7 +66,7 @@ def note(app: segue.App, **user_info: Any) -> segue.Activity:
     return segue.Activity(app, TYPE, title="Note", user_info=user_info)
 
 
-def pulled(fleet: segue.Fleet, receiver: segue.App) -> segue.Activity:
+def pulled(fleet: Fleet, receiver: segue.App) -> segue.Activity:
     """Continues the frontmost offer."""
     fleet.run()
     continued = receiver.continue_(receiver.offers[0])
@@ -75,12 +78,12 @@ class Reader(segue.App):
     """Answers by its result."""
 
 
-def origin_and_reader(fleet: segue.Fleet) -> tuple[segue.App, segue.App]:
+def origin_and_reader(fleet: Fleet) -> tuple[segue.App, segue.App]:
     phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
     return phone.add_app("com.example.notes", types=[TYPE]), laptop.add_app("com.example.notes", Reader, types=[TYPE])
 
 
-def test_two_windows_on_one_document_and_the_focused_one_wins(segue_fleet: segue.Fleet) -> None:
+def test_two_windows_on_one_document_and_the_focused_one_wins(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     left, right = Window("left", 3), Window("right", 7)
     left.user_activity = right.user_activity = note(origin, stale=True)
@@ -93,7 +96,7 @@ def test_two_windows_on_one_document_and_the_focused_one_wins(segue_fleet: segue
     assert pulled(segue_fleet, reader).user_info["left"] == 4
 
 
-def test_the_app_has_the_last_word_and_will_save_the_first(segue_fleet: segue.Fleet) -> None:
+def test_the_app_has_the_last_word_and_will_save_the_first(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     window = Window("only")
     activity = note(origin, former=1)
@@ -121,7 +124,7 @@ def test_the_app_has_the_last_word_and_will_save_the_first(segue_fleet: segue.Fl
     assert pulled(segue_fleet, reader).user_info.copy() == {"mine": 1, "only": "did_update"}
 
 
-def test_there_and_back_by_an_app_without_update_state(segue_fleet: segue.Fleet) -> None:
+def test_there_and_back_by_an_app_without_update_state(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet)
     phone.window, laptop.window = Window("text", 5), Silent()
     phone.window.user_activity = note(phone)
@@ -136,7 +139,7 @@ def test_there_and_back_by_an_app_without_update_state(segue_fleet: segue.Fleet)
     assert phone.window.line == 5
 
 
-def test_a_pull_during_restoration_gets_what_was_received(segue_fleet: segue.Fleet) -> None:
+def test_a_pull_during_restoration_gets_what_was_received(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet)
     tablet = segue_fleet.add_device("tablet").add_app("com.example.notes", types=[TYPE])
     phone.window = Window("text", 5)
@@ -156,7 +159,7 @@ def test_a_pull_during_restoration_gets_what_was_received(segue_fleet: segue.Fle
     assert tablet.continue_(offer).wait().user_info["text"] == 9
 
 
-def test_the_offer_stays_when_the_focus_is_lost(segue_fleet: segue.Fleet) -> None:
+def test_the_offer_stays_when_the_focus_is_lost(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     window = Window("only")
     window.user_activity = note(origin)
@@ -170,7 +173,7 @@ def test_the_offer_stays_when_the_focus_is_lost(segue_fleet: segue.Fleet) -> Non
 
 
 @pytest.mark.parametrize("how", ["raises", "too slow", "too large", "yields"])
-def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: segue.Fleet, how: str) -> None:
+def test_a_save_that_fails_leaves_the_former_user_info(segue_fleet: Fleet, how: str) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     first, second = Window("first"), Window("second")
     activity = note(origin)
@@ -264,7 +267,7 @@ def test_what_another_thread_changes_meanwhile_is_kept(opened: Opener) -> None:
     assert activity.needs_save, "the change of the other thread marks it (R1.7)"
 
 
-def test_an_activity_moves_from_window_to_window(segue_fleet: segue.Fleet) -> None:
+def test_an_activity_moves_from_window_to_window(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     one, two = Window("one"), Window("two")
     activity = note(origin)
@@ -279,7 +282,7 @@ def test_an_activity_moves_from_window_to_window(segue_fleet: segue.Fleet) -> No
     assert not activity.is_valid
 
 
-def test_a_managed_activity_needs_no_other_reference(segue_fleet: segue.Fleet) -> None:
+def test_a_managed_activity_needs_no_other_reference(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     window = Window("only", 8)
     window.user_activity = note(origin)
@@ -292,7 +295,7 @@ def test_a_managed_activity_needs_no_other_reference(segue_fleet: segue.Fleet) -
     assert reader.offers == [] and origin.main_responder is None and origin.current_activity is None
 
 
-def test_the_chain_leads_to_the_window(segue_fleet: segue.Fleet) -> None:
+def test_the_chain_leads_to_the_window(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     window, pane, text = Window("window"), Silent(), Window("text")
     text.next_user_activity_responder = pane  # before any of them knows the app
@@ -310,7 +313,7 @@ def test_the_chain_leads_to_the_window(segue_fleet: segue.Fleet) -> None:
     assert text.next_user_activity_responder is None
 
 
-def test_a_loop_and_another_apps_responder_are_errors(segue_fleet: segue.Fleet) -> None:
+def test_a_loop_and_another_apps_responder_are_errors(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     one, other = segue.Responder(origin), segue.Responder(origin)
     one.next_user_activity_responder = other
@@ -333,7 +336,7 @@ def test_a_loop_and_another_apps_responder_are_errors(segue_fleet: segue.Fleet) 
         one.user_activity = activity
 
 
-def test_a_responder_is_not_copied(segue_fleet: segue.Fleet) -> None:
+def test_a_responder_is_not_copied(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     window = Window("first")
     assert copy.copy(window).name == "first", "it is no responder yet"
@@ -344,7 +347,7 @@ def test_a_responder_is_not_copied(segue_fleet: segue.Fleet) -> None:
     assert window.user_activity is not None
 
 
-def test_a_responder_released_in_its_own_callback(segue_fleet: segue.Fleet) -> None:
+def test_a_responder_released_in_its_own_callback(segue_fleet: Fleet) -> None:
     origin, reader = origin_and_reader(segue_fleet)
     calls: list[str] = []
     kept = segue.Responder(origin, lambda activity: calls.append("kept"))
@@ -430,7 +433,7 @@ class Ancestors(segue.ResponderMixin):
         self.parent = responder
 
 
-def test_responders_that_no_app_knows_yet_make_no_loop(segue_fleet: segue.Fleet) -> None:
+def test_responders_that_no_app_knows_yet_make_no_loop(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     first, second, third = Window("first"), Window("second"), Window("third")
     first.next_user_activity_responder = second
@@ -444,7 +447,7 @@ def test_responders_that_no_app_knows_yet_make_no_loop(segue_fleet: segue.Fleet)
     assert origin.current_activity is third.user_activity
 
 
-def test_a_loop_of_responders_that_say_themselves_what_is_next_is_an_error_each_time(segue_fleet: segue.Fleet) -> None:
+def test_a_loop_of_responders_that_say_themselves_what_is_next_is_an_error_each_time(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     one, other = Ancestors(), Ancestors()
     one.parent = other
@@ -457,7 +460,7 @@ def test_a_loop_of_responders_that_say_themselves_what_is_next_is_an_error_each_
             origin.current_activity  # noqa: B018
 
 
-def test_a_chain_of_any_length_is_attached(segue_fleet: segue.Fleet) -> None:
+def test_a_chain_of_any_length_is_attached(segue_fleet: Fleet) -> None:
     origin, _ = origin_and_reader(segue_fleet)
     views = [Silent() for _ in range(2000)]
     for view, behind in zip(views, views[1:]):

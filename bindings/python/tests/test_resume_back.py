@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import PATIENCE, TYPE, Opener
 from pair import Pair
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 @pytest.fixture
@@ -202,7 +205,7 @@ def test_it_ends_in_time(pair: Pair) -> None:
         second.wait()
 
 
-def test_on_a_fleet_across_devices(segue_fleet: segue.Fleet) -> None:
+def test_on_a_fleet_across_devices(segue_fleet: Fleet) -> None:
     """R3.10: an await in asyncio code; the same on another device."""
     phone, laptop = segue_fleet.add_device("phone"), segue_fleet.add_device("laptop")
 

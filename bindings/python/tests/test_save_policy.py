@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import TYPE
 
 import segue
+
+if TYPE_CHECKING:
+    from segue.testing import Fleet
 
 
 class Editor(segue.App):
@@ -27,7 +30,7 @@ class Editor(segue.App):
         activity.become_current()
 
 
-def two(fleet: segue.Fleet, **options: Any) -> tuple[Editor, Editor]:
+def two(fleet: Fleet, **options: Any) -> tuple[Editor, Editor]:
     made = []
     for name in ("phone", "laptop"):
         app = fleet.add_device(name).add_app("com.example.notes", Editor, types=[TYPE], **options)
@@ -42,7 +45,7 @@ def offered(app: Editor, text: str) -> segue.Activity:
     return activity
 
 
-def hand(fleet: segue.Fleet, origin: Editor, receiver: Editor) -> str:
+def hand(fleet: Fleet, origin: Editor, receiver: Editor) -> str:
     """Continues what one offers in the other, which gives what it has got."""
     fleet.run()
     receiver.continue_(receiver.offers[0]).wait()
@@ -50,7 +53,7 @@ def hand(fleet: segue.Fleet, origin: Editor, receiver: Editor) -> str:
     return receiver.text
 
 
-def test_there_and_back_keeps_every_edit(segue_fleet: segue.Fleet) -> None:
+def test_there_and_back_keeps_every_edit(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet)
     offered(phone, "milk")
     assert hand(segue_fleet, phone, laptop) == "milk"
@@ -61,7 +64,7 @@ def test_there_and_back_keeps_every_edit(segue_fleet: segue.Fleet) -> None:
     assert (phone.saves, laptop.saves) == (2, 1)
 
 
-def test_when_needed_nobody_is_asked_unless_something_is_marked(segue_fleet: segue.Fleet) -> None:
+def test_when_needed_nobody_is_asked_unless_something_is_marked(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet, save_policy="when_needed")
     activity = offered(phone, "milk")
     assert hand(segue_fleet, phone, laptop) == "milk"  # new: it needs saving
@@ -73,7 +76,7 @@ def test_when_needed_nobody_is_asked_unless_something_is_marked(segue_fleet: seg
     assert phone.saves == 2
 
 
-def test_that_nothing_needs_saving_is_believed(segue_fleet: segue.Fleet) -> None:
+def test_that_nothing_needs_saving_is_believed(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet)
     activity = offered(phone, "milk")
     activity.user_info = {"text": "all there is"}
@@ -84,7 +87,7 @@ def test_that_nothing_needs_saving_is_believed(segue_fleet: segue.Fleet) -> None
     assert hand(segue_fleet, phone, laptop) == "milk"
 
 
-def test_an_activity_s_own_callback_comes_first_and_the_others_stay_the_app_s(segue_fleet: segue.Fleet) -> None:
+def test_an_activity_s_own_callback_comes_first_and_the_others_stay_the_app_s(segue_fleet: Fleet) -> None:
     phone, laptop = two(segue_fleet)
     heard: list[Any] = []
 
@@ -103,7 +106,7 @@ def test_an_activity_s_own_callback_comes_first_and_the_others_stay_the_app_s(se
     assert phone.saves == 0
 
 
-def test_a_callback_that_the_app_gets_later_is_for_activities_that_are_there(segue_fleet: segue.Fleet) -> None:
+def test_a_callback_that_the_app_gets_later_is_for_activities_that_are_there(segue_fleet: Fleet) -> None:
     phone, laptop = (
         segue_fleet.add_device(name).add_app("com.example.notes", types=[TYPE]) for name in ("phone", "laptop")
     )

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterator
 from datetime import date
 from types import SimpleNamespace
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 from conftest import TYPE, Opener
@@ -20,25 +20,26 @@ from pair import Pair
 
 import segue
 
+if TYPE_CHECKING:
+    from segue.testing import Fleet
+
 Call = Callable[[Any], Any]
 
 
 class Everything:
     """What the calls below are made on."""
 
-    def __init__(self, opened: Opener, fleet: segue.Fleet):
+    def __init__(self, opened: Opener):
         self.pair = Pair(opened)
         self.app = self.pair.receiver
         self.activity = self.pair.activity
         self.continued = self.pair.continue_().wait(0)
         self.continuation = self.app.continue_(self.pair.offer)
-        self.fleet = fleet
-        self.device = fleet.add_device("phone")
 
 
 @pytest.fixture
-def all(opened: Opener, segue_fleet: segue.Fleet) -> Iterator[Everything]:
-    yield Everything(opened, segue_fleet)
+def all(opened: Opener) -> Iterator[Everything]:
+    yield Everything(opened)
 
 
 NOT_TEXT = [5, b"bytes", 1.5, [], object()]
@@ -172,32 +173,57 @@ WRONG: list[tuple[str, list[Any], str, Callable[[Everything, Any], Any]]] = [
     ("URL", NOT_TEXT, "text", lambda all, wrong: segue.URL(wrong)),
     ("Timestamp", [*NOT_NUMBERS, None], "seconds", lambda all, wrong: segue.Timestamp(wrong)),
     ("limit", [*NOT_INTEGERS, None], "limit", lambda all, wrong: setattr(segue.limits, "save_ms", wrong)),
-    ("Fleet", [*NOT_INTEGERS, None], "seed", lambda all, wrong: segue.Fleet(wrong)),
-    ("add_device", [*NOT_TEXT, None], "name", lambda all, wrong: all.fleet.add_device(wrong)),
-    ("set_linking", NOT_TRUTH, "all", lambda all, wrong: all.fleet.set_linking(wrong)),
-    ("delay", [*NOT_ITERABLE, "ab", (1,), ("a", "b")], "delay", lambda all, wrong: all.fleet.set_network(delay=wrong)),
-    ("loss", [*NOT_NUMBERS, None], "loss", lambda all, wrong: all.fleet.set_network(loss=wrong)),
     ("access", NOT_TEXT, "url", lambda all, wrong: all.activity.access(wrong)),
     ("container", NOT_TEXT, "identifier", lambda all, wrong: all.app.add_container(wrong, "/tmp")),
-    ("partition", [*NOT_OBJECTS, None], "device", lambda all, wrong: all.fleet.partition(wrong)),
-    ("partition from", NOT_OBJECTS, "other", lambda all, wrong: all.fleet.partition(all.device, wrong)),
-    ("fleet.link", [*NOT_OBJECTS, None], "other", lambda all, wrong: all.fleet.link(all.device, wrong)),
-    ("advance", [*NOT_NUMBERS, None], "seconds", lambda all, wrong: all.fleet.advance(wrong)),
-    ("kill", [*NOT_OBJECTS, None], "app", lambda all, wrong: all.fleet.kill(wrong)),
-    ("play", [*NOT_INTEGERS, None], "apps", lambda all, wrong: all.fleet.play(apps=wrong)),
 ]
+
+
+def refuse(on: Any, wrong: list[Any], name: str, call: Callable[[Any, Any], Any]) -> None:
+    for each in wrong:
+        with pytest.raises(TypeError) as raised:
+            call(on, each)
+        assert name in str(raised.value), f"{each!r}: {raised.value}"
+        assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("wrong, name, call", [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
 def test_a_wrong_type_is_an_error_that_names_the_argument(
     all: Everything, wrong: list[Any], name: str, call: Callable[[Everything, Any], Any]
 ) -> None:
-    for each in wrong:
-        with pytest.raises(TypeError) as raised:
-            call(all, each)
-        assert name in str(raised.value), f"{each!r}: {raised.value}"
-        assert "\n" not in str(raised.value)
+    refuse(all, wrong, name, call)
     all.pair.until(lambda: all.continuation.done)
+
+
+class Simulated:
+    """A fleet with one device."""
+
+    def __init__(self, fleet: Fleet):
+        self.fleet = fleet
+        self.device = fleet.add_device("phone")
+
+
+WRONG_ON_A_FLEET: list[tuple[str, list[Any], str, Callable[[Simulated, Any], Any]]] = [
+    ("Fleet", [*NOT_INTEGERS, None], "seed", lambda on, wrong: type(on.fleet)(wrong)),
+    ("add_device", [*NOT_TEXT, None], "name", lambda on, wrong: on.fleet.add_device(wrong)),
+    ("set_linking", NOT_TRUTH, "all", lambda on, wrong: on.fleet.set_linking(wrong)),
+    ("delay", [*NOT_ITERABLE, "ab", (1,), ("a", "b")], "delay", lambda on, wrong: on.fleet.set_network(delay=wrong)),
+    ("loss", [*NOT_NUMBERS, None], "loss", lambda on, wrong: on.fleet.set_network(loss=wrong)),
+    ("partition", [*NOT_OBJECTS, None], "device", lambda on, wrong: on.fleet.partition(wrong)),
+    ("partition from", NOT_OBJECTS, "other", lambda on, wrong: on.fleet.partition(on.device, wrong)),
+    ("fleet.link", [*NOT_OBJECTS, None], "other", lambda on, wrong: on.fleet.link(on.device, wrong)),
+    ("advance", [*NOT_NUMBERS, None], "seconds", lambda on, wrong: on.fleet.advance(wrong)),
+    ("kill", [*NOT_OBJECTS, None], "app", lambda on, wrong: on.fleet.kill(wrong)),
+    ("play", [*NOT_INTEGERS, None], "apps", lambda on, wrong: on.fleet.play(apps=wrong)),
+]
+
+
+@pytest.mark.parametrize(
+    "wrong, name, call", [each[1:] for each in WRONG_ON_A_FLEET], ids=[each[0] for each in WRONG_ON_A_FLEET]
+)
+def test_so_it_is_on_a_fleet(
+    segue_fleet: Fleet, wrong: list[Any], name: str, call: Callable[[Simulated, Any], Any]
+) -> None:
+    refuse(Simulated(segue_fleet), wrong, name, call)
 
 
 @pytest.mark.parametrize("buffer", [b"\x01", bytearray(b"\x01"), memoryview(b"\x01"), array.array("B", [1])], ids=repr)

@@ -14,7 +14,9 @@ the manual of the concepts; these docstrings describe what is particular to Pyth
 
 from __future__ import annotations
 
-from . import errors
+from typing import TYPE_CHECKING, Any
+
+from . import _native, errors
 from ._access import Access
 from ._account import (
     Account,
@@ -36,12 +38,11 @@ from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
 from ._document import DOCUMENT_URL_KEY, Document, Observation
-from ._fleet import Fleet, FleetDevice
 from ._hooks import LATER
 from ._json import JSONMode
 from ._limits import Limits, limits
 from ._link import Link
-from ._native import LibraryError, library, live_handles, version_text
+from ._native import LibraryError, live_handles
 from ._offer import Offer, OfferEvent, OfferEventKind
 from ._pending import Pending
 from ._reason import Reason
@@ -87,10 +88,22 @@ from .values import URL, Map, Set, Timestamp
 
 __version__ = "0.1.0"
 
-library_version = version_text(library.segue_version())
-"""The version of the library that was loaded."""
-library_path: str = library.path
-"""Where it was found."""
+if TYPE_CHECKING:
+    library_version: str
+    """The version of the library that was loaded."""
+    library_path: str
+    """Where it was found."""
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "library_version":
+            return _native.library_version()
+        if name == "library_path":
+            return _native.library.path
+        if name in ("Fleet", "FleetDevice"):
+            raise AttributeError(f"segue.{name} is segue.testing.{name}: import segue.testing")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DOCUMENT_URL_KEY",
@@ -112,8 +125,6 @@ __all__ = [
     "Document",
     "Error",
     "Failure",
-    "Fleet",
-    "FleetDevice",
     "ForkedError",
     "HandoffFailedError",
     "InboxEntry",

@@ -54,7 +54,7 @@ from .errors import CancelledError, Error, InvalidArgumentError, InvalidStateErr
 if TYPE_CHECKING:
     from _typeshed import StrOrBytesPath
 
-    from ._fleet import FleetDevice
+    from .testing import FleetDevice
 
 _A = TypeVar("_A", bound="App")
 _DELIVERIES = {"host": 0, "thread": 1}

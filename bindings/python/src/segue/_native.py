@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
 import weakref
 from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
@@ -19,11 +20,13 @@ from ._unique import Unique
 from .errors import Error, Status, error_of
 
 SONAME = "libsegue.so.0"
+FLEET_SONAME = "libsegue-fleet.so.0"
+"""The library for tests: everything that the other one has, and the virtual fleet."""
 _T = TypeVar("_T")
 
 
 class LibraryError(ImportError):
-    """libsegue.so.0 was not found, or does not match this package."""
+    """The library was not found, or does not match this package, or it is not the one with the virtual fleet."""
 
     def __init__(self, message: str):
         # With the name of the package, `python -m segue` shows the message and no traceback.
@@ -33,9 +36,31 @@ class LibraryError(ImportError):
 class Library:
     """The functions of the table, each bound on first use. Those that return a status raise it."""
 
-    def __init__(self, dll: ctypes.CDLL, path: str):
-        self._dll = dll
-        self.path = path
+    _dll: ctypes.CDLL
+    path: str
+
+    def __init__(self) -> None:
+        self._bindings: list[Callable[[], None]] = []
+
+    def load(self, soname: str) -> None:
+        """Loads the library of that name, in place of one that is not in use."""
+        self._dll, self.path = _load(soname)
+        for bind in self._bindings:
+            bind()
+
+    @property
+    def has_fleet(self) -> bool:
+        return hasattr(self._dll, "segue_fleet_create")
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether functions were called that may have left something behind."""
+        return any(name.startswith("segue_") for name in vars(self))
+
+    def bind(self, bind: Callable[[], None]) -> None:
+        """Calls a function that keeps functions of the library, now and whenever another library is loaded."""
+        self._bindings.append(bind)
+        bind()
 
     def __getattr__(self, name: str) -> Any:
         function = self._bind(name, _check)
@@ -54,12 +79,13 @@ class Library:
         try:
             function = self._dll[name]
         except AttributeError as error:
-            raise LibraryError(f"{self.path} has no {name}") from error
+            raise LibraryError(f"{self.path} has no {name}{_FLEET_ADVICE if 'fleet' in name else ''}") from error
         function.argtypes = arguments
         function.restype = status_type if result is _table.Status and name != "segue_last_error" else result
         return function
 
 
+_FLEET_ADVICE = ": import segue.testing before anything calls the library"
 _ROWS = {name: (arguments, result) for name, arguments, result in _table.FUNCTIONS}
 
 
@@ -76,31 +102,68 @@ def last_error(status: int) -> Error:
     return error_of(status, buffer.value.decode("utf-8", "replace"))
 
 
-def _load() -> Library:
-    """Loads SEGUE_LIBRARY if it is set, else the library of the package, else the system's."""
-    packaged = Path(__file__).with_name(SONAME)
+def _load(soname: str) -> tuple[ctypes.CDLL, str]:
+    """Loads SEGUE_LIBRARY if it is set, else the library of the package, else the system's. The library for tests
+    stands beside SEGUE_LIBRARY."""
+    packaged = Path(__file__).with_name(soname)
     named = os.environ.get("SEGUE_LIBRARY")
-    path = named or (str(packaged) if packaged.exists() else SONAME)
     where, advice = f"{packaged} and the system's libraries", f"install it, or set SEGUE_LIBRARY to a path of {SONAME}"
-    if named:
-        where, advice = "SEGUE_LIBRARY", f"unset SEGUE_LIBRARY, or set it to a path of {SONAME}"
+    if not named:
+        path = str(packaged) if packaged.exists() else soname
+    elif soname == SONAME:
+        path, where = named, "SEGUE_LIBRARY"
+        advice = f"unset SEGUE_LIBRARY, or set it to a path of {SONAME}"
+    else:
+        path, where = str(Path(named).with_name(soname)), "the folder of SEGUE_LIBRARY"
+        advice = f"put {soname} there, or unset SEGUE_LIBRARY"
     try:
-        found = Library(ctypes.CDLL(path), path)
-        version = found.segue_version()
+        dll = ctypes.CDLL(path)
+        version = _version(dll, path)
     except (OSError, LibraryError) as error:
-        raise LibraryError(f"cannot load {SONAME} (looked in {where}): {error}; {advice}") from error
+        raise LibraryError(f"cannot load {soname} (looked in {where}): {error}; {advice}") from error
     # Before 1.0 the interface may change with each minor version (segue.h, VERSIONS).
     if version >> 8 != _table.VERSION >> 8:
         found_version, wanted = version_text(version), version_text(_table.VERSION)
         raise LibraryError(f"{path} has version {found_version}, wanted is {wanted}; {advice}")
-    return found
+    return dll, path
+
+
+def _version(dll: ctypes.CDLL, path: str) -> int:
+    try:
+        function = dll.segue_version
+    except AttributeError as error:
+        raise LibraryError(f"{path} has no segue_version") from error
+    function.restype = c_uint32
+    version: int = function()
+    return version
 
 
 def version_text(version: int) -> str:
     return f"{version >> 16}.{version >> 8 & 255}.{version & 255}"
 
 
-library = _load()
+def library_version() -> str:
+    return version_text(_version(library._dll, library.path))
+
+
+def load_fleet() -> None:
+    """Loads the library for tests in place of the other one. Raises LibraryError if that is in use."""
+    if library.has_fleet:
+        return
+    if library.is_in_use:
+        raise LibraryError(f"{library.path} is in use, which has no virtual fleet{_FLEET_ADVICE}")
+    library.load(FLEET_SONAME)
+
+
+library = Library()
+# With the plugin of pytest this process is one of tests. The library for tests may not be installed there.
+if "pytest_segue" in sys.modules:
+    try:
+        library.load(FLEET_SONAME)
+    except LibraryError:
+        library.load(SONAME)
+else:
+    library.load(SONAME)
 
 
 # ---- outputs ----

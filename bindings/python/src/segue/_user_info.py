@@ -17,9 +17,20 @@ from ._values import taken, value_of
 from .errors import NotFoundError, UnsupportedValueError, WrongKindError
 from .values import Map
 
-_get_cbor = library.unchecked("segue_activity_get_user_info_cbor")
-_set_cbor = library.unchecked("segue_activity_set_user_info_cbor")
-_free = library.segue_free
+_get_cbor: Any
+_set_cbor: Any
+_free: Any
+
+
+def _bind() -> None:
+    """Looks up what each access calls, once."""
+    global _get_cbor, _set_cbor, _free
+    _get_cbor = library.unchecked("segue_activity_get_user_info_cbor")
+    _set_cbor = library.unchecked("segue_activity_set_user_info_cbor")
+    _free = library.unchecked("segue_free")
+
+
+library.bind(_bind)
 
 
 class _Outputs:

@@ -1,8 +1,9 @@
 // Section 12 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
+import CLinux
 import CSegue
+import SegueABI
 import SegueApp
 import SegueModel
-import SegueRuntime
 import SegueTransport
 
 extension HandleKind where Object == LiveFleet {
@@ -23,11 +24,27 @@ private func callAndWait(_ fleet: OpaquePointer?, _ body: (LiveFleet) throws(Seg
   return status
 }
 
+/// Throws INVALID_STATE if the dynamic linker finds functions of this header in another library first, as in a program
+/// that links libsegue.so.0 in front of this one: it would pass handles of one to the other. The text of the last error
+/// is that of the other library then, so standard error gets it, too.
+private func checkIsInFront() throws(SegueError) {
+  // Nil where the modules are linked into a program, as in tests.
+  guard let own = dlopen("libsegue-fleet.so.0", RTLD_NOW | RTLD_NOLOAD) else { return }
+  defer { dlclose(own) }
+  guard let front = dlsym(nil, "segue_version"), front != dlsym(own, "segue_version") else { return }
+  let problem: StaticString = "libsegue.so.0 is linked in front of libsegue-fleet.so.0: link the latter in its place"
+  write(2, "segue: error: ", 14)
+  write(2, problem.utf8Start, problem.utf8CodeUnitCount)
+  write(2, "\n", 1)
+  throw SegueError(.invalidState, "fleet: \(problem)")
+}
+
 @_cdecl("segue_fleet_create") @implementation
 public func segue_fleet_create(
   _ seed: UInt64, _ fleet: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   attempt { () throws(SegueError) in
+    try checkIsInFront()
     try handles.give(LiveFleet(seed: seed), .fleet, to: Arguments.required(fleet, "fleet"))
   }
 }

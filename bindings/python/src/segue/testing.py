@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual fleet: any number of devices in one process, for tests."""
+"""The virtual fleet: any number of devices in one process, for tests.
+
+    import segue.testing
+
+It is in a library of its own, `libsegue-fleet.so.0`, which has everything else, too. Importing this module loads it in
+place of `libsegue.so.0`, so it comes before anything calls the library; later it raises `LibraryError`. The plugin of
+pytest loads it by itself.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +22,10 @@ from ._app import App
 from ._native import library
 from ._unique import shown
 
+_native.load_fleet()
+
+__all__ = ["Fleet", "FleetDevice"]
+
 _A = TypeVar("_A", bound=App)
 _T = TypeVar("_T")
 _DAY_MS = 86_400_000
@@ -28,7 +39,7 @@ _TURNS = 8
 class Fleet(_native.Handle):
     """Virtual devices with their own clock and network, which advance only when you call them (R11.1).
 
-        with segue.Fleet(seed=7) as fleet:
+        with segue.testing.Fleet(seed=7) as fleet:
             phone, laptop = fleet.add_device("phone"), fleet.add_device("laptop")
             editor = phone.add_app("com.example.notes", types=["com.example.notes.editing"])
             viewer = laptop.add_app("com.example.notes", types=["com.example.notes.editing"])

@@ -8,11 +8,11 @@ import Synchronization
 
 /// A virtual fleet that the host drives. One lock guards all of it, including its apps. Callbacks run inside `step`,
 /// `run` and `advance`, without the lock, on the calling thread.
-public final class LiveFleet: Handled {
+final class LiveFleet: Handled {
   /// The most milliseconds of `advance`: a day.
-  public static let advanceLimit: UInt64 = 86_400_000
+  static let advanceLimit: UInt64 = 86_400_000
   /// The limits of a workload.
-  public static let workloadLimits = (devices: 64, apps: 400, events: 100_000)
+  static let workloadLimits = (devices: 64, apps: 400, events: 100_000)
 
   let monitor = ConditionLock()
   let clock: FleetClock
@@ -30,7 +30,7 @@ public final class LiveFleet: Handled {
   private var bell: Int32 = -1
   private var isAwaited = false
 
-  public init(seed: UInt64) {
+  init(seed: UInt64) {
     fleet = Fleet(seed: seed)
     clock = fleet.clock
   }
@@ -71,18 +71,18 @@ public final class LiveFleet: Handled {
 
   // MARK: Devices and network
 
-  public func addDevice(_ name: String) throws(SegueError) -> LiveFleetDevice {
+  func addDevice(_ name: String) throws(SegueError) -> LiveFleetDevice {
     LiveFleetDevice(try perform { (fleet) throws(SegueError) in try fleet.addDevice(name) }, of: self)
   }
 
   /// Kills an app; nothing of it runs afterwards. Throws INVALID_ARGUMENT if it is of another fleet, INVALID_STATE if
   /// it is not open.
-  public func kill(_ app: App) throws(SegueError) {
+  func kill(_ app: App) throws(SegueError) {
     try perform { (_) throws(SegueError) in try process(of: app).kill() }
   }
 
   /// Stops an app, as SIGSTOP does, or continues it. Throws the same.
-  public func setStopped(_ app: App, _ isStopped: Bool) throws(SegueError) {
+  func setStopped(_ app: App, _ isStopped: Bool) throws(SegueError) {
     try perform { (_) throws(SegueError) in
       let process = try process(of: app)
       if isStopped { process.stall() } else { process.resume() }
@@ -98,15 +98,15 @@ public final class LiveFleet: Handled {
     return process
   }
 
-  public func setLinksAll(_ linksAll: Bool) { read { $0.linksAll = linksAll } }
-  public func heal() { read { $0.heal() } }
+  func setLinksAll(_ linksAll: Bool) { read { $0.linksAll = linksAll } }
+  func heal() { read { $0.heal() } }
 
   /// - Parameters: least and most are in milliseconds.
-  public func setDelay(_ least: UInt32, _ most: UInt32) throws(SegueError) {
+  func setDelay(_ least: UInt32, _ most: UInt32) throws(SegueError) {
     try perform { (fleet) throws(SegueError) in try fleet.network.setDelay(Int64(least), Int64(most)) }
   }
 
-  public func setFaults(loss: Double, duplication: Double, reordering: Double) throws(SegueError) {
+  func setFaults(loss: Double, duplication: Double, reordering: Double) throws(SegueError) {
     try perform { (fleet) throws(SegueError) in
       try fleet.network.setFaults(loss: loss, duplication: duplication, reordering: reordering)
     }
@@ -115,12 +115,12 @@ public final class LiveFleet: Handled {
   // MARK: Time
 
   /// Executes the next event. False if nothing is left that could happen (`Fleet.isIdle`).
-  public func step() throws(SegueError) -> Bool {
+  func step() throws(SegueError) -> Bool {
     try drive { () throws(SegueError) in !fleet.isIdle && oneStep(until: .max) }
   }
 
   /// Steps until nothing is in progress.
-  public func run() throws(SegueError) -> Int {
+  func run() throws(SegueError) -> Int {
     try drive { () throws(SegueError) in
       var steps = 0
       while fleet.isBusy, oneStep(until: .max) {
@@ -133,7 +133,7 @@ public final class LiveFleet: Handled {
     }
   }
 
-  public func advance(_ milliseconds: UInt64) throws(SegueError) -> Int {
+  func advance(_ milliseconds: UInt64) throws(SegueError) -> Int {
     guard milliseconds <= Self.advanceLimit else {
       throw SegueError(.invalidArgument, "milliseconds: at most \(Self.advanceLimit), a day")
     }
@@ -162,7 +162,7 @@ public final class LiveFleet: Handled {
 
   /// Waits, in real time, until there is work: another thread has called or answered, or a host has written to a
   /// stream. False if the time is up.
-  public func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
+  func wait(_ milliseconds: Int32) throws(SegueError) -> Bool {
     monitor.lock()
     defer { unlockAndTidy() }
     guard !isAwaited, !isInCallback else {
@@ -190,7 +190,7 @@ public final class LiveFleet: Handled {
   func ring() { if isAwaited, fleet.isBusy { Descriptors.raise(bell) } }
 
   /// Runs a random workload: see `Workload`.
-  public func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
+  func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
     let limits = Self.workloadLimits
     guard 1...limits.devices ~= devices, 1...limits.apps ~= apps, 0...limits.events ~= events else {
       throw SegueError(
@@ -246,16 +246,23 @@ public final class LiveFleet: Handled {
   // MARK: Callbacks
 
   /// Milliseconds since the fleet was created.
-  public var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
-  public var trace: String { read { $0.log.lines } }
-  public var traceHash: UInt64 { read { $0.log.hash } }
+  var elapsed: UInt64 { UInt64(clamping: clock.elapsed) }
+  var trace: String { read { $0.log.lines } }
+  var traceHash: UInt64 { read { $0.log.hash } }
   /// The first violated invariant, or nil.
-  public var violation: String? { read { $0.violation } }
+  var violation: String? { read { $0.violation } }
+}
+
+extension App {
+  /// An app of a virtual fleet, which the host drives.
+  convenience init(_ settings: AppSettings, on device: LiveFleetDevice) {
+    self.init(settings, in: HostFleetEnvironment(on: device), hasSystemClock: false)
+  }
 }
 
 /// A device of a fleet, as the host holds it.
-public final class LiveFleetDevice: Handled {
-  public let fleet: LiveFleet
+final class LiveFleetDevice: Handled {
+  let fleet: LiveFleet
   let device: FleetDevice
 
   init(_ device: FleetDevice, of fleet: LiveFleet) {
@@ -263,15 +270,15 @@ public final class LiveFleetDevice: Handled {
     self.fleet = fleet
   }
 
-  public func crash() { try? fleet.perform { (_) throws(SegueError) in device.crash() } }
-  public func restart() { fleet.read { _ in device.restart() } }
+  func crash() { try? fleet.perform { (_) throws(SegueError) in device.crash() } }
+  func restart() { fleet.read { _ in device.restart() } }
 
-  public func setLinked(_ other: LiveFleetDevice, _ isLinked: Bool) throws(SegueError) {
+  func setLinked(_ other: LiveFleetDevice, _ isLinked: Bool) throws(SegueError) {
     try fleet.perform { (fleet) throws(SegueError) in try fleet.setLinked(device, other.device, isLinked) }
   }
 
   /// - Parameter other: nil for all others.
-  public func partition(from other: LiveFleetDevice?) throws(SegueError) {
+  func partition(from other: LiveFleetDevice?) throws(SegueError) {
     try fleet.perform { (fleet) throws(SegueError) in try fleet.partition(device, from: other?.device) }
   }
 }

@@ -1,12 +1,13 @@
 import SegueApp
 import SegueFleet
 import SegueModel
+import SegueRuntime
 import SegueTransport
 import SegueWire
 
 /// An attachment download to this app of a fleet (R7.6): the work of a thread on a real device, done when the fleet
 /// advances. Guarded by the fleet's lock.
-final class FleetDownload {
+final class FleetDownload: DownloadWorker {
   let download: AttachmentDownload
   /// Both retain each other until the end.
   private let environment: HostFleetEnvironment
@@ -143,7 +144,7 @@ final class FleetDownload {
     isOver = true
     socket?.close()
     socket = nil
-    download.endInFleet(error)
+    download.endByWorker(error)
     environment.remove(self)
   }
 
@@ -154,6 +155,6 @@ final class FleetDownload {
   func abandon() {
     isOver = true
     socket = nil
-    download.abandonInFleet()
+    download.abandonByWorker()
   }
 }

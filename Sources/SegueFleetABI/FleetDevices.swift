@@ -1,8 +1,8 @@
 // Section 12 of segue.h: the devices of a virtual fleet.
 import CSegue
+import SegueABI
 import SegueApp
 import SegueModel
-import SegueRuntime
 
 extension HandleKind where Object == LiveFleetDevice {
   static var fleetDevice: Self { Self(.fleetDevice) }

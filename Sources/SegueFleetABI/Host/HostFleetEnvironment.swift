@@ -2,6 +2,7 @@ import SegueApp
 import SegueEngine
 import SegueFleet
 import SegueModel
+import SegueRuntime
 import SegueTransport
 import SegueWire
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two libraries: that of apps, and the one for tests, which has the virtual fleet (R11.1)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import environment
+
+import segue
+
+APPS, TESTS = "libsegue.so.0", "libsegue-fleet.so.0"
+FOLDER = Path(segue.library_path).parent
+SHOW = "import pathlib, segue; print(pathlib.Path(segue.library_path).name)"
+USE = "import segue; app = segue.App('com.example.notes'); import segue.testing"
+
+
+def run(*words: str, library: Path = FOLDER / APPS) -> subprocess.CompletedProcess[str]:
+    named = {**environment("/nowhere"), "SEGUE_LIBRARY": str(library)}
+    return subprocess.run([sys.executable, *words], env=named, capture_output=True, text=True)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """The library of apps in a folder that has no other one."""
+    (tmp_path / APPS).symlink_to(FOLDER / APPS)
+    return tmp_path / APPS
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (SHOW, APPS),
+        (f"import segue.testing; {SHOW}", TESTS),
+        (f"import segue; import segue.testing; {SHOW}", TESTS),
+        (f"import pytest_segue; {SHOW}", TESTS),
+    ],
+)
+def test_apps_and_tests_have_a_library_each(program: str, name: str) -> None:
+    assert run("-c", program).stdout == f"{name}\n"
+
+
+def test_on_the_library_for_tests_all_works() -> None:
+    program = """
+import segue, segue.testing
+with segue.testing.Fleet(7) as fleet:
+    phone, laptop = (fleet.add_device(name).add_app("com.example.notes", types=["t"]) for name in ("phone", "laptop"))
+    activity = segue.Activity(phone, "t", title="Draft", user_info={"line": 3})
+    activity.become_current()
+    fleet.run()
+    print(laptop.continue_(laptop.offers[0]).wait().user_info["line"])
+"""
+    done = run("-c", program)
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+def test_the_library_of_apps_is_not_replaced_once_it_is_in_use() -> None:
+    done = run("-c", USE)
+    assert done.returncode == 1
+    assert f"LibraryError: {FOLDER / APPS} is in use, which has no virtual fleet: import segue.testing before" in (
+        done.stderr
+    )
+
+
+def test_what_needs_a_fleet_names_the_module_that_has_it() -> None:
+    done = run("-c", "import segue; segue.Fleet(7)")
+    assert "AttributeError: segue.Fleet is segue.testing.Fleet: import segue.testing" in done.stderr
+    done = run("-c", "import segue._native as native; native.library.segue_fleet_create")
+    assert f"LibraryError: {FOLDER / APPS} has no segue_fleet_create: import segue.testing before" in done.stderr
+
+
+def test_without_the_library_for_tests_the_error_says_where_it_was_sought(alone: Path) -> None:
+    done = run("-c", "import segue.testing", library=alone)
+    assert f"LibraryError: cannot load {TESTS} (looked in the folder of SEGUE_LIBRARY): {alone.with_name(TESTS)}" in (
+        done.stderr
+    )
+
+
+def test_the_plugin_does_not_need_the_library_for_tests(alone: Path) -> None:
+    """A program whose tests use no fleet has pytest and the plugin, and perhaps not that library."""
+    assert run("-c", f"import pytest_segue; {SHOW}", library=alone).stdout == f"{APPS}\n"
+
+
+def test_a_library_for_tests_that_is_named_stays() -> None:
+    assert run("-c", f"import segue.testing; {SHOW}", library=FOLDER / TESTS).stdout == f"{TESTS}\n"
+
+
+def test_pytest_takes_the_library_for_tests(tmp_path: Path) -> None:
+    file = tmp_path / "test_mine.py"
+    file.write_text("import segue\n\ndef test_mine(segue_fleet):\n    assert 'fleet' in segue.library_path\n")
+    assert run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)).returncode == 0
+    file.write_text("import segue\n\ndef test_mine():\n    assert 'fleet' not in segue.library_path\n")
+    assert run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:segue", str(file)).returncode == 0
