@@ -1201,8 +1201,9 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
  * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13), and so does that of a document that was not opened without opening_failed (section 15); the
- * agent keeps the last 16 failures that had neither callback, and `segue doctor` shows them (segue_app_get_failures).
+ * at level error (R3.13). What fails after continue tells opening_failed (section 15), by the same rules. What the user
+ * has cancelled (USER_CANCELLED) is no error: the log has it at level info. The agent keeps the last 16 failures that
+ * no function and no log was told of, and `segue doctor` shows them (segue_app_get_failures).
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1265,12 +1266,13 @@ segue_status segue_offer_release(segue_offer *offer);
 typedef struct segue_restorable segue_restorable;
 
 /**
- * Continues an offer in this app, and cancels the app's current continuation, if there is one that was not answered
- * (R3.3). One that the agent delivers (section 11) goes on, once its continue has run. If the call succeeds,
- * will_continue runs, and then exactly one of continue and did_fail. If continue is not answered in time,
- * opening_failed (section 15) runs. An app without continue opens the document of the activity (section 15); did_fail
- * runs if there is none that it can open. An activity of another type than that of the offer, which the app does not
- * declare, is MALFORMED.
+ * Continues an offer in this app, and cancels the app's current continuation (R3.3), unless that was answered with
+ * "handled" or segue_continuation_fail, or its document is open. One that the agent delivers (section 11) goes on, once
+ * its continue has run. If the call succeeds, will_continue runs, and then exactly one of continue and did_fail. If
+ * continue is not answered in time, opening_failed (section 15) runs; not for what the agent delivers, which may be
+ * answered later, too (R3.8). An app without continue opens the document of the activity (section 15); did_fail runs if
+ * there is none that it can open. An activity of another type than that of the offer, which the app does not declare,
+ * is MALFORMED.
  *   offer         borrowed
  *   timeout_ms    for the whole continuation; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   continuation  out, owned: release with segue_continuation_release
@@ -1280,8 +1282,9 @@ segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t tim
                                 segue_continuation **continuation);
 
 /**
- * Ends the continuation: did_fail gets USER_CANCELLED, or, after continue and before the answer, opening_failed does
- * (section 15). After the answer, or the end, the call succeeds and has no effect.
+ * Ends the continuation: did_fail gets USER_CANCELLED, or, once continue has run, opening_failed does (section 15).
+ * Once it is answered with "handled" or segue_continuation_fail, its document is open, or it has ended, the call
+ * succeeds and has no effect.
  */
 segue_status segue_continuation_cancel(segue_continuation *continuation);
 /**
@@ -1294,7 +1297,8 @@ segue_status segue_continuation_decline(segue_continuation *continuation, const 
 /**
  * The restoration handler: call it inside continue or later, at most once. Each object's function runs where the app's
  * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), the results of
- * the functions count for the outcome.
+ * the functions count for the outcome: "handled" waits for them, and so does a document that is opened. Other answers
+ * do not wait.
  *   restorables  retained: count handles
  * Errors: INVALID_STATE (before continue, or a second time); REMOTE_APPLICATION_TIMED_OUT (after its end without an
  * answer); INVALIDATED (the app is closed).
@@ -1303,7 +1307,8 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
                                         size_t count);
 /**
  * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed, and
- * opening_failed runs (section 15).
+ * opening_failed runs (section 15). What the agent has delivered may be answered after its deadline: the origin's
+ * receipt then says unknown (R3.8).
  * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (it has ended, by its
  * deadline, a cancel or the app's next continuation: the origin was told that the attempt failed), INVALIDATED (the app
  * is closed).
@@ -1710,8 +1715,8 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
  * Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told by, the
- * oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for a document that was
- * not opened after continue has answered "not handled", opening_failed (section 15).
+ * oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for what fails after
+ * continue, opening_failed (section 15). What the user has cancelled is not listed.
  *   failures  out, required, owned: release with segue_value_release; an array of dictionaries {"bundle_identifier":
  *             string, "app_name": string, "type": string, "status": segue_status, "message": string, "date": date}
  */
@@ -2278,11 +2283,11 @@ segue_status segue_document_observer_release(segue_document_observer *observer);
  * or none, it gets one of its own.
  *
  * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
- * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does, and the log has the
- * error: R3.2 allows no did_fail. The same holds if this cannot run: the activity names no document, or one that came
- * as that of no container of this app, or no document type has its type, or the app has no open_document. But an app
- * whose continue has answered "not handled" simply declines what names no document, and so does an app that has neither
- * open_document nor document types.
+ * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does: R3.2 allows no
+ * did_fail. The same holds if this cannot run: the activity names no document, or one that came as that of no container
+ * of this app, or no document type has its type, or the app has no open_document. But an app whose continue has
+ * answered "not handled" simply declines what names no document, and so does an app that has neither open_document nor
+ * document types.
  *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
  *   activity      borrowed: the document gets it
  *   continuation  borrowed
@@ -2295,7 +2300,8 @@ segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, s
  * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
  * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
  * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). That is not did_fail,
- * because continue and did_fail exclude each other (R3.2). The error goes to the log, too.
+ * because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without did_fail
+ * (section 6).
  */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**

@@ -112,20 +112,21 @@ final class HostAppDelegate: AppDelegate {
     return reply.flatMap { $0 }.flatMap { $0 }.flatMap { Reply($0, of: "open_document") } ?? .no
   }
 
-  override func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {
+  override func openingFailed(
+    _ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation
+  ) -> Bool {
     tell(onOpeningFailed, app, type, error, continuation)
   }
 
   override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
     tell(onDidFail, app, type, error, continuation)
-    return onDidFail != nil
   }
 
   private func tell(
     _ function: segue_did_fail_function?, _ app: App, _ type: String, _ error: Box<SegueError>,
     _ continuation: Continuation
-  ) {
-    guard let function else { return }
+  ) -> Bool {
+    guard let function else { return false }
     let context = self.context?.pointer
     _ = handles.lend(app, .app) { app in
       handles.lend(error, .error) { error in
@@ -134,6 +135,7 @@ final class HostAppDelegate: AppDelegate {
         }
       }
     }
+    return true
   }
 
   /// Lends a text to a callback, with a NUL after it.

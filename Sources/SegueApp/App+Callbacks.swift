@@ -159,10 +159,8 @@ extension App: AppEngineOwner {
       let delegate = self.delegate
       return {
         self.endOpening(id, isOpen: false)
-        guard continuation.hasContinueHandler else { return Self.didFail(type, error, continuation, self, delegate) }
-        // After continue there is no did_fail (R3.2).
-        _ = delegate?.call { delegate?.openingFailed(self, type: type, Box(error), continuation) }
-        return Self.didFail(type, error, continuation, self, nil)
+        return Self.didFail(
+          type, error, continuation, self, delegate, hasContinued: continuation.hasContinueHandler)
       }
     }
   }
@@ -227,7 +225,7 @@ extension App: AppEngineOwner {
         // The app closes. The engine counts it as continued; the origin hears of the failure, and the host gets
         // did_fail (R3.2).
         let error = SegueError(.cancelled, "the app was closed")
-        _ = self.answer(continuation, handled: true, restored: true, error)
+        _ = self.answer(continuation, failure: error)
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
       continuation.arrived(activity)
@@ -235,39 +233,40 @@ extension App: AppEngineOwner {
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
       switch reply {
       case .later?: break
-      case .yes?: self.complete(continuation, state.type, handled: true)
-      case .no?, nil: self.complete(continuation, state.type, handled: false)
+      // Fails if the host has answered already, or too late: then opening_failed follows.
+      case .yes?: try? continuation.complete(handled: true)
+      case .no?, nil: try? continuation.complete(handled: false)
       }
       return reply != nil
     }
   }
 
-  /// Writes it to the log, or if there is none, tells the agent.
+  /// Writes it to the log; without one, the agent keeps it. What the user has cancelled is no error.
   private func report(_ error: SegueError, ofType type: String) {
-    guard !environment.logs(.error) else {
-      return environment.log(.error, "\(type) could not be continued: \(error.message)")
-    }
-    performIfOpen { $0.reportUnheard(type, error, $1) }
-  }
-
-  private func complete(_ continuation: Continuation, _ type: String, handled: Bool) {
-    do throws(SegueError) {
-      try continuation.complete(handled: handled)
-    } catch {
-      // R3.13: no failure is silent. The only other error is that the host has answered already.
-      guard error.status == .remoteApplicationTimedOut else { return }
-      environment.log(.error, "\(type): \(error.message)")
+    let isCancel = error.status == .userCancelled
+    if environment.logs(.error) {
+      environment.log(isCancel ? .info : .error, "\(type) could not be continued: \(error.message)")
+    } else if !isCancel {
+      performIfOpen { $0.reportUnheard(type, error, $1) }
     }
   }
 
+  /// - Parameter hasContinued: after a continue of the host there is no did_fail (R3.2).
   /// - Returns: whether a callback of the host ran.
   private static func didFail(
-    _ type: String, _ error: SegueError, _ continuation: Continuation, _ app: App, _ delegate: AppDelegate?
+    _ type: String, _ error: SegueError, _ continuation: Continuation, _ app: App, _ delegate: AppDelegate?,
+    hasContinued: Bool = false
   ) -> Bool {
-    let told = delegate?.call { delegate?.didFail(app, type: type, Box(error), continuation) ?? false } ?? false
+    let told = delegate.flatMap { delegate in
+      delegate.call {
+        hasContinued
+          ? delegate.openingFailed(app, type: type, Box(error), continuation)
+          : delegate.didFail(app, type: type, Box(error), continuation)
+      }
+    }
     // R3.13: no failure is silent.
-    if !told { app.report(error, ofType: type) }
-    continuation.end(isAppClosed: false)
-    return told
+    if told != true { app.report(error, ofType: type) }
+    continuation.end()
+    return told ?? false
   }
 }

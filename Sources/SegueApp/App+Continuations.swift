@@ -53,18 +53,34 @@ extension App {
     environment.signalDue()
   }
 
+  /// Throws INVALIDATED once the app closes: no answer of the host counts any longer.
+  func checkTakesAnswers() throws(SegueError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard engine?.isClosed == false else { throw Self.isOver }
+  }
+
+  /// - Parameter failure: nil: the host has not handled it.
   /// - Returns: why the answer comes too late; nil if it counts.
-  func answer(_ continuation: Continuation, handled: Bool, restored: Bool, _ failure: SegueError?) -> SegueError? {
+  func answer(_ continuation: Continuation, failure: SegueError?) -> SegueError? {
     ifAwaited(continuation) { engine, now in
       pending.remove(continuation.id)
-      engine.answer(continuation.id, handled: handled, restored: restored, failure: failure, now)
+      engine.answer(continuation.id, handled: failure != nil, restored: true, failure: failure, now)
     }
   }
 
-  /// The host has answered, and objects are being restored: no cancel ends the continuation from now on.
-  /// - Returns: why the answer comes too late; nil if it counts.
-  func noteAnswer(of continuation: Continuation) -> SegueError? {
-    ifAwaited(continuation) { engine, _ in _ = engine.noteAnswer(continuation.id) }
+  /// The host has handled it, or has restored its objects: answers once both are so. Until then no cancel ends it.
+  /// - Returns: why the answer comes too late; nil if it counts, or there is none.
+  func answerHandled(_ continuation: Continuation) -> SegueError? {
+    ifAwaited(continuation) { engine, now in
+      switch continuation.handling() {
+      case .restoring?: _ = engine.beginRestoring(continuation.id)
+      case .answered(let isRestored)?:
+        pending.remove(continuation.id)
+        engine.answer(continuation.id, handled: true, restored: isRestored, now)
+      case nil: break
+      }
+    }
   }
 
   /// The error for an answer after the end.
@@ -73,6 +89,8 @@ extension App {
       .remoteApplicationTimedOut,
       "continuation: it has ended, by its deadline or a cancel, and the origin was told that it failed")
   }
+
+  private static var isOver: SegueError { SegueError(.invalidated, "continuation: its app is closed") }
 
   private func ifAwaited(_ continuation: Continuation, _ body: (AppEngine, Instant) -> Void) -> SegueError? {
     var isClosed = true
@@ -88,6 +106,6 @@ extension App {
       }
       body(engine, now)
     }
-    return isClosed ? SegueError(.invalidated, "continuation: its app is closed") : error
+    return isClosed ? Self.isOver : error
   }
 }

@@ -297,7 +297,7 @@ extension App {
     guard let engineResponder = document.responder.engineResponder else { return }
     var isAwaited = false
     try perform { engine, now in
-      isAwaited = engine.noteAnswer(continuation.id)
+      isAwaited = engine.beginRestoring(continuation.id)
       guard isAwaited else { return }
       if let former = engine.activity(of: engineResponder), former != activity.id {
         engine.moveResponders(of: former, to: activity.id, now)

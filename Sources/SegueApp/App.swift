@@ -250,7 +250,7 @@ public final class App: Handled {
     return {
       for operation in unfinished {
         switch operation {
-        case .continuation(let continuation): continuation.end(isAppClosed: true)
+        case .continuation(let continuation): continuation.end()
         case .request(let request): request.forget()
         case .resumption(let request): request.forget()
         case .link(let link): link.forget()

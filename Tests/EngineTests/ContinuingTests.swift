@@ -224,7 +224,7 @@ import Testing
     #expect(viewer.takeEvents() == ["opening failed remoteApplicationTimedOut"])
     #expect(editor.receipts.map { $0.status } == [.remoteApplicationTimedOut])
     world.tell(viewer) { engine, now in
-      #expect(!engine.isAwaited(continuation) && !engine.noteAnswer(continuation))
+      #expect(!engine.isAwaited(continuation) && !engine.beginRestoring(continuation))
       engine.answer(continuation, handled: true, restored: true, now)
     }
     #expect(editor.receipts.count == 1 && viewer.engine.leak == nil)
@@ -251,7 +251,7 @@ import Testing
 
   @Test func `what was answered is not cancelled, while its objects are being restored (R3.3, R3.4)`() throws {
     let (world, editor, viewer, continuation) = try unanswered()
-    world.tell(viewer) { engine, _ in #expect(engine.noteAnswer(continuation)) }
+    world.tell(viewer) { engine, _ in #expect(engine.beginRestoring(continuation)) }
     cancel(continuation, in: viewer, of: world)
     viewer.answersContinue = true
     _ = try world.continue(in: viewer)
@@ -262,7 +262,7 @@ import Testing
 
   @Test func `objects that are not restored in time fail at both ends (R3.6, R3.9)`() throws {
     let (world, editor, viewer, continuation) = try unanswered()
-    world.tell(viewer) { engine, _ in #expect(engine.noteAnswer(continuation)) }
+    world.tell(viewer) { engine, _ in #expect(engine.beginRestoring(continuation)) }
     world.wait(20_000)
     #expect(viewer.takeEvents() == ["opening failed remoteApplicationTimedOut"])
     #expect(editor.receipts.map { $0.status } == [.remoteApplicationTimedOut])

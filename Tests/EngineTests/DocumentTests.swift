@@ -168,11 +168,21 @@ import Testing
     world.wait(100)
     #expect(viewer.takeEvents() == ["opening failed userCancelled", "will_continue", "continue"])
     #expect(editor.receipts.map { $0.status } == [.userCancelled])
-    world.tell(viewer) { engine, _ in #expect(engine.beginOpening(second) && engine.noteAnswer(second)) }
+    world.tell(viewer) { engine, _ in #expect(engine.beginOpening(second) && engine.beginRestoring(second)) }
     viewer.answersContinue = true
     _ = try world.continue(in: viewer)
     world.wait(100)
     #expect(viewer.engine.isAwaited(second) && viewer.takeEvents() == ["will_continue", "continue"])
+  }
+
+  @Test func `what was handled opens no document, though its objects are still being restored (R3.5)`() throws {
+    _ = try world.offer("note", by: editor)
+    viewer.answersContinue = false
+    let id = try world.continue(in: viewer)
+    world.wait(100)
+    world.tell(viewer) { engine, _ in #expect(engine.beginRestoring(id) && !engine.beginOpening(id)) }
+    world.tell(viewer) { $0.answer(id, handled: true, restored: true, $1) }
+    #expect(editor.receipts.map { $0.outcome } == [.restored])
   }
 
   @Test func `closing an app ends its openings (R3.14)`() throws {

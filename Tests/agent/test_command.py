@@ -129,10 +129,40 @@ with app:
     offer = app.offers[0]
     for number in range(3):
         handle = _native.created(_native.library.segue_app_continue, app._handle, offer._handle, 0)
+        if number == 2:
+            _native.library.segue_continuation_cancel(handle)  # which the user knows
         while "continues now" in app.describe():  # the next one would cancel it
             app.dispatch(1)
         _native.library.segue_continuation_release(handle)
     print("continued", flush=True)
+    while True:
+        app.dispatch(1)
+"""
+
+TOLD = """
+import sys
+import segue
+from segue import _native, _table
+
+class Told(segue.App):
+    cancels = False
+
+    def on_continue(self, activity, continuation):
+        if self.cancels:
+            continuation.cancel()
+        return segue.LATER
+
+with Told("com.example.told", name="Told", team="T", types=[sys.argv[1]]) as app:
+    _native.library.segue_log_set(1, _table.LOG(), None, _table.DESTROY())
+    while not app.offers:
+        app.dispatch(1)
+    for app.cancels, error in [(False, segue.RemoteApplicationTimedOutError), (True, segue.UserCancelledError)]:
+        try:
+            app.continue_(app.offers[0], timeout=0.2).wait()
+        except error:
+            continue
+        raise AssertionError("it was continued")
+    print("told", flush=True)
     while True:
         app.dispatch(1)
 """
@@ -159,6 +189,16 @@ def test_the_doctor_shows_failures_that_no_program_was_told_of(begin, start, seg
         agent.signal(signal.SIGCONT)
         agent.wait_for(CARRIES)
         assert [each for each in segue("doctor") if each["about"] == "failures"] == found
+
+
+def test_the_doctor_blames_no_program_that_was_told(begin, start, segue, folder):
+    """R3.13: did_fail and opening_failed are set, and no log; opening_failed has run (R3.2)."""
+    begin().wait_for(CARRIES)
+    start("editor").ready().ask("offer one", "offered")
+    command = ["env", f"SEGUE_RUNTIME_DIR={folder}", sys.executable, "-c", TOLD, TYPE]
+    with programs() as run:
+        run("told", command).wait_for("told")
+        assert [each["message"] for each in segue("doctor") if each["about"] == "failures"] == []
 
 
 def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variables):

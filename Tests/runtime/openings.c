@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents that open while their opening ends in another thread (R3.5, R5.1). Each test is named on the command line;
- * it says nothing and ends with 0, or says what is wrong. */
+/* Documents that open while their opening ends in another thread (R3.5, R5.1), and objects that are restored while
+ * another thread answers (R3.4). Each test is named on the command line; it says nothing and ends with 0, or says what
+ * is wrong. */
 #include "../participant.h"
 
 #define FOLDER "/usr"
@@ -162,10 +163,76 @@ static void a_document_is_handed_over_as_the_user_cancels(void) {
   end();
 }
 
+/* Objects are restored, and the answer is "not handled": then the document opens (R3.5). */
+static void restore_and_open(bool answers_later) {
+  receiver.restorables = 2;
+  receiver.answers_later = answers_later;
+  offer_a_document();
+  for (int i = 1; i <= ROUNDS; i++) {
+    segue_continuation *one = continue_first(&receiver);
+    wait_until(&receiver.arrived, i);
+    if (answers_later)
+      OK(segue_continuation_complete(one, false));
+    wait_until(&opened, i);
+    REQUIRE(receiver.restored == 2 * i);
+    segue_document *document = document_of(&receiver);
+    OK(segue_continuation_complete_opening(one, document, NULL, 0));
+    wait_until(&origin.ended, i);
+    REQUIRE(origin.last_outcome == SEGUE_OUTCOME_RESTORED);
+    REQUIRE(has_continued(document));
+    OK(segue_document_release(document));
+    OK(segue_continuation_release(one));
+  }
+  end();
+}
+
+static void a_document_opens_once_objects_are_restored(void) { restore_and_open(false); }
+
+static void a_document_opens_after_an_answer_amid_the_restoration(void) { restore_and_open(true); }
+
+static atomic_int restoring;
+
+static bool restore_for_a_while(void *context, segue_activity *activity) {
+  (void)activity;
+  int round = ++restoring;
+  for (volatile int i = 0; i < round % 200 * 20; i++)
+    ;
+  return context != NULL;
+}
+
+/* The host answers "handled" as its objects have just been restored: it is told that its answer counts, and it does. */
+static void an_answer_at_the_end_of_the_restoration_counts(void) {
+  receiver.answers_later = true;
+  open_participant(&origin, "com.example.origin", SEGUE_DELIVER_THREAD);
+  open_participant(&receiver, "com.example.receiver", SEGUE_DELIVER_THREAD);
+  segue_activity *offered = offer(&origin, "one");
+  wait_until(&receiver.appeared, 1);
+  segue_restorable *object;
+  OK(segue_restorable_create(restore_for_a_while, &receiver, NULL, &object));
+  for (int i = 1; i <= 50 * ROUNDS; i++) {
+    segue_continuation *one = continue_first(&receiver);
+    wait_until(&receiver.arrived, i);
+    OK(segue_continuation_restore(one, &object, 1));
+    while (restoring < i)
+      ;
+    OK(segue_continuation_complete(one, true));
+    wait_until(&origin.ended, i);
+    REQUIRE(origin.last_outcome == SEGUE_OUTCOME_RESTORED);
+    OK(segue_continuation_release(one));
+  }
+  OK(segue_restorable_release(object));
+  OK(segue_activity_release(offered));
+  close_participant(&receiver);
+  close_participant(&origin);
+}
+
 int main(int count, char **arguments) {
   static const struct test tests[] = {
       {"a_document_is_made_as_its_opening_fails", a_document_is_made_as_its_opening_fails},
       {"a_document_is_handed_over_as_the_user_cancels", a_document_is_handed_over_as_the_user_cancels},
+      {"a_document_opens_once_objects_are_restored", a_document_opens_once_objects_are_restored},
+      {"a_document_opens_after_an_answer_amid_the_restoration", a_document_opens_after_an_answer_amid_the_restoration},
+      {"an_answer_at_the_end_of_the_restoration_counts", an_answer_at_the_end_of_the_restoration_counts},
   };
   alarm(120); /* a deadlock is a failure, too */
   return run_test(tests, sizeof tests / sizeof *tests, count > 1 ? arguments[1] : "");

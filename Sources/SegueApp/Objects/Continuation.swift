@@ -13,42 +13,55 @@ public final class Continuation: Handled {
   let offer: Offer
   private let app: App
   private let lock = Lock()
-  private var isAnnouncing = false
-  private var declineReason: String?
-  /// The activity, from its arrival until it is answered and restored, or the continuation has ended.
+  private var phase = Phase.begun
+  /// From its arrival until the activity is answered and restored, or the continuation has ended.
   private var activity: LiveActivity?
-  private var restorables: [Restorable] = []
   private var restoration = Restoration.none
-  private var isRestored = true
-  /// The answer of the app; nil if there is none yet.
-  private var handled: Bool?
-  /// Why it has failed, if that is the answer.
-  private var failure: SegueError?
-  private var isAnswered = false
-  private var isAppClosed = false
-  /// Whether it has ended after continue, without an answer in time.
-  private var hasEnded = false
-  private var opening = Opening.none
-  /// Whether the answer "not handled" was passed on to the opening of the document.
-  private var isPassedOn = false
+  /// Whether the answer "not handled" has left the rest to the opening of the document.
+  private var isLeftToOpening = false
   private var held: AnyObject?
   /// Whether continue has a handler: if its document is opened, that has declined (R3.5). Only its app uses this, on
   /// the thread of its callbacks.
   var hasContinueHandler = false
   private var lastProgress = (received: 0, total: 0)
 
-  private enum Restoration {
-    case none
-    case waiting
-    case done
+  private enum Phase {
+    /// continue has not run.
+    case begun
+    /// will_continue runs; why the app declines, if it does.
+    case announcing(decline: String?)
+    /// continue runs, or its answer is awaited.
+    case arrived
+    /// open_document runs, or its answer is awaited (R3.5).
+    case opening
+    /// The host has not handled it, or has answered open_document: nothing is to be answered, for now or ever.
+    case passedOn
+    /// The host has handled it, or its document is open: the engine gets that answer once the objects are restored.
+    case handled
+    /// The engine has the answer.
+    case answered
+    /// It has failed after continue, or the app was closed.
+    case ended
   }
 
-  /// The opening of its document (R3.5).
-  private enum Opening {
+  private enum Answer {
+    case handled
+    case notHandled
+    case failed(SegueError)
+  }
+
+  private enum Restoration {
     case none
-    /// open_document runs, or its answer is awaited.
-    case asked
-    case answered
+    /// Objects are left to restore, or the last of them is being restored; whether all before were restored.
+    case waiting([Restorable], isRestored: Bool)
+    case done(isRestored: Bool)
+  }
+
+  /// An answer of *handled*, as the app has it.
+  enum Handling {
+    /// Its objects are being restored.
+    case restoring
+    case answered(isRestored: Bool)
   }
 
   init(id: Identifier, offer: Offer, app: App) {
@@ -69,59 +82,71 @@ public final class Continuation: Handled {
 
   /// Whether `openDocument` or `openingFailed` has the last word, because continue has not handled it (R3.5). Once
   /// true, it stays so.
-  public var opensDocument: Bool { lock.withLock { isPassedOn } }
+  public var opensDocument: Bool { lock.withLock { isLeftToOpening } }
 
   /// Declines. Throws INVALID_STATE outside of will_continue.
   public func decline(_ reason: String) throws(SegueError) {
     try Text.check(Optional(reason), "reason", atMost: Limits.identifier)
     try lock.withLock { () throws(SegueError) in
-      guard isAnnouncing else {
+      guard case .announcing = phase else {
         throw SegueError(.invalidState, "continuation: can be declined inside will_continue only")
       }
-      declineReason = reason
+      phase = .announcing(decline: reason)
     }
   }
 
   /// Restores these objects where the app's callbacks run. Throws INVALID_STATE before continue, or the second time;
   /// REMOTE_APPLICATION_TIMED_OUT after its end; INVALIDATED when the app is closed, and releases the objects.
   public func restore(_ restorables: [Restorable]) throws(SegueError) {
+    try app.checkTakesAnswers()
     try lock.withLock { () throws(SegueError) in
-      try checkAppIsOpen()
+      if case .ended = phase { throw App.tooLate }
       guard case .none = restoration else { throw SegueError(.invalidState, "continuation: was restored already") }
-      guard activity != nil else { throw unavailable("there is no activity to restore from yet") }
-      restoration = .waiting
-      self.restorables = restorables
+      guard activity != nil else {
+        throw SegueError(.invalidState, "continuation: there is no activity to restore from yet")
+      }
+      restoration = .waiting(restorables, isRestored: true)
     }
     do throws(SegueError) {
       try app.restoreSoon(self)
     } catch {
-      end(isAppClosed: true)
+      end()
       throw error
     }
   }
 
   /// Answers continue. Throws INVALID_STATE before continue, or the second time; INVALIDATED when the app is closed;
   /// REMOTE_APPLICATION_TIMED_OUT after its end.
-  public func complete(handled: Bool) throws(SegueError) { try answer(handled) }
+  public func complete(handled: Bool) throws(SegueError) { try answer(handled ? .handled : .notHandled) }
 
   /// Answers continue: the app broke. Throws as `complete` does.
   public func fail(_ reason: String?) throws(SegueError) {
     let reason: DiagnosticText = reason.map { DiagnosticText(of: $0) } ?? "the app broke"
-    try answer(true, failure: SegueError(.handoffFailed, reason))
+    try answer(.failed(SegueError(.handoffFailed, reason)))
   }
 
-  private func answer(_ handled: Bool, failure: SegueError? = nil) throws(SegueError) {
+  /// Only *handled* waits for the objects that are being restored, since their results count for it.
+  private func answer(_ answer: Answer) throws(SegueError) {
+    try app.checkTakesAnswers()
     try lock.withLock { () throws(SegueError) in
-      try checkAppIsOpen()
-      guard activity != nil || self.handled != nil else {
-        if hasEnded { self.handled = handled }
-        throw unavailable("there is nothing to answer yet")
+      switch phase {
+      case .arrived: if case .handled = answer { phase = .handled } else { phase = .passedOn }
+      case .begun, .announcing: throw SegueError(.invalidState, "continuation: there is nothing to answer yet")
+      case .opening, .passedOn, .handled, .answered:
+        throw SegueError(.invalidState, "continuation: was answered already")
+      case .ended: throw App.tooLate
       }
-      guard self.handled == nil else { throw SegueError(.invalidState, "continuation: was answered already") }
-      self.handled = handled
-      self.failure = failure
     }
-    if let error = answerIfDue() { throw error }
+    let error: SegueError?
+    switch answer {
+    case .handled: error = answerHandled()
+    case .failed(let failure): error = pass(failure)
+    case .notHandled: error = leaveToOpening() ? nil : pass(nil)
+    }
+    guard let error else { return }
+    // It was no answer, and neither is the next one.
+    lock.withLock { phase = .ended }
+    throw error
   }
 
   /// Answers open_document: the document is open, or cannot be opened, for that reason. Throws INVALID_STATE before
@@ -130,12 +155,14 @@ public final class Continuation: Handled {
     if let document, document.app !== app {
       throw SegueError(.invalidArgument, "document: is another app's document")
     }
+    try app.checkTakesAnswers()
     let activity = try lock.withLock { () throws(SegueError) in
-      try checkAppIsOpen()
-      guard case .asked = opening else {
+      switch phase {
+      case .opening: phase = .passedOn
+      case .ended: throw App.tooLate
+      case .begun, .announcing, .arrived, .passedOn, .handled, .answered:
         throw SegueError(.invalidState, "continuation: there is no document to open, or it was answered already")
       }
-      opening = .answered
       return self.activity
     }
     guard let activity else { throw App.tooLate }
@@ -147,14 +174,17 @@ public final class Continuation: Handled {
       try app.adopt(document, activity, self)
     } catch {
       // The host may answer with another one.
-      lock.withLock { opening = .asked }
+      lock.withLock { if case .passedOn = phase { phase = .opening } }
       throw error
     }
     lock.withLock {
-      handled = true
-      isAnswered = false
-      restoration = .waiting
-      restorables = document.responder.restores ? [ResponderRestorable(document.responder)] : []
+      if case .passedOn = phase { phase = .handled }
+      let own: [Restorable] = document.responder.restores ? [ResponderRestorable(document.responder)] : []
+      switch restoration {
+      case .none: restoration = .waiting(own, isRestored: true)
+      case .waiting(let left, let isRestored): restoration = .waiting(left + own, isRestored: isRestored)
+      case .done(let isRestored): restoration = .waiting(own, isRestored: isRestored)
+      }
     }
     try app.restoreSoon(self)
   }
@@ -175,7 +205,7 @@ public final class Continuation: Handled {
   /// - Returns: whether a callback of the host ran.
   func runOpening(_ delegate: AppDelegate?) -> Bool {
     let activity = lock.withLock {
-      opening = .asked
+      if case .passedOn = phase { phase = .opening }
       return self.activity
     }
     var reply: Reply?
@@ -184,96 +214,116 @@ public final class Continuation: Handled {
     }
     if case .later? = reply { return true }
     if reply == nil, let activity { endUnseen(activity) }
-    let isUnanswered = lock.withLock { if case .asked = opening { true } else { false } }
+    let isUnanswered = lock.withLock { if case .opening = phase { true } else { false } }
     if isUnanswered { try? completeOpening(nil, nil) }
     return reply != nil
   }
 
-  func beginAnnouncing() { lock.withLock { isAnnouncing = true } }
+  func beginAnnouncing() {
+    lock.withLock { if case .begun = phase { phase = .announcing(decline: nil) } }
+  }
 
   /// - Returns: why the app declines, if it does.
   func endAnnouncing() -> String? {
     lock.withLock {
-      isAnnouncing = false
-      return declineReason
+      guard case .announcing(let reason) = phase else { return nil }
+      phase = .begun
+      return reason
     }
   }
 
-  func arrived(_ activity: LiveActivity) { lock.withLock { self.activity = activity } }
+  func arrived(_ activity: LiveActivity) {
+    lock.withLock {
+      guard case .begun = phase else { return }
+      phase = .arrived
+      self.activity = activity
+    }
+  }
 
   func progressed(_ progress: (received: Int, total: Int)) { lock.withLock { lastProgress = progress } }
 
   /// Runs the host's functions, on the thread of its callbacks.
   func runRestoration() {
-    let (activity, restorables) = lock.withLock {
-      defer { self.restorables = [] }
-      return (self.activity, self.restorables)
-    }
-    guard let activity else { return }
     var isRestored = true
-    for restorable in restorables { isRestored = restorable.restore(activity) && isRestored }
-    lock.withLock {
-      self.isRestored = isRestored
-      restoration = .done
+    while let (activity, objects) = lock.withLock({ nextRestoration(isRestored) }) {
+      for object in objects { isRestored = object.restore(activity) && isRestored }
     }
-    // A thread that answered meanwhile knows whether it was in time.
-    _ = answerIfDue()
+    // A thread that answers meanwhile learns whether it was in time.
+    _ = answerHandled()
+  }
+
+  /// Called with the lock.
+  /// - Parameter isLastRestored: whether the objects of the call before were restored.
+  /// - Returns: what is to be restored; nil if nothing is left.
+  private func nextRestoration(_ isLastRestored: Bool) -> (LiveActivity, [Restorable])? {
+    guard let activity, case .waiting(let objects, let wasRestored) = restoration else { return nil }
+    let isRestored = wasRestored && isLastRestored
+    restoration = objects.isEmpty ? .done(isRestored: isRestored) : .waiting([], isRestored: isRestored)
+    return objects.isEmpty ? nil : (activity, objects)
   }
 
   /// It has failed, or its app is closed: nothing more is restored.
-  func end(isAppClosed: Bool) {
+  func end() {
     let held = lock.withLock {
       defer {
-        self.isAppClosed = isAppClosed
-        hasEnded = activity != nil
-        restorables = []
+        if activity != nil { phase = .ended }
+        if case .waiting = restoration { restoration = .done(isRestored: false) }
         activity = nil
       }
-      return (restorables, activity)
+      return (restoration, activity)
     }
     // The host's functions destroy contexts, so this happens without the lock.
     withExtendedLifetime(held) {}
     hold(nil)
   }
 
-  /// Called with the lock.
-  private func checkAppIsOpen() throws(SegueError) {
-    guard !isAppClosed else { throw SegueError(.invalidated, "continuation: its app is closed") }
+  /// The engine awaits the answer. Called with the app's lock: what the host has answered, and what its objects have,
+  /// is looked at, noted and passed on at once, whichever thread comes first.
+  /// - Returns: nil if it was not handled, or the engine has the answer.
+  func handling() -> Handling? {
+    lock.withLock {
+      guard case .handled = phase else { return nil }
+      var isRestored = true
+      switch restoration {
+      case .none: break
+      case .waiting: return .restoring
+      case .done(let isAll): isRestored = isAll
+      }
+      phase = .answered
+      return .answered(isRestored: isRestored)
+    }
   }
 
-  /// The error of a call that needs the activity, which is not there yet, or no longer. Called with the lock.
-  private func unavailable(_ why: DiagnosticText) -> SegueError {
-    hasEnded ? App.tooLate : SegueError(.invalidState, "continuation: \(why)")
+  /// The host has handled it, or its objects are restored: passes the answer on if both are so.
+  /// - Returns: why the answer of the host comes too late; nil if it counts, or there is none yet.
+  private func answerHandled() -> SegueError? {
+    let error = app.answerHandled(self)
+    // The thread that has restored the objects may have passed it on meanwhile.
+    guard lock.withLock({ if case .answered = phase { true } else { false } }) else { return error }
+    letGo()
+    return nil
   }
 
-  /// - Returns: why the answer of the host comes too late; nil if it does not, or there is none yet.
-  private func answerIfDue() -> SegueError? {
-    let (handled, isRestored, isWaiting) = lock.withLock {
-      let isWaiting = if case .waiting = restoration { true } else { false }
-      let handled = isAnswered ? nil : self.handled
-      if handled != nil, !isWaiting { isAnswered = true }
-      return (handled, self.isRestored, isWaiting)
-    }
-    guard let handled else { return nil }
-    if isWaiting { return app.noteAnswer(of: self) }
-    if !handled, passOn() { return nil }
-    defer {
-      letGoIfDone()
-      hold(nil)
-    }
-    return app.answer(self, handled: handled, restored: isRestored, lock.withLock { failure })
+  /// Gives the engine an answer that waits for no object.
+  /// - Parameter failure: nil: it was not handled.
+  /// - Returns: why it comes too late; nil if it counts.
+  private func pass(_ failure: SegueError?) -> SegueError? {
+    let error = app.answer(self, failure: failure)
+    lock.withLock { if case .passedOn = phase { phase = .answered } }
+    letGo()
+    return error
   }
 
   /// Nothing was handled: the document of the activity is opened, or cannot be (R3.5).
-  /// - Returns: false if the app declines.
-  private func passOn() -> Bool {
+  /// - Returns: false if the app declines, or it is too late.
+  private func leaveToOpening() -> Bool {
     guard let activity = lock.withLock({ activity }) else { return false }
     let next = app.afterDeclining(activity, isHandlerThere: hasContinueHandler)
     if case .declined = next { return false }
     // Before the first callback that follows from it.
-    lock.withLock { isPassedOn = true }
+    lock.withLock { isLeftToOpening = true }
     let isInTime = app.beginOpening(self, next)
-    if !isInTime { lock.withLock { isPassedOn = false } }
+    if !isInTime { lock.withLock { isLeftToOpening = false } }
     if case .opening = next, isInTime { return true }
     endUnseen(activity)
     return isInTime
@@ -282,12 +332,12 @@ public final class Continuation: Handled {
   /// The host has never seen what no callback was called with: no handle of it will be released.
   private func endUnseen(_ activity: LiveActivity) { if !hasContinueHandler { activity.invalidate() } }
 
-  /// Answered and restored: releases the activity.
-  private func letGoIfDone() {
+  /// Answered: releases what is held, and the activity if everything is restored.
+  private func letGo() {
     let held: LiveActivity? = lock.withLock {
-      guard isAnswered, case .done = restoration else { return nil }
-      return activity.take()
+      if case .done = restoration { activity.take() } else { nil }
     }
     withExtendedLifetime(held) {}
+    hold(nil)
   }
 }

@@ -101,7 +101,9 @@ open class AppDelegate: Delegate {
   open func openDocument(_ app: App, _ url: String, _ activity: LiveActivity, _ continuation: Continuation) -> Reply {
     .no
   }
-  open func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {}
+  open func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
+    false
+  }
   open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }
   /// Whether `didUpdate` does anything.
   open var answersDidUpdate: Bool { false }

@@ -266,9 +266,10 @@ public final class AppEngine {
   /// Whether the answer to continue is awaited, a document, or the restoration of objects.
   public func isAwaited(_ id: Identifier) -> Bool { incoming.isAwaited(id) }
 
-  /// The app has answered, and restores objects before `answer`: no cancel ends the continuation from now on.
+  /// The app has handled it, or has opened its document, and restores objects before `answer`: no cancel ends the
+  /// continuation from now on.
   /// - Returns: false if it is too late.
-  public func noteAnswer(_ id: Identifier) -> Bool { incoming.noteAnswer(id) }
+  public func beginRestoring(_ id: Identifier) -> Bool { incoming.beginRestoring(id) }
 
   /// The document cannot be opened: `openingFailed` is delivered. No effect unless one is awaited.
   public func failOpening(_ id: Identifier, _ error: SegueError, _ now: Instant) {

@@ -32,8 +32,8 @@ final class IncomingContinuation {
     case continued
     /// open_document runs; its answer is awaited (R3.5).
     case opening
-    /// The app has answered; its objects are being restored.
-    case answered
+    /// The app has handled it, or has opened its document; its objects are being restored.
+    case restoring
     /// It has failed after continue, which is to be told.
     case unrestored(SegueError)
   }
@@ -84,7 +84,7 @@ final class IncomingContinuation {
   /// Whether did_fail or continue has run.
   var isOver: Bool {
     switch phase {
-    case .failed, .continued, .opening, .answered, .unrestored: true
+    case .failed, .continued, .opening, .restoring, .unrestored: true
     case .announcing, .fetching, .comparing, .asking, .agreed, .arrived: false
     }
   }
@@ -92,7 +92,7 @@ final class IncomingContinuation {
   /// Whether the host is to answer it, to open its document, or to restore its objects.
   var isAwaited: Bool {
     switch phase {
-    case .continued, .opening, .answered: true
+    case .continued, .opening, .restoring: true
     default: false
     }
   }
@@ -102,7 +102,7 @@ final class IncomingContinuation {
     switch phase {
     case .failed, .fetching, .unrestored: nil
     // A late answer to a delivery still counts.
-    case .continued, .answered: isDelivery ? nil : deadline
+    case .continued, .restoring: isDelivery ? nil : deadline
     case .asking(_, _, _, _, let until): min(deadline, until)
     case .announcing, .comparing, .agreed, .arrived, .opening: deadline
     }

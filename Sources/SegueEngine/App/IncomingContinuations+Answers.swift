@@ -26,11 +26,11 @@ extension IncomingContinuations {
 
   func isAwaited(_ id: Identifier) -> Bool { index(of: id).map { continuations[$0].isAwaited } ?? false }
 
-  /// The app has answered, and restores objects: no cancel ends it from now on.
+  /// The app has handled it, or has opened its document, and restores objects: no cancel ends it from now on.
   /// - Returns: false if the answer came too late.
-  func noteAnswer(_ id: Identifier) -> Bool {
+  func beginRestoring(_ id: Identifier) -> Bool {
     guard let index = index(of: id), continuations[index].isAwaited else { return false }
-    continuations[index].phase = .answered
+    continuations[index].phase = .restoring
     return true
   }
 

@@ -140,7 +140,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     case .unrestored(let error):
       finished.append(continuations[index].id)
       return .openingFailed(type: continuations.remove(at: index).type, error)
-    case .announcing, .fetching, .comparing, .asking, .continued, .opening, .answered: return nil
+    case .announcing, .fetching, .comparing, .asking, .continued, .opening, .restoring: return nil
     }
   }
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
-from conftest import Opener
+from conftest import Log, Opener
 from pair import Pair
 from test_asyncio import first, in_a_loop, notes, offering
 
@@ -48,8 +49,11 @@ def check_ended(pair: Pair, continuation: segue.Continuation, error: type[segue.
     with pytest.raises(error):
         continuation.wait(0)
     assert pair.receipt().outcome == Outcome.FAILED
-    with pytest.raises(segue.RemoteApplicationTimedOutError, match="the origin was told that it failed"):
-        continuation.complete(True)
+    for _ in range(2):
+        with pytest.raises(segue.RemoteApplicationTimedOutError, match="the origin was told that it failed"):
+            continuation.complete(True)
+        with pytest.raises(segue.RemoteApplicationTimedOutError):
+            continuation.fail("no")
     for _ in range(10):
         pair.origin.dispatch(0)
         pair.receiver.dispatch(0)
@@ -63,6 +67,31 @@ def test_without_an_answer_both_ends_hear_at_the_deadline(opened: Opener) -> Non
     pair, continuation = begun(opened, timeout=0.5)
     assert issubclass(segue.RemoteApplicationTimedOutError, TimeoutError)
     check_ended(pair, continuation, segue.RemoteApplicationTimedOutError)
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_a_failure_after_on_continue_is_logged_unless_somebody_awaits_it(
+    opened: Opener, log: Log, is_awaited: bool
+) -> None:
+    """R3.13"""
+    pair, continuation = begun(opened, timeout=0.5)
+    if is_awaited:
+        with pytest.raises(TimeoutError, match="no result"):
+            continuation.wait(0)
+    pair.until(lambda: continuation.done)
+    assert [level for level, _ in log] == ([] if is_awaited else [logging.ERROR])
+
+
+def test_after_the_close_of_the_app_it_is_invalidated(opened: Opener) -> None:
+    """R3.14: not too late, which is said of a deadline, a cancel or the next continuation."""
+    pair, continuation = begun(opened)
+    pair.receiver.close()
+    with pytest.raises(segue.InvalidatedError, match="closed"):
+        continuation.complete(True)
+    with pytest.raises(segue.InvalidatedError, match="closed"):
+        continuation.fail("no")
+    with pytest.raises(segue.InvalidatedError, match="closed"):
+        continuation.restore([])
 
 
 def test_a_cancel_ends_what_is_not_answered(opened: Opener) -> None:
@@ -96,7 +125,7 @@ def test_a_cancel_after_the_answer_has_no_effect(opened: Opener) -> None:
     assert restored == [continuation.wait(0)]
 
 
-def test_a_cancel_inside_the_handler_is_what_ends_it(opened: Opener) -> None:
+def test_a_cancel_inside_the_handler_is_what_ends_it(opened: Opener, log: Log) -> None:
     class Notes(segue.App):
         def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> bool:
             continuation.cancel()
@@ -106,6 +135,7 @@ def test_a_cancel_inside_the_handler_is_what_ends_it(opened: Opener) -> None:
     with pytest.raises(segue.UserCancelledError):
         pair.continue_().wait(0)
     assert pair.receipt().outcome == Outcome.FAILED
+    assert log == [], "it is no error (R3.13)"
 
 
 def test_a_result_that_was_not_taken_can_be_cancelled(opened: Opener) -> None:

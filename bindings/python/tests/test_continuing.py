@@ -135,12 +135,30 @@ def test_a_continuation_can_be_cancelled(opened: Opener) -> None:
 def test_a_failure_that_nobody_hears_of_is_logged(opened: Opener, log: Log) -> None:
     """R3.13"""
     pair = Pair(opened)
-    pair.receiver.continue_(pair.offer).cancel()
+    pair.activity.invalidate()
+    pair.receiver.continue_(pair.offer)
     pair.until(lambda: log)
     [(level, line)] = log
     assert level == logging.ERROR
     assert TYPE in line
-    assert "USER_CANCELLED" in line
+    assert "HANDOFF_FAILED" in line
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_cancel_that_nobody_hears_of_is_no_error(opened: Opener, log: Log, after: bool) -> None:
+    """R3.13: the user knows, before on_continue and after it."""
+    logger = logging.getLogger("segue")
+    logger.setLevel(logging.INFO)
+    try:
+        pair = Pair(opened)
+        pair.receiver.on_continue(lambda activity, continuation: continuation.cancel() or segue.LATER)
+        continuation = pair.receiver.continue_(pair.offer)
+        if not after:
+            continuation.cancel()
+        pair.until(lambda: continuation.done)
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert [level for level, line in log if TYPE in line] == [logging.INFO]
 
 
 def test_the_origin_may_not_answer_in_time(opened: Opener) -> None:

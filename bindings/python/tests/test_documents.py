@@ -501,6 +501,63 @@ def test_the_right_document_opens_at_the_right_place(devices: Devices) -> None:
     assert letter.user_activity.user_info["line"] == 9
 
 
+@pytest.mark.parametrize("is_restored", [True, False])
+@pytest.mark.parametrize("how", ["at once", "later", "future"])
+def test_what_is_restored_and_not_handled_is_opened(
+    segue_fleet: segue.Fleet, tmp_path: Path, how: str, is_restored: bool
+) -> None:
+    """R3.5, R3.4: the document opens after the objects are restored, whose results count, too."""
+    calls: list[str] = []
+    answer: concurrent.futures.Future[bool] = concurrent.futures.Future()
+
+    class Restores(Reader):
+        kept: segue.Continuation
+
+        def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            self.kept = continuation
+            continuation.restore([self.restore_window])
+            return {"at once": False, "later": segue.LATER, "future": answer}[how]
+
+        def restore_window(self, activity: segue.Activity) -> bool:
+            calls.append("window")
+            return is_restored
+
+        def on_open_document(self, url: URL, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            calls.append("open")
+            return super().on_open_document(url, activity, continuation)
+
+    devices = Devices(segue_fleet, tmp_path, Restores)
+    devices.letter()
+    continuation = devices.pull()
+    if how == "later":
+        devices.reader.kept.complete(False)
+    elif how == "future":
+        answer.set_result(False)
+    segue_fleet.run()
+    assert calls == ["window", "open"]
+    opened = continuation.wait(0)
+    assert devices.reader.document.user_activity is opened
+    outcome = segue.Outcome.RESTORED if is_restored else segue.Outcome.FAILED
+    assert [receipt.outcome for receipt in devices.receipts] == [outcome]
+
+
+def test_an_answer_does_not_wait_for_objects_that_do_not_count(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+    """R3.4: an app that declines, or breaks, does so at once, and the objects are restored all the same."""
+    restored: list[segue.Activity] = []
+
+    class Fails(Reader):
+        def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            continuation.restore([restored.append])
+            continuation.fail("it is damaged")
+            continuation.cancel()
+
+    devices = Devices(segue_fleet, tmp_path, Fails)
+    devices.letter()
+    continuation = devices.pull()
+    assert [receipt.reason for receipt in devices.receipts] == ["it is damaged"], "the cancel comes too late (R3.3)"
+    assert len(restored) == 1 and continuation.done
+
+
 def test_what_is_not_handled_is_opened(careful: Devices) -> None:
     """R3.5"""
     careful.letter().line = 3

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import warnings
 import weakref
@@ -49,7 +50,7 @@ from ._pending import Pending, Readiness
 from ._responder import ResponderMixin, chain, set_main
 from ._saved import SavedActivity
 from ._unique import shown
-from .errors import CancelledError, Error, InvalidArgumentError, InvalidStateError
+from .errors import CancelledError, Error, InvalidArgumentError, InvalidStateError, UserCancelledError
 
 if TYPE_CHECKING:
     from _typeshed import StrOrBytesPath
@@ -373,8 +374,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def unheard_failures(self) -> list[Failure]:
         """Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told
-        by, the oldest first, since the agent has started (R3.13): in C neither a log nor `did_fail`, or, for a document
-        that was not opened, `opening_failed`. Blocks until the agent answers."""
+        by, the oldest first, since the agent has started (R3.13): in C neither a log nor `did_fail`, or, for what fails
+        after `continue`, `opening_failed`. A cancel by the user is none. Blocks until the agent answers."""
         return [failure_of(each) for each in self._asked(library.segue_app_get_failures, self._handle)]
 
     def drop(self, continuation_id: UUID) -> None:
@@ -588,8 +589,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             continuation.complete(result is not False)
         except InvalidStateError:  # the handler has answered
             pass
-        except Error as late:  # a callback brings the result
-            logger.error("%s: %s", activity.type, str(late))
+        except Error:  # too late: a callback brings the result
             return _REPLY_NO
         if not continuation._opens_document:  # else its opening brings the result (R3.5)
             continuation._end(activity)
@@ -602,12 +602,19 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def _open_document(self, url: str, activity: Activity, continuation: Continuation) -> int:
         return _document.open_document(self, url, activity, continuation)
 
-    def _opening_failed(self, error: Error, continuation: Continuation) -> None:
+    def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None:
+        self._log_failure(type, error, continuation)
         continuation._fail_unrestored(error)
 
+    def _log_failure(self, type: str, error: Exception, continuation: Continuation) -> None:
+        """R3.13, unless somebody waits for the result."""
+        if not continuation._awaited:
+            level = logging.INFO if isinstance(error, UserCancelledError) else logging.ERROR
+            logger.log(level, "continuing %s failed: %s", type, str(error))
+
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
-        if not continuation._awaited and self._handler("on_did_fail") is None:
-            logger.error("continuing %s failed: %s", type, str(error))  # R3.13
+        if self._handler("on_did_fail") is None:
+            self._log_failure(type, error, continuation)
         continuation._end(None, error)
         self._notify("on_did_fail", type, error, continuation)
 

@@ -32,7 +32,7 @@ class Owner(Host, Protocol):
     def _open_document(self, url: str, activity: Any, continuation: Continuation) -> int:
         """Returns the reply to the library."""
 
-    def _opening_failed(self, error: Error, continuation: Continuation) -> None: ...
+    def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None: ...
 
     def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None: ...
 
@@ -98,7 +98,8 @@ def _on_open_document(app: Owner, _: int, url: int, length: int, activity: int, 
 
 @_native.trampoline(_table.DID_FAIL)
 def _on_opening_failed(app: Owner, _: int, type: int, length: int, error: int, continuation: int) -> None:
-    app._opening_failed(_native.error_from(error), continuation_of(app, continuation, owned=False))
+    attempt = continuation_of(app, continuation, owned=False)
+    app._opening_failed(_native.read_text(type, length), _native.error_from(error), attempt)
 
 
 @_native.trampoline(_table.DID_UPDATE)

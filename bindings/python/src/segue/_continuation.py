@@ -100,8 +100,8 @@ class Continuation(_native.Handle, Pending[Activity]):
         return _native.take_bool(library.segue_continuation_get_opens_document, self._handle)
 
     def cancel(self) -> None:
-        """Ends the continuation with UserCancelledError: before `on_continue`, and after it until the answer. After
-        that this has no effect."""
+        """Ends the continuation with UserCancelledError: before `on_continue`, and after it until it is answered with
+        *handled*, has failed, or its document is open. After that this has no effect."""
         library.segue_continuation_cancel(self._handle)
 
     def decline(self, reason: str) -> None:
@@ -112,7 +112,7 @@ class Continuation(_native.Handle, Pending[Activity]):
     def restore(self, restorables: Iterable[Restorable | RestoreState | Any]) -> None:
         """The restoration handler (R3.4): call it inside `on_continue` or later, at most once. Each object is a
         `Restorable`, a responder, has a method `restore_state(activity)`, or is such a function. If called before the
-        answer, the results count for the outcome."""
+        answer, the results count for the outcome, also that of a document that is opened then (R3.5)."""
         if not isinstance(restorables, Iterable) or isinstance(restorables, (str, bytes)):
             raise _arguments.wrong("restorables", restorables, "several objects")
         made = [_restorable_of(each) for each in restorables]

@@ -45,8 +45,8 @@ LOST = {
 }
 """What is not there while a file is set aside."""
 UNHEARD = (
-    "its program sets neither a log callback nor did_fail (opening_failed, for a document that was not opened after"
-    " `continue`): set one of them"
+    "its program has no log callback, and no function that is told of it: did_fail, or opening_failed if it failed"
+    " after `continue`; set one of them"
 )
 VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR", "TMPDIR")
 MARKS = {State.OK: "ok", State.NOTE: "note", State.PROBLEM: "PROBLEM"}
