@@ -67,13 +67,4 @@ public struct ContainerPlace: Sendable {
 
   /// Whether it is the same file, however its URL is written.
   public func isSame(as other: ContainerPlace) -> Bool { container === other.container && path == other.path }
-
-  /// The name of the file for people; nil for the folder itself, and for a name that is longer than a title may be.
-  public var name: String? {
-    let end = path.last == FilePath.slash ? path.count - 1 : path.count
-    var start = end
-    while start > 0, path[start - 1] != FilePath.slash { start -= 1 }
-    let name = path.withUnsafeBytes { Text.decoded(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
-    return start < end && Text.size(name) <= Limits.title ? name : nil
-  }
 }

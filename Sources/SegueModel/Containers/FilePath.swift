@@ -162,6 +162,16 @@ extension AbsoluteURL {
     return path.withUnsafeBytes { $0.isProperPath(from: 0, to: $0.count) ? $0.decodedPath(from: 0, to: $0.count) : nil }
   }
 
+  /// The last component of such a path, for people; nil if it has none, or a longer one than a title may be.
+  public static func fileName(_ url: String) -> String? {
+    guard let path = filePath(url) else { return nil }
+    let end = path.last == FilePath.slash ? path.count - 1 : path.count
+    var start = end
+    while start > 0, path[start - 1] != FilePath.slash { start -= 1 }
+    let name = path.withUnsafeBytes { Text.decoded($0.part(start, end)) }
+    return start < end && Text.size(name) <= Limits.title ? name : nil
+  }
+
   /// The `file:` URL of an absolute path.
   public static func file(_ path: [UInt8]) -> String {
     var url = Text.bytes("file://")

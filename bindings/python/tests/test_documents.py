@@ -288,6 +288,23 @@ def test_a_document_through_a_link_inside_its_container(devices: Devices, tmp_pa
     assert document.user_activity is None
 
 
+def test_the_title_of_a_document_is_the_name_that_the_user_sees(devices: Devices) -> None:
+    """R5.1: not that of an object to which git-annex, or a store of packages, links."""
+    (devices.here / ".objects").mkdir()
+    for number in (1, 2):
+        (devices.here / ".objects" / f"SHA256E-{number}.txt").write_text("text")
+        (devices.here / f"Letter {number}.txt").symlink_to(f".objects/SHA256E-{number}.txt")
+    document = Letter(devices.origin, devices.here / "Letter 1.txt", TEXT)
+    activity = held(document)
+    for number in (1, 2):
+        document.set_url(devices.here / f"Letter {number}.txt")
+        assert activity.title == f"Letter {number}.txt"
+        assert activity.user_info[DOCUMENT_URL_KEY] == devices.url(devices.here, f".objects/SHA256E-{number}.txt")
+    activity.title = "To Anna"
+    document.set_url(devices.here / "Letter 1.txt")
+    assert activity.title == "To Anna", "the app's own stays"
+
+
 @pytest.mark.parametrize("name", ["test?file", "C#.txt"])
 def test_a_url_with_a_query_or_a_fragment_is_no_document(devices: Devices, name: str) -> None:
     """R5.1, R5.3: it would be the file `test`, or `C`; a path of that name is fine."""
