@@ -2341,7 +2341,7 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
 /**
  * Tells which account this device is in, which devices there are, and who asks to join; at once, or when that changes.
  *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if the answer comes at once
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if after is 0
  *   account     out, owned: release with segue_value_release; a dictionary
  *               {"change": integer (never 0, and another one after each change and each start of the agent),
  *               "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
@@ -2526,7 +2526,7 @@ segue_status segue_activity_push_to_device(segue_activity *activity, const uint8
  * the other device no longer waits for it or offers it, or is no longer linked.
  *   after       0: at once. 1: at once, as one who can ask. Else the "change" of the answer before: waits until there
  *               is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if the answer comes at once
+ *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if after is 0 or 1
  *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (above 1), "pushes":
  *               array of dictionaries {"push": UUID, "device": UUID, "device_name": string (by the account),
  *               "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name": string (the
