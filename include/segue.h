@@ -1113,7 +1113,8 @@ typedef struct segue_link segue_link;
  *   error        borrowed, or NULL
  * Errors: CONNECTION_UNAVAILABLE (the connection broke, or a hub or the other side's app ended),
  * REMOTE_APPLICATION_TIMED_OUT (the other end sends nothing, or is not a hub), UNSUPPORTED_VERSION, INVALID_STATE (both
- * ends are the same device, or another connection links the two devices: retry later, in case that one ends),
+ * ends are the same device, or another connection of segue_app_link links the two devices: retry later, in case that
+ * one ends; a link of the user's account does not count),
  * LIMIT_EXCEEDED (this process has 64 links), MALFORMED, USER_CANCELLED (segue_link_cancel), CANCELLED (this app was
  * closed).
  */

@@ -109,11 +109,14 @@ import Testing
   }
 
   /// The hub `id` by the link of a device, or of an app (nil), with one offer.
-  private func claim(_ id: Identifier, _ device: Identifier?, _ title: String) throws -> RawPeer {
+  private func claim(
+    _ id: Identifier, _ device: Identifier?, _ title: String, _ activity: Identifier? = nil
+  ) throws -> RawPeer {
     let peer = try RawPeer(hubIn: world, as: id, device: device)
     try peer.resume()
     try peer.say(
-      .route(to: id, Route([id], sequence: 1), isSought: false), .offered(world.identifier(), title, of: id),
+      .route(to: id, Route([id], sequence: 1), isSought: false),
+      .offered(activity ?? world.identifier(), title, of: id),
       .listed(OffersVersion(hub: id, number: 1)))
     return peer
   }
@@ -157,6 +160,25 @@ import Testing
     #expect(peers.allSatisfy { $0.isConnected } && Set(titles(in: chooser)) == ["Draft", "Letter"])
     peers[0].disconnect()
     #expect(peers[1].isConnected && titles(in: chooser) == [isAppFirst ? "Letter" : "Draft"])
+  }
+
+  @Test(arguments: [false, true])
+  func `A13: what two devices offer under one identifier is shown as the first one's, until that withdraws it`(
+    isLiarFirst: Bool
+  ) throws {
+    let own = world.identifier()
+    call(AccountDevices(own: own, all: [(own, "desktop"), (one, "laptop"), (other, "xray")]))
+    let chooser = world.open("chooser", chooser: true)
+    let (id, activity) = (world.identifier(), world.identifier())
+    let order = isLiarFirst ? [other, one] : [one, other]
+    let peers = try order.map { try claim(id, $0, $0 == one ? "Letter" : "Lie", activity) }
+    func shown() -> [String] {
+      chooser.engine.offers.all.map { "\($0.deviceName): \($0.description.title ?? "")" }
+    }
+    let (liars, honest) = (["xray: Lie"], ["laptop: Letter"])
+    #expect(shown() == (isLiarFirst ? liars : honest), "under the name of its device")
+    try peers[0].say(.gone(activity, OffersVersion(hub: id, number: 2)))
+    #expect(shown() == (isLiarFirst ? honest : liars) && peers.allSatisfy { $0.isConnected })
   }
 
   @Test func `A13: links of apps hear of one hub of an identifier, and of the next when that has gone`() throws {
@@ -290,6 +312,21 @@ import Testing
     #expect(reasons().isEmpty)
     set(isPrivate: true)
     #expect(reasons() == ["private: - -"])
+  }
+
+  @Test func `R6.5: a device that is linked by its account and by an app counts once`() throws {
+    let asker = try RawPeer(app: "asker", in: world)
+    func count() throws -> UInt64? {
+      try asker.say(.explain(request: 1, world.identifier(), type: "com.example.note"))
+      world.wait(2 * HubExplanations.pause)
+      return asker.appCount
+    }
+    let before = try #require(try count())
+    let id = world.identifier()
+    for device in [one, nil] { _ = try claim(id, device, "Letter") }
+    #expect(try count() == before + 1)
+    _ = try world.linkHub()
+    #expect(try count() == before + 2)
   }
 
   // MARK: Another connection

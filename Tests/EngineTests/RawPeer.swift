@@ -25,6 +25,8 @@ final class RawPeer: WorldParticipant {
   /// The decision of the hub: a session that resumes, or nil for a new one.
   private(set) var decision: (session: Identifier?, received: UInt64)?
   private(set) var explanations: [[Message.Explanation]] = []
+  /// The other apps that may see what it has asked about, as the last explanation counts them.
+  private(set) var appCount: UInt64?
   let secret: Identifier
   /// It takes all that it is sent.
   var grantsAll = false
@@ -86,7 +88,9 @@ final class RawPeer: WorldParticipant {
         heard.append(message)
       case .resume(let secret, let named): (secretOfHub, sessions) = (secret, named)
       case .proceed(let session, let received): decision = (session, received)
-      case .explanation(_, let list, _): explanations.append(list)
+      case .explanation(_, let list, let count):
+        explanations.append(list)
+        appCount = count
       case .follow(let hub, let list): lists[hub] = list
       case .unfollow(let hub): lists[hub] = nil
       case .seek(let hub, let sequence): sought[hub] = sequence
