@@ -9,8 +9,6 @@ final class RemoteHub {
   let id: Identifier
   /// The device whose links lead to it; nil: links of apps do.
   let device: Identifier?
-  /// The next one with the same identifier.
-  private(set) var next: RemoteHub?
   /// One route per linked hub that has one. Unordered.
   private(set) var routes: [HubRoute] = []
   /// The chosen route. Only offers that arrive through it are accepted.
@@ -49,7 +47,6 @@ final class RemoteHub {
   }
 
   func moved(to index: Int) { self.index = index }
-  func setNext(_ next: RemoteHub?) { self.next = next }
 
   func noteWithdrawn(_ activity: Identifier) { withdrawn.insert(activity) }
   func hasWithdrawn(_ activity: Identifier) -> Bool { withdrawn.contains(activity) }

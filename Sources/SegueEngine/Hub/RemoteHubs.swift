@@ -2,8 +2,8 @@ import SegueModel
 
 /// Hubs of other devices that have offers, linked with this one or not.
 final class RemoteHubs {
-  /// The first one of each identifier: the one that links of apps hear of.
-  private var byID: [Identifier: RemoteHub] = .init()
+  /// Those of each identifier, in the order in which they came. Links of apps hear of the first.
+  private var byID: [Identifier: [RemoteHub]] = .init()
   private var list = UnorderedList<RemoteHub>()
   private var former = FormerRoutes()
   /// The bytes kept for linked hubs.
@@ -15,31 +15,24 @@ final class RemoteHubs {
   var all: [RemoteHub] { list.all }
   var count: Int { list.count }
   var isEmpty: Bool { list.isEmpty }
-  subscript(id: Identifier) -> RemoteHub? { byID[id] }
+  subscript(id: Identifier) -> RemoteHub? { byID[id]?.first }
   /// - Parameter device: whose links lead to it; nil: links of apps do.
-  subscript(id: Identifier, device: Identifier?) -> RemoteHub? {
-    var hub = byID[id]
-    while let other = hub, other.device != device { hub = other.next }
-    return hub
-  }
-  func isFirst(_ hub: RemoteHub) -> Bool { byID[hub.id] === hub }
+  subscript(id: Identifier, device: Identifier?) -> RemoteHub? { byID[id]?.first { $0.device == device } }
+  func isFirst(_ hub: RemoteHub) -> Bool { self[hub.id] === hub }
 
   /// - Parameter uptime: from which on routes that were lost count.
   func add(_ id: Identifier, of device: Identifier?, lostSince uptime: Int64) -> RemoteHub {
     // The route to a device is direct, and derives from no other one.
     let hub = RemoteHub(id, of: device, shortest: device == nil ? former.take(id, since: uptime) : nil)
     hub.moved(to: list.append(hub))
-    var last = byID[id]
-    while let next = last?.next { last = next }
-    if let last { last.setNext(hub) } else { byID[id] = hub }
+    byID[id] = (byID[id] ?? []) + [hub]
     return hub
   }
 
   func remove(_ hub: RemoteHub, _ now: Int64) {
     if let shortest = hub.shortest, hub.device == nil { former.note(hub.id, shortest, now) }
-    var before = byID[hub.id]
-    while let other = before, other !== hub, other.next !== hub { before = other.next }
-    if before === hub { byID[hub.id] = hub.next } else { before?.setNext(hub.next) }
+    let others = byID[hub.id]?.filter { $0 !== hub } ?? []
+    byID[hub.id] = others.isEmpty ? nil : others
     list.remove(at: hub.index)?.moved(to: hub.index)
   }
 
