@@ -129,7 +129,7 @@ let package = Package(
           name: "TrustTests",
           dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet", "SegueSystem"],
           exclude: ["Stored"]),
-        .testTarget(name: "FleetTests", dependencies: ["SegueFleet", "SegueStore"]),
+        .testTarget(name: "FleetTests", dependencies: ["SegueApp", "SegueFleet", "SegueStore"]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
           exclude: ["disk.c"]),

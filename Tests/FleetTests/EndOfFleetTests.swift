@@ -36,10 +36,5 @@ import Testing
 
 /// An app that always has another callback.
 private final class RestlessApp: ScriptedApp {
-  override var hasCallbacks: Bool { true }
-
-  override func runCallbacks() {
-    super.runCallbacks()
-    process.schedule()
-  }
+  override var hasMoreCallbacks: Bool { true }
 }

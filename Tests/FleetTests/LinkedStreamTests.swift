@@ -76,7 +76,6 @@ import Testing
       for _ in 0..<10_000 where editor.streams.isEmpty { devices.fleet.step() }
       farEnds.append(StreamEnd(try #require(editor.streams.last).socket))
       editor.streams.removeLast()
-      editor.ends[id] = .open
       return id
     }
 
@@ -211,7 +210,7 @@ import Testing
     let scene = try Fixture()
     scene.near.ending = .close
     scene.far.bytes = bytes(900_000)
-    scene.viewer.ends[scene.id] = .aborted(0)
+    scene.viewer.lose(scene.id)
     scene.run(1_000)
     #expect(scene.far.socket.room == nil && scene.far.written < scene.far.bytes.count)
     scene.editor.askHowEnded(scene.id)
@@ -226,7 +225,7 @@ import Testing
       scene.near.bytes = bytes(5_000)
       scene.near.ending = .close
       scene.near.move()
-      if isGone { scene.viewer.process.kill() } else { scene.viewer.ends[scene.id] = .aborted(0) }
+      if isGone { scene.viewer.process.kill() } else { scene.viewer.lose(scene.id) }
       // Between the end of the bytes and the status, the socket looks like this.
       scene.editor.perform { engine, _ in engine.sawEnd(of: scene.id) }
       scene.editor.askHowEnded(scene.id)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays random workloads of the virtual fleet, in the library for tests that ships: no seed may break a promise.
 
-The seeds that once did, and 3,000 more, on all processors; and 100 of other shapes, 20 crowds and 10 under valgrind,
-from first seeds that are drawn and printed. SEGUE_SEEDS=N plays N in place of the 3,000, from a first seed that is
-drawn, and 1,000 crowds; `make soak` plays a million.
+The seeds that once did, and 3,000 more, on all processors; and 100 of other shapes, 20 crowds, 6 large fleets and 10
+under valgrind, from first seeds that are drawn and printed. SEGUE_SEEDS=N plays N in place of the 3,000, from a first
+seed that is drawn, and 1,000 crowds and large fleets; `make soak` plays a million.
 
 A seed that breaks a promise is printed; write it into regressions.txt with what was wrong.
 """
@@ -25,6 +25,7 @@ PROGRAM = ROOT / ".build" / "fleet" / "workloads"  # stays, for perf record
 SEEDS = 3_000
 SHAPES = 100  # workloads of other shapes
 CROWDS = 1_000 if "SEGUE_SEEDS" in os.environ else 20  # workloads of one device with many apps
+LARGE = 1_000 if "SEGUE_SEEDS" in os.environ else 6  # workloads of 16 to 64 devices
 WATCHED = 10  # under valgrind: a second each
 WITHIN = 90.0  # seconds of each processor for the 3,000: far more than on a slow machine, where they take 28
 LINES = (ROOT / "Tests/fleet/regressions.txt").read_text().splitlines()
@@ -125,6 +126,15 @@ def test_no_crowd_breaks_a_promise():
     each = CROWDS // 2
     print(f"crowds {first} ... {first + CROWDS - 1}", flush=True)
     for process in [start(first, each, "crowds"), start(first + each, each, "crowds")]:
+        assert f"{each} seeds, 0 broken" in finish(process)
+
+
+def test_no_large_fleet_breaks_a_promise():
+    """R1.11, R2.8: 16 to 64 devices, all linked with each other or in a row."""
+    first = random.randrange(1 << 48)
+    each = LARGE // 2
+    print(f"large {first} ... {first + LARGE - 1}", flush=True)
+    for process in [start(first, each, "large"), start(first + each, each, "large")]:
         assert f"{each} seeds, 0 broken" in finish(process)
 
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plays random workloads of a fleet against the library in the tree, and says which break a promise.
  *
- *     workloads FIRST COUNT [hashes|trace|shapes|crowds|DEVICES APPS EVENTS]
+ *     workloads FIRST COUNT [hashes|trace|shapes|crowds|large|DEVICES APPS EVENTS]
  *
  * hashes: a line a seed, "SEED HASH"; trace: the whole trace of each; shapes: each has devices, apps and events that
- * follow from the seed; crowds: one device with many apps. The last line is "COUNT seeds, N broken, S s".
+ * follow from the seed; crowds: one device with many apps; large: 16 to 64 devices. The last line is "COUNT seeds, N
+ * broken, S s".
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -37,6 +38,13 @@ static struct shape shape_of(uint64_t seed) {
 static struct shape crowd_of(uint64_t seed) {
   struct shape shape = shape_of(seed);
   return (struct shape){1, 60 + (shape.devices * 997 + shape.apps * 31) % 341, shape.events};
+}
+
+/* 16 to 64 devices, about as many apps, and up to 150 events. */
+static struct shape large_of(uint64_t seed) {
+  struct shape shape = shape_of(seed);
+  size_t devices = 16 + (shape.events * 7 + shape.apps) % 49;
+  return (struct shape){devices, 8 + (devices + shape.apps) % 57, 1 + shape.events % 150};
 }
 
 static void must(segue_status status, uint64_t seed) {
@@ -72,6 +80,7 @@ int main(int count, char **arguments) {
     must(segue_fleet_create(seed, &fleet), seed);
     struct shape shape = strcmp(what, "shapes") == 0   ? shape_of(seed)
                          : strcmp(what, "crowds") == 0 ? crowd_of(seed)
+                         : strcmp(what, "large") == 0  ? large_of(seed)
                                                        : given;
     must(segue_fleet_play(fleet, shape.devices, shape.apps, shape.events), seed);
     must(segue_fleet_check(fleet, &text, NULL), seed);

@@ -80,17 +80,32 @@ extension FleetProcess: AppObserver {
     case .continue(let activity, let from):
       trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
       complain(obligations.end(id))
+      complain(Self.violation(by: activity, from, at: engine?.identity))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
       complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
-    // After continue: it ends nothing that R3.2 counts.
     case .openingFailed(let type, let error):
       fleet.trace(name, "opening failed", text: "\(type): \(error.message)")
+      complain(obligations.failOpening(id))
     case .willResumeBack(_, let hasChanged): trace("will resume back", hasChanged ? "changed" : "unchanged", nil)
     case .resumedBack(let resumed):
       trace(resumed.isStale ? "resumed back (stale)" : "resumed back", resumed.state.type, resumed.state.title)
       complain(obligations.answer(.resumption(id)))
     }
+  }
+
+  /// What is wrong with a continued activity, or nil.
+  private static func violation(
+    by activity: Activity, _ from: ContinuedFrom, at app: AppIdentity?
+  ) -> StaticString? {
+    let type = activity.type
+    if !Text.isSame(type, from.offer.description.type), !(app?.declares(type) ?? true) {
+      return "R6.2: what comes has a type that was neither offered nor is declared"
+    }
+    // The agent keeps no reason.
+    let isOfAgent = from.wireName != from.continuation
+    if from.isStale, from.staleReason == nil, !isOfAgent { return "R2.4: a state is stale, and nothing says why" }
+    return nil
   }
 
   /// The app has closed and gets no more callbacks: nothing may be open.

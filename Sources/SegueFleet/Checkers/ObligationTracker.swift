@@ -27,6 +27,9 @@ struct ObligationTracker {
   }
 
   private var open: [Open] = []
+  /// Continuations whose activity has come: the document of each may fail to open, once (R3.5).
+  private var continued: [Identifier] = []
+  private static let continuedLimit = 64
   /// Open questions other than continuations.
   private var asked: [(key: Key, deadline: Int64)] = []
   private var receipts: [Identifier] = []
@@ -73,7 +76,18 @@ struct ObligationTracker {
       return "R3.2: a continuation has ended twice, or out of nothing"
     }
     let wasAnnounced = open.remove(at: index).isAnnounced
+    if continued.count == Self.continuedLimit { continued.removeFirst() }
+    continued.append(id)
     return wasAnnounced ? nil : "R3.2: a continuation has ended before will_continue"
+  }
+
+  /// The document of a continuation was not opened.
+  mutating func failOpening(_ id: Identifier) -> StaticString? {
+    guard let index = continued.firstIndex(of: id) else {
+      return "R3.5: opening_failed twice, or of what was never continued"
+    }
+    continued.remove(at: index)
+    return nil
   }
 
   mutating func receive(wasContinued id: Identifier) -> StaticString? {

@@ -1,14 +1,35 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 
 /// A responder as its scripted app remembers it.
 struct ScriptedResponder {
-  let place: Responder
+  let live: LiveResponder
+  let number: UInt64
   let updates: Bool
   var activity: Identifier?
   var next: UInt64?
+}
 
-  var number: UInt64 { place.number }
+/// A window of a scripted app, as its host has it.
+private final class ScriptedWindow: LiveResponder {
+  /// Released before its app.
+  private var script: ScriptedApp?
+  private let isUpdated: Bool
+
+  init(of script: ScriptedApp, updates: Bool) {
+    self.script = script
+    isUpdated = updates
+    super.init(of: script.app)
+  }
+
+  override var updates: Bool { isUpdated }
+
+  override func update(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
+    script?.update(activity, save, engineResponder?.number ?? 0) ?? .yes
+  }
+
+  override func destroy() { script = nil }
 }
 
 /// The responders of a scripted app, in the order in which they got their activities, and where their chain starts.
@@ -19,8 +40,9 @@ struct ScriptedResponders {
 
   subscript(number: UInt64?) -> ScriptedResponder? { all.first { $0.number == number } }
 
-  mutating func add(_ place: Responder, updates: Bool) {
-    all.append(ScriptedResponder(place: place, updates: updates))
+  mutating func add(_ live: LiveResponder, updates: Bool) {
+    guard let number = live.engineResponder?.number else { return }
+    all.append(ScriptedResponder(live: live, number: number, updates: updates))
   }
 
   mutating func remove(_ index: Int) { all.remove(at: index) }
@@ -62,47 +84,49 @@ struct ScriptedResponders {
 extension ScriptedApp {
   func addResponder(updates: Bool) {
     process.does("adds a responder")
-    perform { engine, _ in responders.add(engine.addResponder(self, updates: updates), updates: updates) }
+    let window = ScriptedWindow(of: self, updates: updates)
+    try? app.add(window)
+    responders.add(window, updates: updates)
   }
 
   func removeResponder(_ index: Int) {
     process.does("removes a responder")
-    let place = responders.all[index].place
+    let window = responders.all[index].live
     responders.remove(index)
-    perform { $0.removeResponder(place, $1) }
+    window.lastHandleReleased()
     checkChain()
   }
 
   /// - Parameter place: of an activity among its own, and then those that it keeps; nil or beyond: none.
   func giveActivity(_ place: Int?, to index: Int) {
-    let ids = activityIdentifiers
-    let id = place.flatMap { $0 < ids.count ? ids[$0] : nil }
-    process.does(id == nil ? "takes an activity from a responder" : "gives a responder an activity")
-    let place = responders.all[index].place
-    responders.give(id, to: index)
-    perform { $0.setActivity(id, of: place, $1) }
+    let all = activities + kept
+    let known = place.flatMap { $0 < all.count ? all[$0] : nil }
+    process.does(known == nil ? "takes an activity from a responder" : "gives a responder an activity")
+    let window = responders.all[index].live
+    responders.give(known?.id, to: index)
+    try? app.setActivity(known?.live, of: window)
     checkChain()
   }
 
   func linkResponder(_ index: Int, to other: Int?) {
-    let place = responders.all[index].place
-    let next = other.map { responders.all[$0].place }
-    let isLoop = responders.chain(from: next?.number).contains { $0.place === place }
+    let window = responders.all[index].live
+    let next = other.map { responders.all[$0] }
+    let isLoop = responders.chain(from: next?.number).contains { $0.live === window }
     process.does("links responders")
-    var error: SegueError?
-    perform { error = $0.setNext(next, of: place, $1) }
-    if isLoop != (error != nil) { process.complain("R4.3: a loop is an error, and nothing else is") }
+    var isRefused = false
+    do throws(SegueError) { try app.setNext(next?.live, of: window) } catch { isRefused = true }
+    if isLoop != isRefused { process.complain("R4.3: a loop is an error, and nothing else is") }
     // What is refused changes nothing, also where the app has made another activity current by hand.
-    guard error == nil else { return }
+    guard !isRefused else { return }
     responders.setNext(next?.number, of: index)
     checkChain()
   }
 
   func setMainResponder(_ index: Int?) {
     process.does("its user turns to a responder")
-    let place = index.map { responders.all[$0].place }
-    responders.main = place?.number
-    perform { $0.setMainResponder(place, $1) }
+    let responder = index.map { responders.all[$0] }
+    responders.main = responder?.number
+    try? app.setMainResponder(responder?.live)
     checkChain()
   }
 
@@ -120,14 +144,5 @@ extension ScriptedApp {
     if first == nil, let current = engine.currentActivity, engine.manages(current) {
       process.complain("R4.3: no responder of the chain has it, and it is current")
     }
-  }
-
-  /// An activity was left alone (R4.4).
-  func decide(_ id: Identifier) {
-    let isHeld = responders.all.contains { $0.activity == id }
-    var ends = false
-    perform { ends = $0.decide(id, $1) }
-    if ends == isHeld { process.complain("R4.4: an activity ends if, and only if, no responder has it at its turn") }
-    if ends { drop(id) }
   }
 }

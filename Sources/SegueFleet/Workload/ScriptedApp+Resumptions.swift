@@ -4,18 +4,18 @@ import SegueModel
 
 /// What a scripted app has continued and keeps (R3.12), and the state that its origin takes back (R3.10).
 extension ScriptedApp {
-  func keep(_ state: Activity, _ from: ContinuedFrom) {
+  func keep(_ activity: LiveActivity, _ from: ContinuedFrom) {
     if kept.count == Self.activityLimit { releaseKept(0) }
-    // Derived, so that the randomness of a workload is not affected.
-    kept.append(KnownActivity(Identifier(ofSecret: from.continuation), state, process.now.uptime, from: from))
-    observe(.kept(from, state))
+    let known = KnownActivity(activity)
+    kept.append(known)
+    observe(.kept(from, known.activity))
   }
 
   func releaseKept(_ index: Int) {
-    let id = kept[index].id
+    let known = kept[index]
     process.does("releases what it has continued")
-    drop(id)
-    perform { $0.invalidate(id, $1) }
+    drop(known.id)
+    known.live.invalidate()
   }
 
   /// Its user writes into what it has continued. An app that is asked to save at each pull need not report that (R2.9).
@@ -31,21 +31,37 @@ extension ScriptedApp {
   /// Takes back the state of one of its own activities.
   /// - Returns: why it does not begin, or nil.
   @discardableResult func resumeBack(_ index: Int, _ id: Identifier, timeout: Int64? = nil) -> SegueError? {
-    let activity = identifier(of: index)
-    var objection: SegueError?
-    observe(.resumes(id, activity))
-    perform { engine, now in
-      objection = engine.resumeBack(activity, id: id, timeout: timeout, now)
-      guard objection == nil else { return }
-      process.began(.resumption(id), deadline: now.uptime + (timeout ?? engine.limits.continuation))
+    let known = activities[index]
+    observe(.resumes(id, known.id))
+    draw(id)
+    do throws(SegueError) {
+      try ScriptedResumption(known.live).ask(timeout: timeout)
+      return nil
+    } catch {
+      return error
     }
-    return objection
   }
 
-  func replace(_ known: KnownActivity, with state: Activity) {
-    known.activity.replace(with: state)
-    known.draft = nil
-    known.changedAt = process.now.uptime
-    observe(.replaced(known.id, known.activity))
+  /// - Returns: nil if it has no such callback.
+  func willResumeBack(_ activity: LiveActivity, hasChanged: Bool, _ request: ResumeBack) -> Reply? {
+    guard let known = known(activity.id) else { return .no }
+    known.permission = (replaces ?? !hasChanged, known.changeCount)
+    switch replaces {
+    case true?:
+      // Either way, by the callback or by its handle.
+      guard known.changeCount & 1 == 0 else { return .yes }
+      try? request.complete(true)
+      return .later
+    case false?: return .no
+    case nil: return nil
+    }
+  }
+
+  /// A state that has come back replaces the one here only with permission, and not what has changed since (R3.10).
+  func checkReplaced(_ known: KnownActivity) {
+    guard let permission = known.permission.take() else { return }
+    if !permission.mayReplace || permission.changeCount != known.changeCount {
+      process.complain("R3.10: a state that comes back overwrites what has changed, and may not")
+    }
   }
 }

@@ -9,19 +9,28 @@ extension ScriptedApp {
 
   /// - Parameter attachment: the attachment to fetch, which the origin's library sends; nil asks the origin's app.
   func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
+    if let attachment { return fetch(attachment, id, from) }
+    guard let activity = kept.first(where: { $0.from?.continuation == from.continuation })?.live else { return }
+    let request = ScriptedStreamRequest(id, activity, of: self)
+    draw(id)
+    guard (try? activity.askStream(request, timeout: nil)) != nil, let live = request.stream else { return }
+    streams.append(ScriptedStream(live, isAsker: true))
+  }
+
+  /// Reads an attachment itself, in place of `AppDownload`.
+  private func fetch(_ attachment: Message.AttachmentPart, _ id: Identifier, _ from: ContinuedFrom) {
     let (near, far) = process.makeSockets()
-    streams.append(ScriptedStream(id, near, isAsker: true, isAttachment: attachment != nil))
+    streams.append(ScriptedStream(id, near, isAsker: true))
     perform { engine, now in
-      process.began(.stream(id), deadline: now.uptime + engine.limits.continuation)
+      process.began(.attachment(id), deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: attachment, otherEnd: FleetDescriptor(far), timeout: nil, now)
     }
   }
 
-  func keep(_ socket: FleetSocket, of request: StreamRequest) {
-    let isAttachment = request.attachment != nil
-    let stream = ScriptedStream(request.id, socket, isAsker: false, isAttachment: isAttachment)
+  func keepAttachment(_ socket: FleetSocket, of request: StreamRequest) {
+    let stream = ScriptedStream(request.id, socket, isAsker: false)
     // Unlike for other streams, the app is not notified when it may write.
-    stream.isThere = isAttachment
+    stream.isThere = true
     streams.append(stream)
   }
 
@@ -44,23 +53,26 @@ extension ScriptedApp {
     if stream.hasEnded || status != .ended { close(stream) } else { move(stream) }
   }
 
-  func came(_ id: Identifier) {
-    if stream(id)?.isAttachment ?? false { process.complain("R7.6: an app hears of the stream of an attachment") }
-    start(id, nil)
+  /// A receiver has asked for a stream.
+  func came(_ live: LiveStream) {
+    _ = try? live.open()
+    let stream = ScriptedStream(live, isAsker: false)
+    streams.append(stream)
+    start(stream.id, nil)
   }
 
   private func move(_ stream: ScriptedStream) {
-    if stream.isAttachment { return moveAttachment(stream) }
+    guard let live = stream.live else { return moveAttachment(stream) }
     // A pending question for the end waits for that.
     let isAsking = stream.hasReadEnd && stream.status == nil
-    if !isAsking, !stream.hasEnded, stream.write() { end(stream) }
+    if !isAsking, !stream.hasEnded, stream.write() { end(stream, live) }
     guard readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
-    perform { engine, now in
-      process.began(.streamEnd(stream.id), deadline: now.uptime + AppEngine.verdictTime)
-      if stream.socket.otherEnd == .finished { engine.sawEnd(of: stream.id) }
-      engine.askHowEnded(stream.id, now)
+    do throws(SegueError) {
+      try live.wait(ScriptedStreamWait(self))
+    } catch {
+      process.complain("R7.3: the end of a stream was read, and the library does not see it")
     }
   }
 
@@ -73,16 +85,14 @@ extension ScriptedApp {
   }
 
   /// All is written: continues with the script.
-  private func end(_ stream: ScriptedStream) {
+  private func end(_ stream: ScriptedStream, _ live: LiveStream) {
     stream.hasEnded = true
     switch stream.script.end {
     case .finish:
-      // States the end first: the reader of the end may ask at once.
-      perform { engine, _ in engine.reportEnd(.ended, of: stream.id) }
-      stream.socket.shutDown(reading: false, writing: true)
+      try? live.finish()
       if stream.status != nil { close(stream) }
     case .abort(let code):
-      perform { engine, _ in engine.reportEnd(.aborted(code), of: stream.id) }
+      live.abort(code)
       close(stream)
     case .close: close(stream)
     }
@@ -91,6 +101,10 @@ extension ScriptedApp {
   private func close(_ stream: ScriptedStream) {
     stream.socket.close()
     streams.remove(stream)
-    perform { engine, _ in engine.forgetStream(stream.id) }
+    if let live = stream.live {
+      live.lastHandleReleased()
+    } else {
+      perform { engine, _ in engine.forgetStream(stream.id) }
+    }
   }
 }

@@ -3,21 +3,26 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// An app that acts and answers as configured, for a `Workload`. The apps of the tests also observe what happens.
-class ScriptedApp: FleetProgram, AppEngineOwner {
+/// An `App` of a `Workload`, driven by the calls and callbacks that a host has: the script says what its user does, and
+/// how its callbacks answer. The apps of the tests also observe what happens.
+class ScriptedApp: AppObserver {
+  let app: App
   let process: FleetProcess
-  private(set) var engine: AppEngine?
   let identity: AppIdentity
   let savePolicy: SavePolicy
-  private var due: [Delivery] = []
+  private let environment: ScriptedEnvironment
+  private var delegate: ScriptedDelegate?
+  private var activityDelegate: ScriptedActivityDelegate?
 
   /// The most activities that it keeps; the oldest is dropped, as if it were invalidated.
   static let activityLimit = 4
-  private var activities: [KnownActivity] = []
+  private(set) var activities: [KnownActivity] = []
   /// What it has continued: ScriptedApp+Resumptions.swift.
   var kept: [KnownActivity] = []
   /// Its windows: ScriptedApp+Responders.swift.
   var responders = ScriptedResponders()
+  /// Its documents: ScriptedApp+Documents.swift.
+  var documents: [ScriptedDocument] = []
 
   // How it answers.
   var answersSaves = true
@@ -29,43 +34,109 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   var moves = false
   /// The text that will_save writes into the activity; nil for none.
   var numberOnSave: Int?
-  private var pendingSaves: [(activity: Identifier, save: UInt64)] = []
-  private(set) var pendingAnswers: [Identifier] = []
-  private var pendingRequests: [(number: UInt64, bytes: [UInt8])] = []
+  /// What it answers to will_resume_back; nil: it has no such callback.
+  var replaces: Bool? = true
   /// Whether it reads from its streams.
   var readsStreams = true
+  /// Whether did_fail has a callback: without one, the hub learns of the failure (R3.13).
+  let hearsFailures: Bool
+  let answersDidUpdate: Bool
+  /// Whether open_document has a callback.
+  var opensDocuments: Bool { true }
+
+  /// The unanswered callbacks.
+  var pendingSaves: [(activity: Identifier, save: PendingSave)] = []
+  private var pendingContinuations: [Continuation] = []
+  private var pendingRequests: [(request: Request, bytes: [UInt8])] = []
+  /// The continuations that it has begun, or that were delivered to it.
+  private var continuations: [Continuation] = []
   /// Ends of streams.
   var streams: [ScriptedStream] = []
+  /// The number of requests that were refused before they were sent.
+  private var refusedRequests: UInt64 = 0
 
   private var isReady = false
+  /// What the last callbacks must have led to: ScriptedApp+Checks.swift.
+  var expectations = ScriptedExpectations()
+
+  /// An app that was opened.
+  struct Opened {
+    let app: App
+    let environment: ScriptedEnvironment
+    let process: FleetProcess
+    let identity: AppIdentity
+    let savePolicy: SavePolicy
+  }
+
+  /// Throws INVALID_STATE if the device is down.
+  static func open(
+    _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false, acceptsWaiting: Bool = true
+  ) throws(SegueError) -> Opened {
+    // Derived from its name, so that the randomness of a workload is not affected.
+    let savePolicy: SavePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
+    var settings = try AppSettings(bundleIdentifier: identity.bundleIdentifier)
+    try settings.setName(identity.name)
+    try settings.setTeam(identity.team)
+    for type in identity.types { try settings.addType(type) }
+    settings.isChooser = identity.isChooser
+    settings.offersFrontmostOnly = offersFrontmostOnly
+    settings.savePolicy = savePolicy
+    if let type = identity.types.first {
+      try settings.addDocumentType(ScriptedDocument.kind, activityType: type)
+    }
+    let environment = ScriptedEnvironment(on: device)
+    let app = App(settings, in: environment, hasSystemClock: false)
+    try app.add(try Container(identifier: "docs", folder: "/docs", realFolder: nil))
+    app.setAcceptsWaiting(acceptsWaiting)
+    environment.nextIdentifier = identity.secret
+    try app.open()
+    guard let process = environment.process else { throw SegueError(.invalidState, "app: is not open") }
+    return Opened(app: app, environment: environment, process: process, identity: identity, savePolicy: savePolicy)
+  }
 
   /// Throws INVALID_STATE if the device is down.
   convenience init(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool = false
   ) throws(SegueError) {
-    self.init(identity, in: try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly))
+    self.init(try Self.open(identity, on: device, offersFrontmostOnly: offersFrontmostOnly))
   }
 
-  /// - Parameter process: a new one.
-  init(_ identity: AppIdentity, in process: FleetProcess) {
-    self.identity = identity
-    self.process = process
-    // Derived from its name, so that the randomness of a workload is not affected.
-    savePolicy = identity.id.bytes[0] & 1 == 0 ? .whenPulled : .whenNeeded
-    let engine = AppEngine(identity: identity, limits: Limits(), savePolicy: savePolicy, owner: self)
-    self.engine = engine
-    process.begin(self, engine)
+  init(_ opened: Opened) {
+    app = opened.app
+    environment = opened.environment
+    process = opened.process
+    identity = opened.identity
+    savePolicy = opened.savePolicy
+    hearsFailures = identity.id.bytes[1] & 3 != 0
+    answersDidUpdate = identity.id.bytes[1] & 4 != 0
+    environment.script = self
+    app.observer = self
+    let (delegate, activityDelegate) = (ScriptedDelegate(self), ScriptedActivityDelegate(self))
+    (self.delegate, self.activityDelegate) = (delegate, activityDelegate)
+    app.setDelegate(delegate)
+    app.setActivityDelegate(activityDelegate)
   }
 
+  /// Nil once the app is closed, or dead.
+  var engine: AppEngine? { app.engine }
   var isAlive: Bool { engine != nil }
   /// Whether it is neither gone nor stopped.
-  var isAwake: Bool { engine != nil && !process.isStalled }
+  var isAwake: Bool { isAlive && !process.isStalled }
   var offers: [Offer] { engine?.offers.all ?? [] }
   var activityCount: Int { activities.count }
   var current: Activity? { engine?.currentActivity.flatMap { activity($0) } }
+  /// The continuations that it has not answered.
+  var pendingAnswers: [Identifier] { pendingContinuations.map { $0.id } }
 
   /// Called with all that a checker of the history has to know: does nothing in the product.
   func observe(_ event: HistoryEvent) {}
+  /// Called after each call of the engine.
+  func engineCalled() {}
+  /// Whether it claims to have callbacks when it has none.
+  var hasMoreCallbacks: Bool { false }
+
+  /// Calls the engine behind the app's back, as no host can.
+  func perform(_ call: (AppEngine, Instant) -> Void) { if isAlive { process.perform(call) } }
 
   // MARK: Actions
 
@@ -81,7 +152,7 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     let size = size ?? activity.userInfo?["d"]?.data?.count ?? 0
     let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
     try activity.setTitle(Self.title(number))
-    try activity.setUserInfo(
+    try activity.addUserInfoEntries(
       .dictionary([(key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number)))]),
       limit: Limits.value)
   }
@@ -99,27 +170,35 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
     observe(.activity(id, activity))
     if activities.count == Self.activityLimit { invalidate(0) }
-    activities.append(KnownActivity(id, activity, process.now.uptime))
+    environment.nextIdentifier = id
+    guard let live = try? LiveActivity(activity, app: app) else { return }
+    activities.append(KnownActivity(live))
     becomeCurrent(activities.count - 1)
+  }
+
+  /// An activity that a document has got.
+  func add(_ known: KnownActivity, _ number: Int) throws(SegueError) {
+    activities.append(known)
+    try change(known) { (activity) throws(SegueError) in try Self.write(number, size: number % 100, to: &activity) }
   }
 
   func becomeCurrent(_ index: Int) {
     let known = activities[index]
     process.does("becomes current", known.activity.title)
-    perform { $0.becomeCurrent(known.id, $1) }
+    try? known.live.becomeCurrent()
   }
 
   func resignCurrent(_ index: Int) {
     let known = activities[index]
     process.does("resigns current")
-    saving(known.id) { perform { $0.resignCurrent(known.id, $1) } }
+    saving(known.id) { try? known.live.resignCurrent() }
   }
 
   func invalidate(_ index: Int) {
-    let id = activities[index].id
+    let known = activities[index]
     process.does("invalidates")
-    drop(id)
-    perform { $0.invalidate(id, $1) }
+    drop(known.id)
+    known.live.invalidate()
   }
 
   /// An activity is invalidated: its own, or one that it keeps.
@@ -139,12 +218,13 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
     _ known: KnownActivity, _ change: (inout Activity) throws(SegueError) -> Void
   ) throws(SegueError) {
     let former = Self.number(of: known.activity)
-    try change(&known.activity)
-    if Self.number(of: known.activity) != former { known.draft = nil }
-    observe(known, in: known.activity)
-    known.changedAt = process.now.uptime
-    process.does("changes", known.activity.title)
-    perform { $0.changed(known.id, $1) }
+    known.changeCount += 1
+    try known.live.update(change)
+    let state = known.activity
+    if Self.number(of: state) != former { known.draft = nil }
+    known.note(state)
+    observe(known, in: state)
+    process.does("changes", state.title)
   }
 
   /// Its user writes, and the app does not report it, not even by `needs_save` (R2.9).
@@ -165,37 +245,42 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   /// Declares its activity up to date (R2.9).
   func declareSaved(_ index: Int) {
-    let known = activities[index]
-    known.activity.declareNeedsSave(false)
-    perform { $0.changed(known.id, $1) }
+    let live = activities[index].live
+    if live.setNeedsSave(false) { live.tellApp() }
   }
 
   /// Changes without telling the engine (R2.3).
-  func noteChange(_ index: Int) { activities[index].changedAt = process.now.uptime }
+  func noteChange(_ index: Int) { _ = activities[index].live.setNeedsSave(true) }
 
   func setForeground(_ isForeground: Bool) {
     process.does(isForeground ? "comes to the foreground" : "goes to the background")
     if isForeground {
-      perform { $0.setForeground(true, $1) }
+      try? app.setForeground(true)
     } else {
-      saving(engine?.currentActivity) { perform { $0.setForeground(false, $1) } }
+      saving(engine?.currentActivity) { try? app.setForeground(false) }
     }
   }
 
   /// The next call saves the activity, if it is current and dirty (R2.2), and not one that is being restored (R4.2).
   private func saving(_ id: Identifier?, _ call: () -> Void) {
     let former = id == engine?.currentActivity ? id.flatMap { known($0) } : nil
-    let isAnswered = former.map { self.isAnswered($0) } ?? true
+    let isDue = former.map { isAnswered($0) && $0.live.needsSave } ?? false
     call()
-    guard let former, isAnswered, former.activity.needsSave, former.saves == 0 else { return }
+    guard let former, isDue, former.live.needsSave, former.queuedSaves == 0 else { return }
     guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
     process.complain("R2.2: it is no longer current or in the foreground, and was not saved")
   }
 
   func `continue`(_ offer: Offer, _ id: Identifier, timeout: Int64? = nil) {
     observe(.continues(id, offer))
-    process.began(.continuation(id, offer), deadline: process.now.uptime + (timeout ?? Limits().continuation))
-    perform { $0.continue(offer, id: id, timeout: timeout, $1) }
+    environment.nextIdentifier = id
+    if let begun = try? app.continue(offer, timeout: timeout) { continuations.append(begun) }
+  }
+
+  /// The user cancels a continuation.
+  func cancel(_ id: Identifier) {
+    process.does("cancels")
+    continuations.first { $0.id == id }?.cancel()
   }
 
   /// Sends a request to the origin; sometimes with more than a window of bytes.
@@ -205,13 +290,26 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
 
   /// - Returns: the number of the answer, which is also its content.
   @discardableResult func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64? = nil) -> UInt64 {
-    var number: UInt64 = 0
-    perform { engine, now in
-      number = engine.request(bytes, from, timeout: timeout, now)
-      process.began(.request(number), deadline: now.uptime + (timeout ?? engine.limits.continuation))
+    guard let activity = continued(from) else { return 0 }
+    let request = ScriptedRequest(activity, of: self)
+    do throws(SegueError) {
+      try app.ask(request, bytes, from, timeout: timeout)
+      observe(.requests(request.number, bytes))
+      return request.number
+    } catch {
+      request.forget()
+      // The call has failed: it counts as a request that ends at once.
+      refusedRequests += 1
+      let number = UInt64.max - refusedRequests
       observe(.requests(number, bytes))
+      observe(.answered(number, [], error.status))
+      return number
     }
-    return number
+  }
+
+  /// An activity by which the app can ask the origin of a continuation.
+  func continued(_ from: ContinuedFrom) -> LiveActivity? {
+    (kept.first { $0.from?.continuation == from.continuation } ?? kept.last)?.live
   }
 
   /// Sometimes asks the origin for a stream.
@@ -224,187 +322,171 @@ class ScriptedApp: FleetProgram, AppEngineOwner {
   /// - Returns: its number.
   @discardableResult func ask(_ link: DeviceLink?) -> UInt64 {
     process.does("asks for a link")
-    var number: UInt64 = 0
-    perform { number = $0.link(FleetDescriptor(link.map { .link($0) } ?? .nothing), $1) }
-    return number
+    let made = ScriptedLink()
+    try? app.link(made) { () throws(SegueError) in FleetDescriptor(link.map { .link($0) } ?? .nothing) }
+    return made.number
   }
 
-  func explain(_ index: Int) {
-    let known = activities[index]
-    perform { engine, now in
-      process.began(.explanation(engine.explain(known.id, known.activity, now)), deadline: nil)
-    }
-  }
+  func explain(_ index: Int) { try? app.explain(activities[index].live, ScriptedQuestion()) }
+
+  /// Draws the next identifier that the app takes from its script.
+  func draw(_ id: Identifier) { environment.nextIdentifier = id }
+
+  // MARK: Answers
 
   /// Answers everything that is unanswered.
   func answer() {
-    let saves = pendingSaves
-    let continuations = pendingAnswers
-    let requests = pendingRequests
+    let (saves, continuations, requests) = (pendingSaves, pendingContinuations, pendingRequests)
     pendingSaves = []
-    pendingAnswers = []
+    pendingContinuations = []
     pendingRequests = []
-    for (_, save) in saves { perform { $0.saved(save, $1) } }
-    for id in continuations { answer(id) }
-    for (number, bytes) in requests { perform { $0.respond(to: number, bytes, $1) } }
+    for (_, save) in saves { try? save.complete() }
+    for continuation in continuations { answer(continuation) }
+    for (request, bytes) in requests { try? request.respond(bytes) }
   }
 
-  @inline(never)
-  private func answer(_ id: Identifier) {
-    // Otherwise its time is over, and the engine has answered.
-    if engine?.isAwaited(id) ?? false { observe(.answers(id, !handles ? .declined : restores ? .restored : .failed)) }
-    perform { $0.answer(id, handled: handles, restored: restores, $1) }
+  private func answer(_ continuation: Continuation) {
+    continuations.removeAll { $0 === continuation }
+    let activity = kept.first { $0.from?.continuation == continuation.id }?.live
+    guard handles else {
+      // What names a document opens it (R3.5).
+      if activity?.read({ $0.documentURL }) == nil {
+        noteAnswer(to: continuation.id, .declined)
+      } else if let activity, !app.mayOpenDocument(of: activity) {
+        noteAnswer(to: continuation.id, .failed)
+      }
+      try? continuation.complete(handled: false)
+      return
+    }
+    // Objects that are restored later, or none.
+    if !restores || continuation.id.bytes[0] & 1 == 0 {
+      let objects = [ScriptedRestorable(true, nil), ScriptedRestorable(restores, (self, continuation.id))]
+      try? continuation.restore(objects)
+    } else {
+      noteAnswer(to: continuation.id, .restored)
+    }
+    try? continuation.complete(handled: true)
   }
 
+  /// The app answers a continuation now, unless its time is over, and the engine has answered.
+  func noteAnswer(to continuation: Identifier, _ outcome: Outcome) {
+    if engine?.isAwaited(continuation) ?? false { observe(.answers(continuation, outcome)) }
+  }
+
+  /// Closes the app as its host does.
   @inline(never)
   func close() {
     guard isAlive else { return }
-    saving(engine?.currentActivity) { perform { $0.startClosing($1) } }
-    runCallbacks()
-    perform { $0.finishClosing($1) }
-    runCallbacks()
-    process.checkObligations()
-    process.leave()
-    engine = nil
+    saving(engine?.currentActivity) { try? app.close() }
+    callbacksHaveRun()
+    end()
+  }
+
+  /// Its process is dead.
+  func died() { end() }
+
+  private func end() {
+    delegate?.script = nil
+    activityDelegate?.script = nil
+    (delegate, activityDelegate) = (nil, nil)
+    pendingSaves = []
+    pendingContinuations = []
+    pendingRequests = []
+    continuations = []
     streams = []
+    documents = []
+    responders = ScriptedResponders()
   }
 
-  // MARK: FleetProgram
+  // MARK: Callbacks
 
-  func perform(_ call: (AppEngine, Instant) -> Void) { process.perform(call) }
-
-  var hasCallbacks: Bool { !due.isEmpty }
-  func engineCalled() {}
-
-  var activitySource: (any ActivitySource)? { self }
-
-  func deliver(_ delivery: Delivery) { due.append(delivery) }
-
-  @inline(never)
-  func runCallbacks() {
-    while !due.isEmpty {
-      var deliveries: [Delivery] = []
-      swap(&deliveries, &due)
-      deliveries.reverse()
-      while let delivery = deliveries.popLast() {
-        process.willRun(delivery)
-        run(delivery)
-      }
-    }
+  func connectionChanged(_ isReady: Bool) {
+    if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
+    self.isReady = isReady
   }
 
-  func died() {
-    engine = nil
-    streams = []
+  func willContinue(_ continuation: Continuation) {
+    if !continuations.contains(where: { $0 === continuation }) { continuations.append(continuation) }
+    guard declines else { return }
+    observe(.answers(continuation.id, .declined))
+    try? continuation.decline("not now")
   }
 
-  private func run(_ delivery: Delivery) {
-    switch delivery {
-    case .willSave(let activity, let save): run(save, of: activity)
-    case .continuation(let id): run(id)
-    case .continuationEnded(let activity, let receipt): observe(.receipt(receipt, of: activity))
-    case .offer(let event, let offer): observe(.offer(event, offer.description.id))
-    case .wasContinued(let activity, _):
-      if moves, let index = activities.firstIndex(where: { $0.id == activity }) { invalidate(index) }
-    case .requestCame(let number, _, let bytes):
-      guard answersContinue else { return pendingRequests.append((number, bytes)) }
-      perform { $0.respond(to: number, bytes, $1) }
-    case .streamAnswered(let id, let error): start(id, error)
-    case .streamCame(let id, _): came(id)
-    case .streamEnded(let id, let status): end(id, status)
-    case .answered(let number, let bytes, let error): observe(.answered(number, bytes, error?.status))
-    case .connection(let isReady):
-      if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
-      self.isReady = isReady
-    case .leftAlone(let activity): decide(activity)
-    case .documentChanged, .explanation, .linked, .linkEnded, .log: break
-    }
+  func continued(_ activity: LiveActivity, _ continuation: Continuation) -> Reply {
+    guard let from = activity.continuedFrom else { return .no }
+    keep(activity, from)
+    request(from)
+    askStream(from)
+    if answersContinue { answer(continuation) } else { pendingContinuations.append(continuation) }
+    return .later
   }
 
-  private func run(_ save: UInt64, of activity: Identifier) {
-    perform { engine, _ in
-      guard let plan = engine.saveBegan(save) else { return }
-      if plan.responders.map({ $0.number }) != responders.plan(for: activity) {
-        process.complain("R4.2: a save asks others than the responders of the activity, or in another order")
-      }
-    }
-    if let known = known(activity) {
-      if known.saves == 0, case .whenNeeded = savePolicy {
-        process.complain("R2.2: will_save, and nothing needs saving")
-      }
-      known.saves = 0
-      if let number = numberOnSave ?? known.draft {
-        // What a string of digits holds always fits.
-        try? change(known) { (activity) throws(SegueError) in
-          try activity.update(whileSaving: true) { (activity) throws(SegueError) in
-            try Self.write(number, to: &activity)
-          }
-        }
-      }
-    }
-    if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append((activity, save)) }
+  /// It has failed.
+  func ended(_ continuation: Continuation) {
+    continuations.removeAll { $0 === continuation }
+    pendingContinuations.removeAll { $0 === continuation }
   }
 
-  private func run(_ id: Identifier) {
-    var due: ContinuationStep?
-    perform { due = $0.step(id, $1) }
-    guard let step = due else { return }
-    process.willRun(step, of: id)
-    observe(.step(step, of: id))
-    switch step {
-    case .willContinue:
-      if declines { observe(.answers(id, .declined)) }
-      perform { $0.announced(id, decline: declines ? "not now" : nil, $1) }
-    case .continue(let state, let from):
-      keep(state, from)
-      request(from)
-      askStream(from)
-      guard answersContinue else { return pendingAnswers.append(id) }
-      answer(id)
-    case .willResumeBack: perform { $0.answerResumption(id, true, $1) }
-    case .resumedBack: perform { $0.answer(id, handled: true, restored: true, $1) }
-    case .didFail, .openingFailed: break
-    }
+  func wasContinued(_ activity: LiveActivity) {
+    if moves, let index = activities.firstIndex(where: { $0.live === activity }) { invalidate(index) }
   }
 
-  // MARK: ActivitySource
-
-  func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
-  func lastChange(of id: Identifier) -> Int64 { known(id)?.changedAt ?? 0 }
-  func changeCount(of id: Identifier) -> UInt64 { known(id)?.changeCount ?? 0 }
-  func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
-    guard let known = known(id), count.map({ $0 == known.changeCount }) ?? true else { return nil }
-    replace(known, with: state)
-    return known.activity
-  }
-  func continuation(of id: Identifier) -> Identifier? { known(id)?.from?.continuation }
-  func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
-    for known in kept {
-      if let from = known.from, from.continuation == continuation { return (known.id, from.offer.origin) }
-    }
-    return nil
-  }
-  func answersWillSave(_ id: Identifier) -> Bool { true }
-  func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? {
-    (FleetDescriptor(), 0)
-  }
-  func takesStreams(_ id: Identifier) -> Bool { true }
-  func takesRequests(_ id: Identifier) -> Bool { true }
-  func streamEnd(_ id: Identifier) -> StreamStatus { stream(id) == nil ? .aborted(0) : .open }
-
-  func setNeedsSave(_ needsSave: Bool, of id: Identifier) {
-    guard let known = known(id) else { return }
-    if known.activity.needsSave, !needsSave { known.saves += 1 }
-    known.activity.markNeedsSave(needsSave)
+  func continuationEnded(_ activity: LiveActivity, _ receipt: Receipt) {
+    expectations.told(receipt.continuation)
+    observe(.receipt(receipt, of: activity.id))
   }
 
-  private func known(_ id: Identifier) -> KnownActivity? {
+  func came(_ request: Request, _ bytes: [UInt8]) {
+    if answersContinue { try? request.respond(bytes) } else { pendingRequests.append((request, bytes)) }
+  }
+
+  // MARK: Its activities
+
+  func known(_ id: Identifier) -> KnownActivity? {
     activities.first { $0.id == id } ?? kept.first { $0.id == id }
   }
+
+  /// Nil if it was invalidated.
+  func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
 
   /// Those of its own, then those of what it keeps.
   var activityIdentifiers: [Identifier] { (activities + kept).map { $0.id } }
 
   /// The identifier of an activity of its own.
   func identifier(of index: Int) -> Identifier { activities[index].id }
+
+  // MARK: AppObserver
+
+  func began(_ operation: AppOperation, deadline: Int64?) { process.began(operation, deadline: deadline) }
+
+  func queued(_ delivery: Delivery) {
+    process.queued(delivery)
+    if case .willSave(let id, _) = delivery { known(id)?.queuedSaves += 1 }
+  }
+
+  func willRun(_ delivery: Delivery) {
+    callbacksHaveRun()
+    process.willRun(delivery)
+    expect(delivery)
+    switch delivery {
+    case .willSave(let id, _): known(id)?.queuedSaves -= 1
+    case .streamAnswered(let id, let error): if stream(id)?.isAttachment ?? false { start(id, error) }
+    default: break
+    }
+  }
+
+  func willRun(_ step: ContinuationStep, of id: Identifier) {
+    callbacksHaveRun()
+    expect(step, of: id)
+    process.willRun(step, of: id)
+    observe(.step(step, of: id))
+  }
+
+  func replaced(_ id: Identifier, with state: Activity) {
+    guard let known = known(id) else { return }
+    checkReplaced(known)
+    known.draft = nil
+    known.note(state)
+    observe(.replaced(id, state))
+  }
 }

@@ -1,3 +1,4 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 
@@ -36,7 +37,8 @@ final class ScriptedStream {
   let id: Identifier
   let socket: FleetSocket
   let isAsker: Bool
-  let isAttachment: Bool
+  /// Nil for the stream of an attachment, which no host sees.
+  let live: LiveStream?
   let script: Script
   let expected: Script
   private(set) var written = 0
@@ -50,14 +52,27 @@ final class ScriptedStream {
   /// The reported status of the other end.
   var status: StreamStatus?
 
-  init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool, isAttachment: Bool = false) {
+  /// An app's stream.
+  convenience init(_ live: LiveStream, isAsker: Bool) {
+    // A scripted app has no others.
+    self.init(live.id, unsafeDowncast(live.socket, to: ScriptedStreamEnd.self).socket, live, isAsker: isAsker)
+  }
+
+  /// The stream of an attachment.
+  convenience init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool) {
+    self.init(id, socket, nil, isAsker: isAsker)
+  }
+
+  private init(_ id: Identifier, _ socket: FleetSocket, _ live: LiveStream?, isAsker: Bool) {
     self.id = id
     self.socket = socket
+    self.live = live
     self.isAsker = isAsker
-    self.isAttachment = isAttachment
     script = Script(id, ofAsker: isAsker)
     expected = Script(id, ofAsker: !isAsker)
   }
+
+  var isAttachment: Bool { live == nil }
 
   /// Whether it has read everything.
   var isComplete: Bool { read == expected.size }

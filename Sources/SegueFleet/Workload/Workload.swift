@@ -19,6 +19,7 @@ public class Workload {
   private var agentChance: AgentChance
   private var resumptionChance: ResumptionChance
   private var responderChance: ResponderChance
+  private var documentChance: DocumentChance
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -40,6 +41,7 @@ public class Workload {
     agentChance = AgentChance(seed: fleet.seed)
     resumptionChance = ResumptionChance(seed: fleet.seed)
     responderChance = ResponderChance(seed: fleet.seed)
+    documentChance = DocumentChance(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -92,8 +94,10 @@ public class Workload {
       app.restores = true
       app.moves = false
       app.numberOnSave = nil
+      app.replaces = true
       app.readsStreams = true
       app.releaseResponders()
+      app.closeDocuments()
       app.answer()
     }
   }
@@ -155,6 +159,7 @@ public class Workload {
     agentChance.act(on: devices)
     try resumptionChance.act(on: apps, nextNumber)
     responderChance.act(on: apps)
+    try documentChance.act(on: apps, nextNumber)
   }
 
   /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.
@@ -218,7 +223,8 @@ public class Workload {
 
   /// Changes how an app answers others.
   private func changeAnswers(of app: ScriptedApp) {
-    switch random.below(6) {
+    switch random.below(7) {
+    case 6: app.replaces = random.chance(0.5) ? random.chance(0.5) : nil
     case 0: app.answersSaves.toggle()
     case 1: app.answersContinue.toggle()
     case 2: app.declines.toggle()

@@ -1,3 +1,4 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 import SegueWire
@@ -21,14 +22,14 @@ final class InboxApp: ScriptedApp {
 
   init(_ identity: AppIdentity, on device: FleetDevice, _ oracle: InboxOracle) throws(SegueError) {
     self.oracle = oracle
-    super.init(identity, in: try device.start(identity.name))
+    super.init(try Self.open(identity, on: device, acceptsWaiting: false))
   }
 
   func setAccepts(_ accepts: Bool) {
     guard isAlive, self.accepts != accepts else { return }
     self.accepts = accepts
     process.does(accepts ? "takes what waits" : "takes nothing that waits")
-    perform { engine, _ in engine.setAcceptsDeliveries(accepts) }
+    app.setAcceptsWaiting(accepts)
   }
 
   // MARK: What it leaves with the agent (R2.5)
@@ -111,7 +112,7 @@ final class InboxApp: ScriptedApp {
         ?? oracle.violation(by: fetch.attachment, of: fetch.from.continuation, bytes, error, at: identity))
   }
 
-  override func deliver(_ delivery: Delivery) {
+  override func queued(_ delivery: Delivery) {
     if case .streamAnswered(let id, let error) = delivery { fetched(id, error) }
     if case .continuation(let id) = delivery, let offer = engine?.deliveredOffer(of: id), !deliveries.contains(id),
       !continued.contains(id)
@@ -120,7 +121,7 @@ final class InboxApp: ScriptedApp {
       if !accepts { process.complain("R3.8: an app gets what waits before it has a handler") }
       process.began(.continuation(id, offer), deadline: process.now.uptime + Limits().continuation)
     }
-    super.deliver(delivery)
+    super.queued(delivery)
   }
 
   override func observe(_ event: HistoryEvent) {

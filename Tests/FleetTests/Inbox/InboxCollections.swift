@@ -47,7 +47,7 @@ final class InboxCollections {
     }
     let (near, far) = agent.makeSockets()
     let id = agent.fleet.drawIdentifier()
-    collections[index].stream = ScriptedStream(id, near, isAsker: true, isAttachment: true)
+    collections[index].stream = ScriptedStream(id, near, isAsker: true)
     collections[index].isAnswered = false
     agent.call {
       $0.ask(

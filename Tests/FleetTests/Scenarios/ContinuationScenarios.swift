@@ -328,10 +328,3 @@ extension CheckedWorkload {
     foreign.close()
   }
 }
-
-extension ScriptedApp {
-  func cancel(_ id: Identifier) {
-    process.does("cancels")
-    perform { $0.cancel(id, SegueError(.userCancelled, "the user cancelled"), $1) }
-  }
-}

@@ -1,3 +1,4 @@
+import SegueApp
 import SegueEngine
 import SegueModel
 
@@ -21,17 +22,17 @@ final class ObservedApp: ScriptedApp {
   var streamEnds: [StreamStatus] = []
   /// The results of the streams that it has asked for.
   private(set) var streamAnswers: [SegueError?] = []
-  /// The local ends of streams that a test reads and writes in place of the app.
-  var ends: [Identifier: StreamStatus] = [:]
+  /// The streams that a test reads and writes in place of the app.
+  private var rawStreams: [Identifier: LiveStream] = [:]
 
   init(
     _ identity: AppIdentity, on device: FleetDevice, offersFrontmostOnly: Bool, _ history: HistoryChecker
   ) throws(SegueError) {
     self.history = history
-    super.init(identity, in: try device.start(identity.name, offersFrontmostOnly: offersFrontmostOnly))
+    super.init(try Self.open(identity, on: device, offersFrontmostOnly: offersFrontmostOnly))
   }
 
-  override func deliver(_ delivery: Delivery) {
+  override func queued(_ delivery: Delivery) {
     switch delivery {
     case .linked(_, let name):
       linkedWith = name
@@ -45,7 +46,7 @@ final class ObservedApp: ScriptedApp {
     case .streamEnded(_, let status): streamEnds.append(status)
     default: break
     }
-    super.deliver(delivery)
+    super.queued(delivery)
   }
 
   override func observe(_ event: HistoryEvent) {
@@ -64,27 +65,34 @@ final class ObservedApp: ScriptedApp {
     return super.ask(link)
   }
 
-  override func streamEnd(_ id: Identifier) -> StreamStatus {
-    ends[id] ?? super.streamEnd(id)
-  }
-
   // MARK: Streams that a test reads and writes
 
   /// Asks the origin for a stream. Returns this end.
   func askRawStream(_ id: Identifier, _ from: ContinuedFrom) -> FleetSocket {
-    let (near, far) = process.makeSockets()
-    ends[id] = .open
-    perform { engine, now in
-      process.began(.stream(id), deadline: now.uptime + engine.limits.continuation)
-      engine.askStream(id, from, attachment: nil, otherEnd: FleetDescriptor(far), timeout: nil, now)
-    }
-    return near
+    guard let activity = continued(from) else { return process.makeSockets().0 }
+    let request = RawStreamRequest(activity)
+    draw(id)
+    try? activity.askStream(request, timeout: nil)
+    rawStreams[id] = request.stream
+    return request.stream.flatMap { end(of: $0) }?.socket ?? process.makeSockets().0
   }
+
+  /// The library finds this end closed, and the socket stays.
+  func lose(_ id: Identifier) { rawStreams[id].flatMap { end(of: $0) }?.isLost = true }
+
+  private func end(of stream: LiveStream) -> ScriptedStreamEnd? { stream.socket as? ScriptedStreamEnd }
 
   func askHowEnded(_ id: Identifier) {
     perform { engine, now in
       process.began(.streamEnd(id), deadline: now.uptime + AppEngine.verdictTime)
       engine.askHowEnded(id, now)
     }
+  }
+}
+
+/// A request for a stream that a test reads and writes.
+private final class RawStreamRequest: StreamRequestCallback {
+  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {
+    _ = try? stream?.open()
   }
 }

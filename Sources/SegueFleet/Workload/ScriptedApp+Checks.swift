@@ -1,0 +1,101 @@
+import SegueApp
+import SegueEngine
+import SegueModel
+
+/// What the callbacks of an app must lead to before the next one runs.
+struct ScriptedExpectations {
+  /// The continuation about which a callback must run.
+  fileprivate(set) var callback: Identifier?
+  /// The activity that was left alone, and whether a responder had it again.
+  fileprivate(set) var leftAlone: (activity: KnownActivity, isHeld: Bool)?
+  /// The responders that a save asks (R4.2), and those that it has asked.
+  fileprivate(set) var save: (activity: Identifier, plan: [UInt64], asked: [UInt64])?
+
+  /// A callback about a continuation has run.
+  mutating func told(_ continuation: Identifier) { if callback == continuation { callback = nil } }
+}
+
+/// Checks of a scripted app.
+extension ScriptedApp {
+  func expect(_ delivery: Delivery) {
+    switch delivery {
+    case .continuationEnded(_, let receipt): expectations.callback = receipt.continuation
+    case .leftAlone(let id):
+      guard let known = known(id), known.live.isStillValid else { break }
+      expectations.leftAlone = (known, isHeld(id))
+    default: break
+    }
+  }
+
+  func expect(_ step: ContinuationStep, of id: Identifier) {
+    switch step {
+    case .willContinue, .continue, .openingFailed: expectations.callback = id
+    case .didFail: if !process.obligations.isResumed(id) { expectations.callback = id }
+    case .willResumeBack, .resumedBack: break
+    }
+  }
+
+  /// Callbacks have run: checks what they had to lead to.
+  func callbacksHaveRun() {
+    if expectations.callback.take() != nil {
+      process.complain("R3.2, R3.6: a continuation moves on, or has ended, and the host is not told")
+    }
+    if let (known, isHeld) = expectations.leftAlone.take(), known.live.isStillValid != isHeld {
+      process.complain("R4.4: an activity ends if, and only if, no responder has it at its turn")
+    }
+    if let save = expectations.save.take(), save.plan != save.asked {
+      process.complain("R4.2: a save asks others than the responders of the activity, or in another order")
+    }
+    dropInvalid()
+  }
+
+  /// Some activities end with what has them.
+  func dropInvalid() { for known in activities + kept where !known.live.isStillValid { drop(known.id) } }
+
+  // MARK: Saves
+
+  func save(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
+    guard let known = known(activity.id) else { return .yes }
+    if let number = numberOnSave ?? known.draft {
+      write(number, known)
+    } else if Self.number(of: known.activity) != known.last.number {
+      // A save that was given up has forgotten what it had written, and one that asks responders begins with nothing.
+      write(known.last.number, known)
+    }
+    expectations.save = (known.id, responders.plan(for: known.id), [])
+    return reply(to: save, of: known.id)
+  }
+
+  /// A save asks a responder.
+  func update(_ activity: LiveActivity, _ save: PendingSave, _ responder: UInt64) -> Reply {
+    guard let known = known(activity.id) else { return .yes }
+    expectations.save?.asked.append(responder)
+    write(known.last.number, known)
+    return reply(to: save, of: known.id)
+  }
+
+  func updated(_ activity: LiveActivity) {}
+
+  private func write(_ number: Int, _ known: KnownActivity) {
+    // What a string of digits holds always fits.
+    try? change(known) { (activity) throws(SegueError) in
+      try Self.write(number, size: known.last.size, to: &activity)
+    }
+  }
+
+  private func reply(to save: PendingSave, of activity: Identifier) -> Reply {
+    guard answersSaves else {
+      pendingSaves.append((activity, save))
+      // The rest is asked later.
+      expectations.save = nil
+      return .later
+    }
+    return .yes
+  }
+
+  /// Whether a responder has an activity, or a document.
+  private func isHeld(_ id: Identifier) -> Bool {
+    responders.all.contains { $0.activity == id }
+      || documents.contains { app.activity(of: $0.live.responder)?.id == id }
+  }
+}
