@@ -65,6 +65,7 @@ extension App {
   func answer(_ continuation: Continuation, failure: SegueError?) -> SegueError? {
     ifAwaited(continuation) { engine, now in
       pending.remove(continuation.id)
+      observer?.answered(continuation.id)
       engine.answer(continuation.id, handled: failure != nil, restored: true, failure: failure, now)
     }
   }
@@ -73,7 +74,9 @@ extension App {
   /// - Returns: why the answer comes too late; nil if it counts, or there is none.
   func answerHandled(_ continuation: Continuation) -> SegueError? {
     ifAwaited(continuation) { engine, now in
-      switch continuation.handling() {
+      let handling = continuation.handling()
+      if handling != nil { observer?.answered(continuation.id) }
+      switch handling {
       case .restoring?: _ = engine.beginRestoring(continuation.id)
       case .answered(let isRestored)?:
         pending.remove(continuation.id)

@@ -300,6 +300,7 @@ extension App {
     try perform { engine, now in
       isAwaited = engine.beginRestoring(continuation.id)
       guard isAwaited else { return }
+      observer?.answered(continuation.id)
       if let former = engine.activity(of: engineResponder), former != activity.id {
         engine.moveResponders(of: former, to: activity.id, now)
       }

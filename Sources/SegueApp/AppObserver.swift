@@ -13,6 +13,8 @@ public protocol AppObserver: AnyObject {
   func willRun(_ delivery: Delivery)
   /// The callback of a step of a continuation is about to run.
   func willRun(_ step: ContinuationStep, of continuation: Identifier)
+  /// The host has answered a continuation in time, or handed its document over: objects may still be restored.
+  func answered(_ continuation: Identifier)
   /// The state of an activity was replaced by one that has come back (R3.10).
   func replaced(_ activity: Identifier, with state: Activity)
 }

@@ -9,7 +9,7 @@ extension FleetProcess: AppObserver {
     switch operation {
     case .continuation(let id, let offer):
       trace("continues", offer.description.type, offer.description.title)
-      obligations.begin(id, deadline: deadline)
+      obligations.begin(id, at: fleet.clock.uptime, deadline: deadline)
       fleet.push(.overdue(self, .continuation(id)), at: deadline + ObligationTracker.slack)
     case .resumption(let id): expects(.resumption(id), by: deadline, "resumes back")
     case .explanation(let number): expects(.question(number), by: deadline, "asks why")
@@ -30,6 +30,7 @@ extension FleetProcess: AppObserver {
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
   public func queued(_ delivery: Delivery) {}
+  public func answered(_ continuation: Identifier) { obligations.answered(continuation) }
   public func replaced(_ activity: Identifier, with state: Activity) {}
 
   public func willRun(_ delivery: Delivery) {
@@ -79,19 +80,30 @@ extension FleetProcess: AppObserver {
       complain(obligations.announce(id))
     case .continue(let activity, let from):
       trace(from.isStale ? "continue (stale)" : "continue", activity.type, activity.title)
-      complain(obligations.end(id))
+      // A delivery of the agent has another name on the wire, and its origin is long answered.
+      let isDelivery = from.wireName != from.continuation
+      let (givenUp, violation) = obligations.continue(id, isDelivery: isDelivery)
+      complain(violation)
+      if let due = obligations.due(.answer(id)) { fleet.push(.overdue(self, .answer(id)), at: due) }
+      if !isDelivery, let givenUp { fleet.process(of: from.offer.origin)?.expectReceipt(of: id, by: givenUp) }
       complain(Self.violation(by: activity, from, at: engine?.identity))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
       complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
     case .openingFailed(let type, let error):
       fleet.trace(name, "opening failed", text: "\(type): \(error.message)")
-      complain(obligations.failOpening(id))
+      complain(obligations.failOpening(id, error.status))
     case .willResumeBack(_, let hasChanged): trace("will resume back", hasChanged ? "changed" : "unchanged", nil)
     case .resumedBack(let resumed):
       trace(resumed.isStale ? "resumed back (stale)" : "resumed back", resumed.state.type, resumed.state.title)
       complain(obligations.answer(.resumption(id)))
     }
+  }
+
+  /// Another app has got an activity of this one.
+  private func expectReceipt(of id: Identifier, by deadline: Int64) {
+    obligations.attempt(id, deadline: deadline)
+    if let due = obligations.due(.receipt(id)) { fleet.push(.overdue(self, .receipt(id)), at: due) }
   }
 
   /// What is wrong with a continued activity, or nil.

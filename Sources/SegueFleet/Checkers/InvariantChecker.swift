@@ -151,6 +151,9 @@ final class InvariantChecker {
     }
     switch key {
     case .continuation: report(process.name, "R3.9: a continuation has not ended by its deadline")
+    case .answer:
+      report(process.name, "R3.9: continue was not answered by its deadline, and opening_failed is not told")
+    case .receipt: report(process.name, "R3.6: the end of an attempt is not told")
     case .question: report(process.name, "R6.5: explain was not answered")
     case .request: report(process.name, "R7.5: a request has not ended by its deadline")
     case .resumption: report(process.name, "R3.10: a state has not come back, or failed to, by its deadline")

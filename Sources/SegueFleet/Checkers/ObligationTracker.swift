@@ -7,6 +7,10 @@ struct ObligationTracker {
     case continuation(Identifier)
     case question(UInt64)
     case request(UInt64)
+    /// The answer to `continue`, or `opening_failed`.
+    case answer(Identifier)
+    /// The end of an attempt to continue an activity of this app.
+    case receipt(Identifier)
     /// The state of an activity that comes back.
     case resumption(Identifier)
     /// A stream that was asked for, or whose end was asked for.
@@ -15,6 +19,8 @@ struct ObligationTracker {
 
   /// Milliseconds by which the end of a continuation may exceed its deadline, for the fleet's own overhead.
   static let slack: Int64 = 10
+  /// Milliseconds after the deadline of a continuation at which its origin gives it up (R3.9).
+  private static let grace: Int64 = 2_000
   /// Milliseconds for a question to be answered: longer than the wait for a silent hub.
   static let questionTime: Int64 = 12_000
   /// The number of remembered receipts, to detect duplicates.
@@ -22,14 +28,25 @@ struct ObligationTracker {
 
   private struct Open {
     let id: Identifier
+    let began: Int64
     let deadline: Int64
     var isAnnounced = false
   }
 
   private var open: [Open] = []
-  /// Continuations whose activity has come: the document of each may fail to open, once (R3.5).
-  private var continued: [Identifier] = []
+  /// A continuation whose activity has come: it is answered, or `opening_failed` is told, once (R3.2, R3.5).
+  private struct Continued {
+    let id: Identifier
+    /// Nil for a delivery of the agent, to which a late answer counts (R3.8).
+    let deadline: Int64?
+    var isAnswered = false
+  }
+
+  /// Oldest first; those that were answered may still fail to be restored.
+  private var continued: [Continued] = []
   private static let continuedLimit = 64
+  /// Attempts to continue activities of this app that have come as far as `continue`.
+  private var attempts: [(id: Identifier, deadline: Int64)] = []
   /// Open questions other than continuations.
   private var asked: [(key: Key, deadline: Int64)] = []
   private var receipts: [Identifier] = []
@@ -41,16 +58,20 @@ struct ObligationTracker {
   /// The uptime at which a stopped process continued: deadlines of the stopped time start from then.
   var resumedAt: Int64 = 0
 
-  var isEmpty: Bool { open.isEmpty && asked.isEmpty }
+  var isEmpty: Bool {
+    open.isEmpty && asked.isEmpty && attempts.isEmpty && continued.allSatisfy { $0.isAnswered }
+  }
 
-  mutating func begin(_ id: Identifier, deadline: Int64) { open.append(Open(id: id, deadline: deadline)) }
+  mutating func begin(_ id: Identifier, at began: Int64 = 0, deadline: Int64) {
+    open.append(Open(id: id, began: began, deadline: deadline))
+  }
   mutating func ask(_ key: Key, deadline: Int64) { asked.append((key, deadline)) }
 
   /// - Returns: the violation, or nil.
   mutating func answer(_ key: Key) -> StaticString? {
     guard let index = asked.firstIndex(where: { $0.key == key }) else {
       return switch key {
-      case .continuation: "R3.2: a continuation is no question"
+      case .continuation, .answer, .receipt: "R3.2: a continuation is no question"
       case .question: "R6.5: a question was answered twice, or out of nothing"
       case .request: "R7.5: a request was answered twice, or out of nothing"
       case .resumption: "R3.10: a state has come back twice, or out of nothing"
@@ -71,23 +92,49 @@ struct ObligationTracker {
     return nil
   }
 
-  mutating func end(_ id: Identifier) -> StaticString? {
-    guard let index = open.firstIndex(where: { $0.id == id }) else {
-      return "R3.2: a continuation has ended twice, or out of nothing"
+  /// `did_fail` runs.
+  mutating func end(_ id: Identifier) -> StaticString? { close(id).violation }
+
+  /// `continue` runs.
+  /// - Returns: the uptime by which its origin has given it up, and the violation; each may be nil.
+  mutating func `continue`(
+    _ id: Identifier, isDelivery: Bool
+  ) -> (givenUp: Int64?, violation: StaticString?) {
+    let (ended, violation) = close(id)
+    if continued.count == Self.continuedLimit {
+      continued.remove(at: continued.firstIndex { $0.isAnswered } ?? 0)
     }
-    let wasAnnounced = open.remove(at: index).isAnnounced
-    if continued.count == Self.continuedLimit { continued.removeFirst() }
-    continued.append(id)
-    return wasAnnounced ? nil : "R3.2: a continuation has ended before will_continue"
+    if let ended { continued.append(Continued(id: id, deadline: isDelivery ? nil : ended.deadline)) }
+    // The origin was asked at most that long after the beginning.
+    return (ended.map { 2 * $0.deadline - $0.began + Self.grace }, violation)
   }
 
-  /// The document of a continuation was not opened.
-  mutating func failOpening(_ id: Identifier) -> StaticString? {
-    guard let index = continued.firstIndex(of: id) else {
+  private mutating func close(_ id: Identifier) -> (ended: Open?, violation: StaticString?) {
+    guard let index = open.firstIndex(where: { $0.id == id }) else {
+      return (nil, "R3.2: a continuation has ended twice, or out of nothing")
+    }
+    let ended = open.remove(at: index)
+    return (ended, ended.isAnnounced ? nil : "R3.2: a continuation has ended before will_continue")
+  }
+
+  /// The host has answered a continuation, in time.
+  mutating func answered(_ id: Identifier) {
+    guard let index = continued.firstIndex(where: { $0.id == id }) else { return }
+    continued[index].isAnswered = true
+  }
+
+  /// A continuation has failed after `continue`.
+  mutating func failOpening(_ id: Identifier, _ status: Status) -> StaticString? {
+    guard let index = continued.firstIndex(where: { $0.id == id }) else {
       return "R3.5: opening_failed twice, or of what was never continued"
     }
-    continued.remove(at: index)
-    return nil
+    let isAnswered = continued.remove(at: index).isAnswered
+    return isAnswered && status == .userCancelled ? "R3.3: a cancel ends what was answered before" : nil
+  }
+
+  /// What another app continues has come there: this app gets a receipt, once (R3.6).
+  mutating func attempt(_ id: Identifier, deadline: Int64) {
+    if !receipts.contains(id) { attempts.append((id, deadline)) }
   }
 
   mutating func receive(wasContinued id: Identifier) -> StaticString? {
@@ -101,6 +148,7 @@ struct ObligationTracker {
       return "R3.6: was_continued is told if, and only if, it was restored"
     }
     moved = nil
+    attempts.removeAll { $0.id == id }
     guard !receipts.contains(id) else { return "R3.6: two receipts of one continuation" }
     if receipts.count < Self.receiptLimit {
       receipts.append(id)
@@ -124,6 +172,8 @@ struct ObligationTracker {
     let deadline: Int64? =
       switch key {
       case .continuation(let id): open.first { $0.id == id }?.deadline
+      case .answer(let id): continued.first { $0.id == id && !$0.isAnswered }?.deadline
+      case .receipt(let id): attempts.first { $0.id == id }?.deadline
       case .question, .request, .resumption, .stream: asked.first { $0.key == key }?.deadline
       }
     return deadline.map { max($0, resumedAt) + Self.slack }

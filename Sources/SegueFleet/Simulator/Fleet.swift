@@ -324,6 +324,14 @@ public final class Fleet {
 
   func trace(_ who: String, _ what: StaticString, text detail: DiagnosticText) { trace(who, what, detail.string) }
 
+  /// The process in which an app is open; nil if there is none.
+  func process(of app: Identifier) -> FleetProcess? {
+    for device in devices {
+      if let process = device.processes.first(where: { $0.engine?.identity.id == app }) { return process }
+    }
+    return nil
+  }
+
   /// Records a violated invariant.
   func report(_ who: String, _ what: DiagnosticText) {
     trace(who, "BROKEN", text: what)

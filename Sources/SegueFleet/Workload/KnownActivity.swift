@@ -7,8 +7,14 @@ final class KnownActivity {
   let live: LiveActivity
   /// Text of the user that was not reported to the library; will_save writes it. Nil if there is none.
   var draft: Int?
-  /// The number of queued will_save callbacks.
-  var queuedSaves = 0
+  /// The save that is due, or whose answer is awaited; nil if there is none.
+  var save: UInt64?
+  /// Whether its will_save has begun: what is written from then on belongs to the save (R1.7).
+  var isInSave = false
+  /// Whether it has changed beside the save.
+  var hasChangedBeside = false
+  /// Whether its last save has failed, and nothing has changed since: only then it stays unsaved (R2.4).
+  var isLeftUnsaved = false
   /// The last number that was written, and the size of the bytes beside it.
   private(set) var last: (number: Int, size: Int?)
   /// The number of its changes by the script.
@@ -26,6 +32,9 @@ final class KnownActivity {
   func note(_ state: Activity) {
     if let number = ScriptedApp.number(of: state) { last = (number, state.userInfo?["d"]?.data?.count) }
   }
+
+  /// Whether all that its user has written is in it, and not in a save that was given up.
+  var hasAll: Bool { draft == nil && save == nil && ScriptedApp.number(of: activity) == last.number }
 
   var id: Identifier { live.id }
   /// Nil if the app created it.

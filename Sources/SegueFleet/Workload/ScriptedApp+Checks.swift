@@ -56,6 +56,7 @@ extension ScriptedApp {
 
   func save(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
     guard let known = known(activity.id) else { return .yes }
+    known.isInSave = known.save != nil
     if let number = numberOnSave ?? known.draft {
       write(number, known)
     } else if Self.number(of: known.activity) != known.last.number {
@@ -84,6 +85,12 @@ extension ScriptedApp {
   }
 
   private func reply(to save: PendingSave, of activity: Identifier) -> Reply {
+    if failsSaves, answersSaves {
+      // No other responder is asked.
+      expectations.save = nil
+      answer(save)
+      return .later
+    }
     guard answersSaves else {
       pendingSaves.append((activity, save))
       // The rest is asked later.
@@ -91,6 +98,50 @@ extension ScriptedApp {
       return .later
     }
     return .yes
+  }
+
+  /// Answers a save later. It may have been given up.
+  func answer(_ save: PendingSave) {
+    if failsSaves { try? save.fail("out of order") } else { try? save.complete() }
+  }
+
+  /// A save of an activity is due.
+  func began(_ number: UInt64, of known: KnownActivity) {
+    known.save = number
+    known.isInSave = false
+    known.hasChangedBeside = false
+  }
+
+  /// An activity has changed, or is said to need saving, and not by its save.
+  func noteDirty(_ known: KnownActivity) {
+    known.isLeftUnsaved = false
+    known.hasChangedBeside = true
+  }
+
+  /// After each call of the engine: what is current and unsaved is saved in time, whatever has become of earlier saves
+  /// (R2.2, R2.4).
+  func checkSaves() {
+    guard let engine, app.isOpen else { return }
+    for known in activities { noteEnd(of: known, engine) }
+    for known in kept { noteEnd(of: known, engine) }
+    guard let id = engine.currentActivity, let known = known(id), known.save == nil, !known.isLeftUnsaved,
+      known.live.needsSave, isAnswered(known)
+    else { return unsaved = nil }
+    let now = process.now.uptime
+    guard let unsaved, unsaved.activity === known else { return unsaved = (known, now) }
+    guard now - max(unsaved.since, process.resumedAt) > engine.limits.saveLatest + ObligationTracker.slack else {
+      return
+    }
+    self.unsaved = (known, now)
+    process.complain("R2.2, R2.4: it is current and has changed, and is not saved")
+  }
+
+  private func noteEnd(of known: KnownActivity, _ engine: AppEngine) {
+    guard let save = known.save, !engine.isSaving(save) else { return }
+    known.save = nil
+    known.isInSave = false
+    // What needs saving after its save, and has not changed beside that, was not saved.
+    known.isLeftUnsaved = known.live.needsSave && !known.hasChangedBeside
   }
 
   /// Whether a responder has an activity, or a document.

@@ -9,6 +9,7 @@ struct ScriptedDocument {
   static var kind: String { AppSettings.documentKind(0, "text/plain") }
 
   let live: LiveDocument
+  var url: String
 }
 
 /// The responder of a document, which is restored from the continuation for which it was opened (R3.5).
@@ -43,7 +44,7 @@ extension ScriptedApp {
     if documents.count == ScriptedDocument.limit { closeDocument(0) }
     let live = LiveDocument(responder, url, ScriptedDocument.kind)
     try app.add(live)
-    documents.append(ScriptedDocument(live: live))
+    documents.append(ScriptedDocument(live: live, url: url))
     if let number { try adopt(live, number) }
   }
 
@@ -59,7 +60,9 @@ extension ScriptedApp {
     let live = documents[index].live
     process.does("moves a document")
     let former = app.activity(of: live.responder).flatMap { known($0.id) }
-    try app.setURL(String(joining: isInside ? "file:///docs/d\(number)" : "file:///elsewhere/d\(number)"), of: live)
+    let url = String(joining: isInside ? "file:///docs/d\(number)" : "file:///elsewhere/d\(number)")
+    documents[index].url = url
+    try app.setURL(url, of: live)
     if let former, former.live.isStillValid {
       // Another state, and so another number.
       try change(former) { (activity) throws(SegueError) in try Self.write(number, to: &activity) }
@@ -80,6 +83,13 @@ extension ScriptedApp {
     documents.remove(at: index)
     app.close(live)
     dropInvalid()
+  }
+
+  /// A state that has come back names the document of its activity where it is now (R5.2).
+  func checkDocument(of id: Identifier, in state: Activity) {
+    let owners = documents.filter { app.activity(of: $0.live.responder)?.id == id }
+    guard !owners.isEmpty, !owners.contains(where: { Text.isSame($0.url, state.documentURL) }) else { return }
+    process.complain("R5.2: a state that comes back names the file where it was")
   }
 
   func closeDocuments() { while !documents.isEmpty { closeDocument(documents.count - 1) } }

@@ -62,6 +62,7 @@ extension ScriptedApp {
   }
 
   private func move(_ stream: ScriptedStream) {
+    guard movesStreams else { return }
     guard let live = stream.live else { return moveAttachment(stream) }
     // A pending question for the end waits for that.
     let isAsking = stream.hasReadEnd && stream.status == nil

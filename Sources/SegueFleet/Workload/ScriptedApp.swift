@@ -26,6 +26,8 @@ class ScriptedApp: AppObserver {
 
   // How it answers.
   var answersSaves = true
+  /// Whether its saves fail.
+  var failsSaves = false
   var answersContinue = true
   var declines = false
   var handles = true
@@ -38,12 +40,16 @@ class ScriptedApp: AppObserver {
   var replaces: Bool? = true
   /// Whether it reads from its streams.
   var readsStreams = true
+  /// Whether it reads and writes at all: otherwise a test does.
+  var movesStreams = true
   /// Whether did_fail has a callback: without one, the hub learns of the failure (R3.13).
   let hearsFailures: Bool
   let answersDidUpdate: Bool
   /// Whether open_document has a callback.
   var opensDocuments: Bool { true }
 
+  /// The continuations that the user can cancel.
+  var continuationCount: Int { continuations.count }
   /// The unanswered callbacks.
   var pendingSaves: [(activity: Identifier, save: PendingSave)] = []
   private var pendingContinuations: [Continuation] = []
@@ -132,6 +138,8 @@ class ScriptedApp: AppObserver {
   func observe(_ event: HistoryEvent) {}
   /// Called after each call of the engine.
   func engineCalled() {}
+  /// The current activity, if it is to be saved by itself, and the uptime since which it is.
+  var unsaved: (activity: KnownActivity, since: Int64)?
   /// Whether it claims to have callbacks when it has none.
   var hasMoreCallbacks: Bool { false }
 
@@ -220,6 +228,7 @@ class ScriptedApp: AppObserver {
     let former = Self.number(of: known.activity)
     known.changeCount += 1
     try known.live.update(change)
+    if !known.isInSave { noteDirty(known) }
     let state = known.activity
     if Self.number(of: state) != former { known.draft = nil }
     known.note(state)
@@ -233,7 +242,8 @@ class ScriptedApp: AppObserver {
   func edit(_ known: KnownActivity, _ number: Int) throws(SegueError) {
     known.draft = number
     process.does("edits", Self.title(number))
-    guard case .whenPulled = savePolicy else { return }
+    // What its app calls saved is not asked for (R2.9).
+    guard case .whenPulled = savePolicy, !known.live.read({ $0.isDeclaredSaved }) else { return }
     var written = known.activity
     try Self.write(number, to: &written)
     observe(known, in: written)
@@ -243,14 +253,19 @@ class ScriptedApp: AppObserver {
     if let from = known.from { observe(.kept(from, state)) } else { observe(.activity(known.id, state)) }
   }
 
-  /// Declares its activity up to date (R2.9).
+  /// Declares its activity up to date (R2.9): what its user has written was reported.
   func declareSaved(_ index: Int) {
-    let live = activities[index].live
-    if live.setNeedsSave(false) { live.tellApp() }
+    let known = activities[index]
+    known.hasChangedBeside = false
+    if known.live.setNeedsSave(false) { known.live.tellApp() }
   }
 
   /// Changes without telling the engine (R2.3).
-  func noteChange(_ index: Int) { _ = activities[index].live.setNeedsSave(true) }
+  func noteChange(_ index: Int) {
+    let known = activities[index]
+    noteDirty(known)
+    if known.live.setNeedsSave(true) { known.live.tellApp() }
+  }
 
   func setForeground(_ isForeground: Bool) {
     process.does(isForeground ? "comes to the foreground" : "goes to the background")
@@ -266,7 +281,7 @@ class ScriptedApp: AppObserver {
     let former = id == engine?.currentActivity ? id.flatMap { known($0) } : nil
     let isDue = former.map { isAnswered($0) && $0.live.needsSave } ?? false
     call()
-    guard let former, isDue, former.live.needsSave, former.queuedSaves == 0 else { return }
+    guard let former, isDue, former.live.needsSave, former.save == nil else { return }
     guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
     process.complain("R2.2: it is no longer current or in the foreground, and was not saved")
   }
@@ -278,6 +293,8 @@ class ScriptedApp: AppObserver {
   }
 
   /// The user cancels a continuation.
+  func cancel(at index: Int) { cancel(continuations[index].id) }
+
   func cancel(_ id: Identifier) {
     process.does("cancels")
     continuations.first { $0.id == id }?.cancel()
@@ -340,7 +357,7 @@ class ScriptedApp: AppObserver {
     pendingSaves = []
     pendingContinuations = []
     pendingRequests = []
-    for (_, save) in saves { try? save.complete() }
+    for (_, save) in saves { answer(save) }
     for continuation in continuations { answer(continuation) }
     for (request, bytes) in requests { try? request.respond(bytes) }
   }
@@ -355,7 +372,7 @@ class ScriptedApp: AppObserver {
       } else if let activity, !app.mayOpenDocument(of: activity) {
         noteAnswer(to: continuation.id, .failed)
       }
-      try? continuation.complete(handled: false)
+      complete(continuation, handled: false)
       return
     }
     // Objects that are restored later, or none.
@@ -365,7 +382,14 @@ class ScriptedApp: AppObserver {
     } else {
       noteAnswer(to: continuation.id, .restored)
     }
-    try? continuation.complete(handled: true)
+    complete(continuation, handled: true)
+    // Its user cancels too late: objects are being restored (R3.3).
+    if continuation.id.bytes[3] & 3 == 0 { continuation.cancel() }
+  }
+
+  private func complete(_ continuation: Continuation, handled: Bool) {
+    guard (try? continuation.complete(handled: handled)) != nil, !continuation.opensDocument else { return }
+    process.obligations.answered(continuation.id)
   }
 
   /// The app answers a continuation now, unless its time is over, and the engine has answered.
@@ -461,7 +485,7 @@ class ScriptedApp: AppObserver {
 
   func queued(_ delivery: Delivery) {
     process.queued(delivery)
-    if case .willSave(let id, _) = delivery { known(id)?.queuedSaves += 1 }
+    if case .willSave(let id, let number) = delivery, let known = known(id) { began(number, of: known) }
   }
 
   func willRun(_ delivery: Delivery) {
@@ -469,7 +493,6 @@ class ScriptedApp: AppObserver {
     process.willRun(delivery)
     expect(delivery)
     switch delivery {
-    case .willSave(let id, _): known(id)?.queuedSaves -= 1
     case .streamAnswered(let id, let error): if stream(id)?.isAttachment ?? false { start(id, error) }
     default: break
     }
@@ -482,9 +505,12 @@ class ScriptedApp: AppObserver {
     observe(.step(step, of: id))
   }
 
+  func answered(_ continuation: Identifier) { process.answered(continuation) }
+
   func replaced(_ id: Identifier, with state: Activity) {
     guard let known = known(id) else { return }
     checkReplaced(known)
+    checkDocument(of: id, in: state)
     known.draft = nil
     known.note(state)
     observe(.replaced(id, state))

@@ -20,10 +20,14 @@ final class ScriptedEnvironment: FleetEnvironment {
 
   override func engineCalled() {
     super.engineCalled()
+    script?.checkSaves()
     script?.engineCalled()
   }
 
-  override func notifyHost() { script?.engineCalled() }
+  override func notifyHost() {
+    script?.checkSaves()
+    script?.engineCalled()
+  }
 
   override var hasCallbacks: Bool { super.hasCallbacks || script?.hasMoreCallbacks ?? false }
 

@@ -20,6 +20,8 @@ public class Workload {
   private var resumptionChance: ResumptionChance
   private var responderChance: ResponderChance
   private var documentChance: DocumentChance
+  private var saveChance: SaveChance
+  private var cancelChance: CancelChance
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -42,6 +44,8 @@ public class Workload {
     resumptionChance = ResumptionChance(seed: fleet.seed)
     responderChance = ResponderChance(seed: fleet.seed)
     documentChance = DocumentChance(seed: fleet.seed)
+    saveChance = SaveChance(seed: fleet.seed)
+    cancelChance = CancelChance(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -88,6 +92,7 @@ public class Workload {
       app.process.resume()
       app.process.learnsLate = false
       app.answersSaves = true
+      app.failsSaves = false
       app.answersContinue = true
       app.declines = false
       app.handles = true
@@ -160,6 +165,8 @@ public class Workload {
     try resumptionChance.act(on: apps, nextNumber)
     responderChance.act(on: apps)
     try documentChance.act(on: apps, nextNumber)
+    saveChance.act(on: apps)
+    cancelChance.act(on: apps)
   }
 
   /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.

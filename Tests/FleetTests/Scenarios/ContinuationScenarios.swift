@@ -9,8 +9,8 @@ extension CheckedWorkload {
     case answers, stale, second, cancelled, timeout, silentReceiver
     case invalidated, withdrawing, originGone, receiverGone, expired, foreign
     case saving, savePolicy
-    case changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, linking,
-      cut
+    case changing, activating, hubDies, hubStops, withoutHub, answerWithoutHub, explaining, mute, lying, disguised,
+      linking, cut
     case resumingBack, resumingFails
     case requesting, tooLarge, unanswered, requestHubDies
     case strained, crowded
@@ -48,6 +48,7 @@ extension CheckedWorkload {
     case .explaining: try tryExplaining(fixture)
     case .mute: tryMute(fixture)
     case .lying: try tryLying(fixture)
+    case .disguised: try tryDisguised(fixture)
     case .linking: try tryLinking(fixture)
     case .cut: try tryCut(fixture)
     case .strained: try tryStrained(fixture)

@@ -31,6 +31,32 @@ extension CheckedWorkload {
     checkOffer(fixture.id, of: fixture.origin)
   }
 
+  /// An origin sends an activity of another type than it has offered: `continue` never gets that (R6.2).
+  func tryDisguised(_ fixture: Fixture) throws(SegueError) {
+    let (origin, viewer) = (fixture.origin, fixture.viewer)
+    let disguised = try ScriptedApp.activity("com.example.disguised", nextNumber(), size: random.below(200))
+    let document = try ActivityDocument.encode(disguised, Containers.none)
+    origin.answersSaves = false
+    try change(fixture)
+    let id = begin(fixture)
+    fleet.advance(Self.publishTime)
+    guard let link = origin.engine?.link else { return }
+    let channel = link.open()
+    origin.process.does("disguises an activity")
+    let state = Message.state(
+      id, to: viewer.identity.id, channel: channel, size: UInt64(document.count), isStale: false, why: "")
+    link.send(try state.encoded())
+    link.write(document[...], to: channel)
+    link.finish(channel)
+    // What it has sent goes out.
+    origin.perform { _, _ in }
+    fleet.advance(Self.publishTime)
+    expect(fixture, id, .failed(.malformed), .failed)
+    origin.answersSaves = true
+    origin.answer()
+    expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
+  }
+
   /// - Parameter number: of the viewer's request.
   private func lie(
     of continuation: Message.Continuation, asked number: UInt64, _ fixture: Fixture, _ liars: [ScriptedApp]

@@ -18,6 +18,9 @@ extension CheckedWorkload {
     let second = resumeBack(fixture)
     for device in devices { for link in device.links where random.chance(0.5) { link.cut(fleet) } }
     fleet.advance(10_000)
+    // A hub between the two may get the request while it does not see the receiver.
+    let isLost = history.cameBack(second) == nil && origin.failures.last?.status == .connectionUnavailable
+    guard fixture.isDirect || !isLost else { return }
     expect(history.cameBack(second) == number, origin, "R3.10: another state comes back than there was")
     expect(origin.current.flatMap { ScriptedApp.number(of: $0) } == number, origin, "R3.10: it is not taken over")
     checkOffer(fixture.id, of: origin)
