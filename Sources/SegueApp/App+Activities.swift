@@ -56,9 +56,18 @@ extension App: ActivitySource {
   public func lastChange(of id: Identifier) -> Int64 { activities[id]?.changedAt ?? 0 }
   public func changeCount(of id: Identifier) -> UInt64 { activities[id]?.changes ?? 0 }
   public func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
-    let replaced = activities[id]?.replace(with: state, ifChangeCountIs: count)
+    let replaced = activities[id]?.replace(with: withDocument(of: id, state), ifChangeCountIs: count)
     if let replaced { observer?.replaced(id, with: replaced) }
     return replaced
+  }
+  /// The file may have been moved since the state was sent: the activity names it where it is now (R5.2).
+  private func withDocument(of id: Identifier, _ state: Activity) -> Activity {
+    guard let url = engine?.documentURL(of: id), let entry = try? Activity.documentEntry(url) else { return state }
+    var state = state
+    // If it does not fit, the next save says so.
+    guard (try? state.addUserInfoEntries(entry, limit: Limits.value)) != nil else { return state }
+    state.markNeedsSave(false)
+    return state
   }
   public func continuation(of id: Identifier) -> Identifier? { activities[id]?.continuedFrom?.continuation }
   public func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {

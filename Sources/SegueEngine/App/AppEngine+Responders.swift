@@ -66,4 +66,7 @@ extension AppEngine {
     invalidate(id, isReleased: true, now)
     return true
   }
+
+  /// Where the document of an activity is now (R5.2); nil if it has none.
+  public func documentURL(of activity: Identifier) -> String? { responders.plan(for: activity).documentURL }
 }
