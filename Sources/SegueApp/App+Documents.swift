@@ -147,7 +147,8 @@ extension App {
       if let engineResponder = document.responder.engineResponder { engine?.setDocumentURL(url, of: engineResponder) }
       let place = containers.place(of: url)
       let oldTitle = document.title
-      // The name that the user sees, whatever the file behind a link is called. Each device has its own for a container.
+      // The name that the user sees, whatever the file behind a link is called. Each device has its own for a
+      // container.
       document.title = place.flatMap { $0.path.isEmpty ? nil : AbsoluteURL.fileName(document.url) }
       let former = activityNow(of: document)
       return (
