@@ -40,9 +40,12 @@ final class ScriptedDelegate: AppDelegate {
     script?.openDocument(url, continuation) ?? .no
   }
 
-  override func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) {
+  override func openingFailed(
+    _ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation
+  ) -> Bool {
     script?.expectations.told(continuation.id)
     script?.ended(continuation)
+    return script?.hearsFailures ?? true
   }
 
   override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
