@@ -100,7 +100,7 @@ local function raise(...)
   error("segue." .. message, level)
 end
 
--- Gets the errors of callbacks, with their stack, for people. Replace it where standard error is not read.
+-- Gets the errors of callbacks, with their stack, for people. Replace it where standard error is not read; nil: none.
 function segue.report(message) io.stderr:write("segue: ", message, "\n") end
 
 -- Tells the library that a callback has failed. The reason is what the other device may see.
@@ -189,7 +189,7 @@ local function guarded(name, parameter)
     local whole, result = xpcall(run, problem, registrations[key(address)], ...)
     if whole then return result end
     if type(result) ~= "table" then result = { message = tostring(result), stack = tostring(result) } end
-    pcall(segue.report, name .. ": " .. result.stack)
+    pcall(rawget(segue, "report"), name .. ": " .. result.stack)
     local reason = result.message:gsub("^[^\n]-:%d+: ", "") -- without the path, which is not for another device
     if failure then pcall(failure, reason, ...) end
     if returns == "bool" then return false elseif returns ~= "void" then return segue.REPLY_NO end
@@ -338,7 +338,12 @@ function segue.text(call, ...)
   return result
 end
 
--- A misspelt name is an error: as nil, a callback that returns it would answer yes.
+-- A misspelt name is an error: as nil, a callback that returns it would answer yes, and what is assigned to it is never
+-- called.
 return setmetatable(segue, {
   __index = function(_, name) raise("%s: there is no such function or constant", tostring(name)) end,
+  __newindex = function(_, name, value)
+    if name ~= "report" then raise("%s: cannot be assigned: only report can", tostring(name)) end
+    rawset(segue, name, value)
+  end,
 })

@@ -320,6 +320,20 @@ def test_a_report_that_breaks_breaks_nothing_else(lua):
     )
 
 
+def test_a_host_without_a_report_lives_on(lua):
+    assert (
+        lua("""
+        local pair = require "pair"
+        segue.report = nil
+        local receipt = pair.continue { app = { on_continue = function() error "x" end } }
+        local reported
+        segue.report = function(message) reported = message end
+        pair.continue { app = { on_continue = function() error "y" end } }
+        io.write(receipt.reason, " ", reported:match "y")""")
+        == "x y"
+    )
+
+
 def test_what_other_threads_would_run_is_refused(lua):
     assert "segue.log_set: function: other threads would run" in lua_error(
         lua, "segue.log_set(segue.LOG_DEBUG, print, nil, nil)"
@@ -366,6 +380,8 @@ def test_the_loops_of_the_host_are_compiled(lua):
         ("segue.app_create('x', 'y', nil)", "segue.app_create: length: cannot convert 'string' to 'uint64_t'"),
         ("local reply = segue.REPLY_NOT", "segue.REPLY_NOT: there is no such function or constant"),
         ("segue.app_opne(nil)", "segue.app_opne: there is no such function or constant"),
+        ("segue.reprot = print", "segue.reprot: cannot be assigned: only report can"),
+        ("segue[1] = print", "segue.1: cannot be assigned: only report can"),
         ("segue.activity_set_title(nil, 'abc', 4)", "segue.activity_set_title: title: has 3 bytes, not 4"),
         ("segue.activity_set_title(nil, 'abc', -2)", "segue.activity_set_title: title: has 3 bytes, not -2"),
         ("segue.writer_put_data(nil, 'abc', 40)", "segue.writer_put_data: data: has 3 bytes, not 40"),
