@@ -24,8 +24,10 @@ extension Activity {
     if let requiredUserInfoKeys {
       var reader = ValueReader(requiredUserInfoKeys)
       _ = reader.next()
+      // Both are in the order of their encodings.
+      var entries = EntryFinder(userInfo ?? .emptyDictionary)
       while reader.next()?.kind != nil, let key = reader.take() {
-        guard (userInfo?.size(ofEntry: key) ?? 0) == 0 else { continue }
+        guard !entries.has(key) else { continue }
         report("user_info/\(key.briefDiagnostic)", .notFound, "is required, but absent")
       }
     }

@@ -1,3 +1,4 @@
+import Glibc
 import SegueModel
 import Testing
 
@@ -35,6 +36,53 @@ import Testing
         "user_info: limitExceeded", "\(file0): invalidURL", "\(file0)/\(file.diagnostic)/0: invalidURL",
       ])
     #expect(activity.problems(at: 10).allSatisfy { !$0.message.isEmpty })
+  }
+
+  @Test func `each required key that is absent is reported, wherever it would stand (R1.14, R1.3)`() throws {
+    let all = ["a", "b", "c", "d", "e", "aa", "bb", "\u{e9}", "e\u{301}", ""]
+    // Every half of them is there.
+    for present in 0..<(1 << all.count) where present.nonzeroBitCount == all.count / 2 {
+      var activity = try Activity(type: "com.example.editing")
+      let there = all.indices.filter { present & 1 << $0 != 0 }
+      try activity.setUserInfo(.dictionary(there.map { (.string(all[$0]), .integer(1)) }), limit: 1_000)
+      try activity.setRequiredUserInfoKeys(.set(all.map { .string($0) }))
+      let absent = try all.indices.filter { present & 1 << $0 == 0 }.map { try Value.string(all[$0]).diagnostic }
+      #expect(Set(problems(activity)) == Set(absent.map { "user_info/\($0): notFound" }))
+    }
+    var activity = try Activity(type: "com.example.editing")
+    try activity.setRequiredUserInfoKeys(.set([.string("a"), .string("b")]))
+    #expect(problems(activity).count == 2)
+  }
+
+  /// The least processor time of three runs, in nanoseconds.
+  private func cost(_ body: () -> Void) -> UInt64 {
+    (0..<3).map { _ in
+      let start = clock_gettime_nsec(CLOCK_THREAD_CPUTIME_ID)
+      body()
+      return clock_gettime_nsec(CLOCK_THREAD_CPUTIME_ID) - start
+    }.min() ?? 0
+  }
+
+  private func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  /// A look-up from the start for each key would cost 256 times as much for 16 times as many.
+  @Test(arguments: [true, false])
+  func `required keys are looked for in one pass (R1.14)`(areThere: Bool) throws {
+    func activity(_ count: Int) throws -> Activity {
+      var activity = try Activity(type: "com.example.editing")
+      let keys = try (1_000_000..<1_000_000 + count).map { try Value.string("\($0)") }
+      // A key that is absent comes after all that are there.
+      try activity.setUserInfo(.dictionary(keys.map { ($0, .null) }), limit: Limits.value)
+      try activity.setRequiredUserInfoKeys(.set(areThere ? keys : keys.map { try .string("x\($0.diagnostic)") }))
+      return activity
+    }
+    let (few, many) = (try activity(1_000), try activity(16_000))
+    let ratio = Double(cost { _ = many.problems(at: 0) }) / Double(max(1, cost { _ = few.problems(at: 0) }))
+    #expect(ratio < 64)
   }
 
   @Test(arguments: ["test?file", "C#.txt"])

@@ -75,7 +75,9 @@ public final class LiveActivity: Handled {
   public var problems: [Problem] {
     // The app's lock comes before that of the activity.
     let containers = self.containers
-    return read { $0.problems(at: now.date, containers, userInfoLimit: ProcessLimits.userInfoLimit) }
+    // Without the lock: it takes time for a large `user_info`.
+    let state = read { copy $0 }
+    return state.problems(at: now.date, containers, userInfoLimit: ProcessLimits.userInfoLimit)
   }
 
   /// A save sees what it has filled in so far, everybody else the former `user_info` (R4.2).
