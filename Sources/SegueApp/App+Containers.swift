@@ -20,6 +20,19 @@ extension App {
     try body(&containers)
   }
 
+  /// Looks again for the folders that were not there. Calls the system, so without the lock.
+  /// - Returns: whether one is there by now.
+  func findFolders() -> Bool {
+    var hasFound = false
+    for container in currentContainers.withoutFolder {
+      guard let real = environment.realFolder(container.folder) else { continue }
+      monitor.lock()
+      if containers.found(container, at: real) { hasFound = true }
+      monitor.unlock()
+    }
+    return hasFound
+  }
+
   /// For calls without the lock.
   public var currentContainers: Containers {
     monitor.lock()

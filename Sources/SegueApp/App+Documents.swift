@@ -7,7 +7,7 @@ extension App {
   /// Throws INVALID_STATE before the app is open, INVALIDATED after it is closed.
   public func add(_ document: LiveDocument) throws(SegueError) {
     let responder = document.responder
-    let real = environment.realURL(of: document.url)
+    let real = realURL(of: document.url)
     try perform { engine, _ in
       document.realURL = real
       responder.engineResponder = engine.addResponder(
@@ -49,7 +49,7 @@ extension App {
 
   /// The file is elsewhere now. Throws INVALIDATED.
   public func setURL(_ url: String, of document: LiveDocument) throws(SegueError) {
-    let real = environment.realURL(of: url)
+    let real = realURL(of: url)
     try document.moveLock.withLock { () throws(SegueError) in
       try checkIsOpen(document)
       guard let engineResponder = document.responder.engineResponder else { return }
@@ -86,9 +86,19 @@ extension App {
   }
 
   /// The app has more document types than before: documents that had none may have one.
-  func matchNewTypes() {
-    let left = locked { documents.filter { activityNow(of: $0) == nil } }
-    for document in left {
+  func matchNewTypes() { match(locked { documents.filter { activityNow(of: $0) == nil } }) }
+
+  /// The URL of the real path of a file, which is compared with the real folders of containers: a folder that has come
+  /// meanwhile has its documents.
+  private func realURL(of url: String) -> String? {
+    // First: if there is a path through a folder, the folder is there to be found.
+    let real = environment.realURL(of: url)
+    if findFolders() { match(locked { documents }) }
+    return real
+  }
+
+  private func match(_ documents: [LiveDocument]) {
+    for document in documents {
       document.moveLock.withLock {
         do throws(SegueError) {
           try matchActivity(of: document)

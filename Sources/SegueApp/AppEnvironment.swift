@@ -21,6 +21,8 @@ public protocol AppEnvironment: AnyObject {
   func drawIdentifier() throws(SegueError) -> Identifier
   /// The URL of a file's real path; nil if there is none. Without the lock.
   func realURL(of url: String) -> String?
+  /// The path without symbolic links of the folder of a container; nil if there is none. Without the lock.
+  func realFolder(_ path: [UInt8]) -> [UInt8]?
 
   /// Connects the engine of an app to the device, and retains the app until `close`. May release the lock if it throws.
   func open(_ app: App, _ engine: AppEngine) throws(SegueError)

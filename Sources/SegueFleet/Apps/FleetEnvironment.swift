@@ -25,6 +25,7 @@ open class FleetEnvironment: AppEnvironment, FleetProgram {
   public final var problem: SegueError? { process?.driver?.problem }
   open func drawIdentifier() throws(SegueError) -> Identifier { device.fleet.drawIdentifier() }
   open func realURL(of url: String) -> String? { nil }
+  open func realFolder(_ path: [UInt8]) -> [UInt8]? { nil }
 
   // MARK: Opening and closing
 

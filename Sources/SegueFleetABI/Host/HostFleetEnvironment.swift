@@ -26,6 +26,7 @@ final class HostFleetEnvironment: FleetEnvironment {
 
   override var limits: Limits { ProcessLimits.current }
   override func realURL(of url: String) -> String? { ContainerFolder.realURL(of: url) }
+  override func realFolder(_ path: [UInt8]) -> [UInt8]? { ContainerFolder.found(path) }
   override func logs(_ severity: Severity) -> Bool { Log.isOn(severity) }
   override func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
   override func later(_ chore: @escaping () -> Void) { fleet.later(chore) }

@@ -5,7 +5,7 @@ public final class Container: Sendable {
   let identifierBytes: [UInt8]
   /// The path that the app has registered: absolute, without a slash at the end.
   public let folder: [UInt8]
-  /// The path without symbolic links; nil if the folder was not there when it was registered.
+  /// The path without symbolic links; nil if the folder was not there when it was looked up.
   public let realFolder: [UInt8]?
   /// The URL of the registered folder: of it and what follows it in a reference, URLs are made.
   let url: [UInt8]
@@ -32,6 +32,9 @@ public final class Container: Sendable {
     self.url = url
     referenceStart = ContainerReference.start(identifierBytes)
   }
+
+  /// The same, with the folder that is there by now.
+  func found(at realFolder: [UInt8]) -> Container { Container(identifier, folder, realFolder) }
 
   /// Checks the path of a folder, and removes the slash at its end.
   public static func path(of folder: String) throws(SegueError) -> [UInt8] {

@@ -41,6 +41,19 @@ public struct Containers: Sendable {
     }
   }
 
+  /// Those whose folders were not there when they were registered, nor since.
+  public var withoutFolder: [Container] { list.filter { $0.realFolder == nil } }
+
+  /// The folder of a container is there now. No effect if it was replaced, or another one has the folder.
+  /// - Returns: whether it has changed.
+  public mutating func found(_ container: Container, at realFolder: [UInt8]) -> Bool {
+    guard let index = list.firstIndex(where: { $0 === container }),
+      !list.contains(where: { $0 !== container && $0.isAt(realFolder) })
+    else { return false }
+    list[index] = container.found(at: realFolder)
+    return true
+  }
+
   /// Throws NOT_FOUND.
   public mutating func remove(_ identifier: String) throws(SegueError) {
     guard let index = index(of: Text.bytes(identifier)) else {
@@ -71,8 +84,6 @@ public struct Containers: Sendable {
     guard let real else { return url }
     switch (place(of: url), place(of: real)) {
     case (nil, nil): return url
-    // Registered before its folder was there, it has no real path to compare with.
-    case (let named?, nil) where named.container.realFolder == nil: return url
     case (let named?, let place?) where named.isSame(as: place): return url
     default: return real
     }

@@ -36,6 +36,7 @@ final class LiveEnvironment: AppEnvironment {
 
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func realURL(of url: String) -> String? { ContainerFolder.realURL(of: url) }
+  func realFolder(_ path: [UInt8]) -> [UInt8]? { ContainerFolder.found(path) }
   func logs(_ severity: Severity) -> Bool { Log.isOn(severity) }
   func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
 

@@ -25,6 +25,11 @@ public enum ContainerFolder {
     }
   }
 
+  /// The same for a folder that was not there before; nil if it still is not, or is a file.
+  public static func found(_ path: [UInt8]) -> [UInt8]? {
+    do throws(SegueError) { return try realPath(of: path) } catch { return nil }
+  }
+
   /// The `file:` URL of the path without symbolic links, for the URL of a file that is there, or may be made in a
   /// folder that is there; nil if there is none.
   public static func realURL(of url: String) -> String? {

@@ -30,14 +30,36 @@ import Testing
       // Both in none; no such path.
       ("/elsewhere/a.txt", "/etc/hostname", nil),
       ("/home/anna/My%20Docs/a.txt", nil, nil), ("/elsewhere/a.txt", nil, nil),
-      // The container's own real path is not known.
-      ("/srv/later/a.txt", "/mnt/later/a.txt", nil), ("/srv/later/a.txt", "/data/docs/a.txt", "/data/docs/a.txt"),
+      // The container's own folder is not there: that of the document is another one.
+      ("/srv/later/a.txt", "/mnt/later/a.txt", "/mnt/later/a.txt"), ("/srv/later/a.txt", nil, nil),
+      ("/srv/later/a.txt", "/data/docs/a.txt", "/data/docs/a.txt"),
     ] as [(String, String?, String?)])
   func `a document is where its real path is (R5.1)`(named: String, real: String?, expected: String?) throws {
     var containers = try Self.some()
     try containers.add(Self.container("later", "/srv/later"))
     let url = containers.url(ofDocument: "file://\(named)", real: real.map { "file://\($0)" })
     #expect(url == "file://\(expected ?? named)")
+  }
+
+  @Test func `a folder that comes later has the real path of then (R5.1)`() throws {
+    var containers = try Self.some()
+    try containers.add(Self.container("later", "/srv/later"))
+    func url(_ name: String, _ real: String) -> String {
+      containers.url(ofDocument: "file:///srv/later/\(name)", real: "file://\(real)")
+    }
+    let later = try #require(containers["later"])
+    #expect(containers.withoutFolder.map { $0.identifier } == ["later"])
+    let isTaken = !containers.found(later, at: Array("/data/docs".utf8))
+    #expect(isTaken && containers.withoutFolder.count == 1, "another one has that folder")
+    let docs = try #require(containers["docs"])
+    let isFound = containers.found(later, at: Array("/mnt/later".utf8))
+    #expect(isFound && containers.withoutFolder.isEmpty)
+    let isFoundAgain = containers.found(later, at: Array("/mnt/other".utf8))
+    #expect(!isFoundAgain, "it was replaced")
+    #expect(containers["docs"] === docs && containers["later"]?.folder == later.folder)
+    #expect(url("a.txt", "/mnt/later/a.txt") == "file:///srv/later/a.txt")
+    #expect(url("link", "/etc/hostname") == "file:///etc/hostname")
+    #expect(containers.place(of: "file:///mnt/later/a.txt")?.container.identifier == "later")
   }
 
   /// The container and the path of a URL, as one text.

@@ -305,6 +305,39 @@ def test_the_title_of_a_document_is_the_name_that_the_user_sees(devices: Devices
     assert activity.title == "To Anna", "the app's own stays"
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+@pytest.mark.parametrize("how", ["created", "moved"])
+def test_a_container_whose_folder_comes_later(devices: Devices, tmp_path: Path, is_link: bool, how: str) -> None:
+    """R5.1, R5.3: its real path is looked up with that of the document: no link leads out of it."""
+    folder, real = tmp_path / "late", tmp_path / "real"
+    devices.origin.add_container("com.example.late", folder)
+    document = Letter(devices.origin, folder / "note.txt", TEXT)
+    assert held(document).user_info[DOCUMENT_URL_KEY] == devices.url(folder, "note.txt")
+    by_real_path = Letter(devices.origin, real / "note.txt", TEXT)
+    assert by_real_path.user_activity is None
+    (real if is_link else folder).mkdir()
+    if is_link:
+        folder.symlink_to(real)
+    (folder / "note.txt").write_text("text")
+    (tmp_path / "outside.txt").write_text("not shared")
+    (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
+
+    def at(name: str) -> Letter:
+        if how == "created":
+            return Letter(devices.origin, folder / name, TEXT)
+        document.set_url(folder / name)
+        return document
+
+    assert at("out.txt").user_activity is None
+    inside = at("note.txt")
+    url = held(inside).user_info[DOCUMENT_URL_KEY]
+    assert url == devices.url(folder, "note.txt")
+    with held(inside).access(url) as file:
+        assert file.read() == b"text"
+    # Its container has that folder now.
+    assert (by_real_path.user_activity is not None) == is_link
+
+
 @pytest.mark.parametrize("name", ["test?file", "C#.txt"])
 def test_a_url_with_a_query_or_a_fragment_is_no_document(devices: Devices, name: str) -> None:
     """R5.1, R5.3: it would be the file `test`, or `C`; a path of that name is fine."""
@@ -634,6 +667,7 @@ def test_open_document_that_never_answers(segue_fleet: Fleet, tmp_path: Path, ha
     A late answer has no effect."""
     devices = Devices(segue_fleet, tmp_path, Careful if handles else Reader)
     later: concurrent.futures.Future[segue.Document] = concurrent.futures.Future()
+    later.set_running_or_notify_cancel()  # as that of a thread, which goes on
     devices.reader.answer = later
     failures: list[segue.Error] = []
     devices.reader.on_did_fail(lambda type, error, continuation: failures.append(error))
