@@ -107,3 +107,20 @@ def ask(control: Path) -> Callable[..., Any]:
         return cbor2.loads(value) if status == 0 else (status, message)
 
     return answer
+
+
+@pytest.fixture
+def masked_agent(command: Callable[..., list[str | Path]]) -> Iterator[Callable[[str], Program]]:
+    """masked_agent("0777"): an agent that carries the hub under that umask. It may do what any user may."""
+    lost = "-dac_override,-dac_read_search"
+    without = ["setpriv", f"--bounding-set={lost}", f"--inh-caps={lost}"] if os.geteuid() == 0 else []
+    with programs() as run:
+
+        def ready(umask: str) -> Program:
+            *before, program = command()
+            shell = ["sh", "-c", f'umask {umask} && exec "$@"', "sh"]
+            masked = run("agent", [*before, *without, *shell, program])
+            masked.wait_for(CARRIES)
+            return masked
+
+        yield ready

@@ -77,6 +77,21 @@ def test_attachments_outlive_everybody(begin, start, segue, entries, tmp_path, k
         pass
 
 
+@pytest.mark.parametrize("umask", ["0477", "0777"])
+def test_attachments_are_stored_whatever_the_umask(masked_agent, start, segue, entries, tmp_path, umask):
+    """R3.8: the files without a name in which they are on their way to the database and back are opened again."""
+    masked_agent(umask)
+    editor = offer(start, ("photo", SIZE), ("small", 5))
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    assert "attachments" not in entries()[0][6]
+    editor.kill()
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one")
+    for name, size in (("photo", SIZE), ("small", 5)):
+        viewer.ask(f"fetch {name} {tmp_path}/{name}", f"fetched {name} OK")
+        assert (tmp_path / name).read_bytes() == content(size)
+
+
 def test_an_agent_that_is_killed_while_an_app_fetches_goes_on(begin, start, segue, entries, tmp_path):
     """The document and the attachments may come from different agents."""
     agent = begin()

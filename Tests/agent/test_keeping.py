@@ -118,6 +118,28 @@ def test_attachments_are_kept(editor, viewer, agent, tmp_path, how):
     fetch(viewer, tmp_path, photo=content(), empty=b"", gone=content())
 
 
+@pytest.mark.parametrize("umask", ["0477", "0777"])
+def test_attachments_are_kept_whatever_the_umask(masked_agent, start, tmp_path, umask):
+    """R2.5: those that an app hands over, and those that are fetched from it."""
+    first = masked_agent(umask)
+    viewer, editor = start("viewer").ready(), start("editor").ready()
+    editor.ask("offer one", "offered")
+    editor.ask("keep_offering yes", "keeps offering")
+    viewer.hears("appeared one")
+    file = tmp_path / "file"
+    file.write_bytes(content())
+    editor.ask(f"attach photo {SIZE}", "attached")
+    editor.ask(f"attach_file file {file}", "attached")
+    editor.ask("close", "closed")
+    viewer.hears("gone one")
+    viewer.hears("appeared one")
+    fetch(viewer, tmp_path, photo=content(), file=content())
+    first.kill()
+    masked_agent(umask).wait_for("offers what com.example.editor has left")
+    viewer.hears("appeared one")
+    fetch(viewer, tmp_path, photo=content(), file=content())
+
+
 def test_attachments_that_cannot_be_kept(viewer, start, tmp_path):
     """Too large, and changed since: the offer stays, fetching one is an error, and both logs say so."""
     changed = tmp_path / "source"

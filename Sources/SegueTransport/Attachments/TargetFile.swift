@@ -72,10 +72,11 @@ public final class TargetFile: @unchecked Sendable {
       isHidden = fd >= 0
     }
     guard fd >= 0 else { throw .system("path: a file beside it") }
-    if isUnnamed, isHidden {
-      unlinkat(folder, hiddenName, 0)
-      isHidden = false
-    }
+    guard isUnnamed else { return }
+    if isHidden { unlinkat(folder, hiddenName, 0) }
+    isHidden = false
+    // It is opened again, by its descriptor: the umask may forbid that.
+    fchmod(fd, 0o600)
   }
 
   private var isUnnamed: Bool { name.count == 1 }

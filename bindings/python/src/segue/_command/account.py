@@ -262,6 +262,7 @@ async def recovery(options: argparse.Namespace) -> int:
         data = await asked(app, app.recovery_file, await passphrase(new=True))
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)  # whatever the umask
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
