@@ -1710,8 +1710,9 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  *            that is to get it), "type": string, "title": string, absent if there is none, "app_name": string,
  *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
  *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
- *            has it, and has not answered), "attempts": integer, "crashes": integer, "held": bool (after three crashes;
- *            see segue_app_retry_entry), "received": date (what this device's clock said then), "expires": date}
+ *            has it, or is being started to get it, and has not answered), "attempts": integer, "crashes": integer,
+ *            "held": bool (after three crashes; see segue_app_retry_entry), "received": date (what this device's clock
+ *            said then), "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
@@ -2056,8 +2057,9 @@ typedef struct segue_access segue_access;
  * Registers a container, at any time; one with the same identifier is replaced. The next save uses it.
  *   identifier  copied: the same on all devices, reverse DNS by convention; 1...255 bytes of UTF-8 without NUL
  *   folder      copied: an absolute path, at most 4095 bytes, without the components "." and ".."; not "/". Its real
- *               path is looked up now, once. A folder that is not there yet is fine; register it again if a part of its
- *               path is a symbolic link that changes or appears later
+ *               path is looked up now, once. A folder that is not there yet is fine: it is looked up whenever a
+ *               document is created or moved (section 15), until it is there. Register it again if a part of its path
+ *               is a symbolic link that changes, or that appears later in an app without documents
  * Errors: INVALID_ARGUMENT (also: the folder is a file, or that of another container), LIMIT_EXCEEDED (an app has 64
  * containers), SYSTEM.
  */

@@ -139,6 +139,8 @@ import Testing
     agent.engine.launched(continuation, SegueError(.system, "launch: no program"), world.now)
     world.settle()
     #expect(failures(agent) == [.userCancelled, .system] && agent.inbox.open.count == 1)
+    #expect(agent.inbox.entries.map { $0.isDelivered } == [false], "no app has it")
+    #expect(agent.inbox.entries.map { $0.attempts } == [0])
     _ = openViewer()
     #expect(editor.receipts.map { $0.outcome } == [.restored], "the entry stays")
   }

@@ -34,6 +34,11 @@ struct AwaitedApps {
     return all.remove(at: index).item
   }
 
+  /// Returns the entry of a continuation, and removes it; nil if it awaits no app.
+  mutating func take(_ continuation: Identifier) -> Entry? {
+    all.firstIndex { $0.item.continuation == continuation }.map { all.remove(at: $0) }
+  }
+
   /// Returns an entry for which no process has opened in time, and removes it; nil for none.
   mutating func takeOverdue(_ now: Instant) -> Entry? {
     all.firstIndex { $0.until <= now.uptime }.map { all.remove(at: $0) }

@@ -341,6 +341,7 @@ final class ColdStarts: AppFeature {
   func launched(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
     guard let error else { return }
     agent.app.log(.error, "\(error.message); what it was to continue waits in the inbox")
+    deliveries.launchFailed(for: id)
     guard let index = index(of: id) else { return }
     answer(at: index, .failure(SegueError(error.status, "\(error.message); the activity waits in the inbox")))
   }

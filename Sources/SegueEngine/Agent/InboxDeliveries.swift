@@ -107,7 +107,12 @@ final class InboxDeliveries: AppFeature {
     if !awaited.add(item, for: bundle, now) { agent.owner.perform(.end(item.continuation, .untold)) }
   }
 
-  /// No process of it has opened, or the agent ends.
+  /// The app of an entry could not be started.
+  func launchFailed(for continuation: Identifier) {
+    if let app = awaited.take(continuation) { stopAwaiting(app) }
+  }
+
+  /// No process of it has opened, or could be started, or the agent ends.
   private func stopAwaiting(_ app: AwaitedApps.Entry) {
     agent.owner.perform(.end(app.item.continuation, .untold))
     askNext(ofBundle: app.bundle)

@@ -78,7 +78,7 @@ class InboxEntry:
     attachments_left: int
     """Of these, those that were too large, or could not be fetched: only the origin has them."""
     delivered: bool
-    """The app has it, and has not answered."""
+    """The app has it, or is being started to get it, and has not answered."""
     attempts: int
     crashes: int
     held: bool
