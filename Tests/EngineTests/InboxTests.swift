@@ -46,6 +46,15 @@ import Testing
     #expect(told.last.map { abs($0.date - last) < 1 } == true, "the last of them counts")
   }
 
+  @Test(arguments: [0, 60_000, 366 * 86_400_000 + 1, .max] as [Int64])
+  func `a failure is no older than a year, whatever an app says (R3.13)`(age: Int64) throws {
+    let viewer = try RawPeer(app: "viewer", in: world)
+    viewer.send(.failure(type: "com.example.note", SegueError(.handoffFailed, "why"), age: age))
+    world.settle()
+    let date = try #require(world.unheardFailures.last).date
+    #expect(date == world.now.date - min(Double(age) / 1_000, 366 * 86_400))
+  }
+
   /// Another app for each number: askers of one offer for one app would share an entry.
   private func chooseApp(_ number: Int) {
     agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer", types: [])
