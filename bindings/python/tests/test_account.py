@@ -7,12 +7,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
+import re
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -22,10 +26,11 @@ from conftest import PATIENCE, Opener
 import segue
 from segue import _arguments
 from segue._account import account_of
-from segue._command import device_checks, session
+from segue._agent import failure_of
+from segue._command import device_checks, doctor, session
 from segue._command.checks import Finding, State
-from segue._command.devices import changes, named, only, row, show
-from segue._command.output import CommandError
+from segue._command.devices import changes, heard, named, only, row, show
+from segue._command.output import CommandError, when
 from segue._command.qr import drawn
 from segue._command.session import beside
 
@@ -309,6 +314,41 @@ def test_devices_tells_of_them_too(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().err
     for each in ("has taken over with the recovery file", "is refused", "phone: is the manager now"):
         assert each in said
+
+
+@pytest.mark.parametrize("zone", ["Etc/GMT+12", "Etc/GMT-14", "UTC"])
+@pytest.mark.parametrize(
+    "date", [datetime.min.replace(tzinfo=timezone.utc), datetime.max.replace(tzinfo=timezone.utc)], ids=["1", "9999"]
+)
+def test_a_date_of_others_is_shown_whatever_its_year(
+    monkeypatch: pytest.MonkeyPatch, date: datetime, zone: str
+) -> None:
+    """The local calendar may end before that of Python: astimezone() raises there."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert re.fullmatch(r"(1-01-01|0001-01-01|9999-12-31) [0-9]{2}:[0-9]{2}( UTC)?", when(date))
+        assert when(segue.Timestamp(1e300)) == ""
+        failure = failure_of(
+            {
+                "bundle_identifier": "com.example.notes",
+                "app_name": "Notes",
+                "type": "a.b",
+                "status": 20,
+                "message": "why",
+                "date": date,
+            }
+        )
+        app: Any = SimpleNamespace(unheard_failures=lambda: [failure, replace(failure, date=segue.Timestamp(1e300))])
+        dated, undated = doctor.failures(app)
+        assert f"could not continue a.b at {when(date)}: why" in dated.message
+        assert "could not continue a.b: why" in undated.message
+        notice = account(notices=[{"date": date, "status": 19, "message": "a notice"}]).notices[0]
+        assert heard(notice) == f"{when(date)} a notice"
+        assert heard(replace(notice, date=segue.Timestamp(1e300))) == "a notice"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_port_at_which_nothing_listens_is_found() -> None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 from typing import Any
 
 import pytest
-from conftest import Log, Opener
+from conftest import Log, Opener, run_until
 from pair import Pair
 from test_asyncio import first, in_a_loop, notes, offering
 
@@ -191,3 +192,212 @@ def test_an_async_handler_that_never_answers_keeps_nobody_waiting(folder: str, h
             assert (await receipts.get()).outcome == Outcome.FAILED
 
     test(folder)
+
+
+# ---- results that are given up before they are taken
+
+
+def test_a_cancel_inside_the_block_is_what_it_raises(opened: Opener) -> None:
+    """Though no callback has run in between."""
+    pair = Pair(opened)
+    continuation = pair.continue_()
+    with pytest.raises(segue.UserCancelledError), continuation:
+        continuation.cancel()
+    assert pair.receipt().outcome == Outcome.FAILED
+    check_lost(pair, continuation, segue.UserCancelledError)
+
+
+@pytest.mark.parametrize("how", ["cancel", "next", "close"])
+def test_what_ends_a_result_before_it_is_taken_is_what_its_taker_gets(opened: Opener, how: str) -> None:
+    """R3.3: also if no callback has run in between."""
+    pair = Pair(opened)
+    continuation = pair.continue_()
+    if how == "cancel":
+        continuation.cancel()
+    elif how == "next":
+        following = pair.receiver.continue_(pair.offer)
+    else:
+        pair.receiver.close()
+    check_lost(pair, continuation, segue.CancelledError if how == "close" else segue.UserCancelledError)
+    run_until([pair.origin], lambda: pair.receipts)
+    assert pair.receipts.pop().outcome == Outcome.FAILED
+    if how == "next":
+        pair.until(lambda: following.done)
+        assert following.wait(0).title == "Shopping list"
+        assert pair.receipt().outcome == Outcome.RESTORED
+        check_lost(pair, continuation, segue.UserCancelledError)
+
+
+@pytest.mark.parametrize("how", ["wait", "block", "block that fails"])
+def test_a_result_that_is_taken_after_its_deadline_is_none(opened: Opener, how: str) -> None:
+    """R3.9: also if no callback has run in between."""
+    pair = Pair(opened)
+    continuation = pair.continue_(timeout=0.5)
+    block = continuation.__enter__() if how != "wait" else None
+    run_until([pair.origin], lambda: pair.receipts)
+    assert pair.receipt().outcome == Outcome.FAILED
+    if how == "block that fails":
+        assert block is not None
+        with pytest.raises(ZeroDivisionError), Entered(continuation):
+            raise ZeroDivisionError
+    elif how == "block":
+        with pytest.raises(segue.RemoteApplicationTimedOutError), Entered(continuation):
+            pass
+    check_lost(pair, continuation, segue.RemoteApplicationTimedOutError)
+
+
+class Entered:
+    """A block that has begun."""
+
+    def __init__(self, continuation: segue.Continuation):
+        self._continuation = continuation
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: Any) -> None:
+        self._continuation.__exit__(*raised)
+
+
+def check_lost(pair: Pair, continuation: segue.Continuation, error: type[segue.Error]) -> None:
+    """It has failed, and stays so."""
+    for _ in range(2):
+        with pytest.raises(error):
+            continuation.wait(0)
+        assert "failed" in repr(continuation)
+        for app in (pair.origin, pair.receiver):
+            if "closed" not in repr(app):
+                app.dispatch(0)
+
+
+@pytest.mark.parametrize("how", ["block", "await"])
+def test_a_cancel_just_before_the_result_is_taken_under_asyncio(folder: str, how: str) -> None:
+    @in_a_loop
+    async def test(folder: str) -> None:
+        async with notes(folder) as origin, notes(folder) as receiver:
+            _, receipt = await offering(origin)
+            continuation = receiver.continue_((await first(receiver.offer_events())).offer)
+            with pytest.raises(segue.UserCancelledError):
+                if how == "block":
+                    async with continuation:
+                        continuation.cancel()
+                else:
+                    while not continuation.done:
+                        await asyncio.sleep(0.01)  # nobody waits for the result, so nothing tells of it
+                    continuation.cancel()
+                    await continuation
+            assert (await receipt).outcome == Outcome.FAILED
+            with pytest.raises(segue.UserCancelledError):
+                await continuation
+
+    test(folder)
+
+
+# ---- handlers whose attempt has ended
+
+
+ENDS = {
+    "deadline": segue.RemoteApplicationTimedOutError,
+    "cancel": segue.UserCancelledError,
+    "next": segue.UserCancelledError,
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("then", ["ends", "answers", "is answered", "raises"])
+def test_an_async_handler_ends_with_its_attempt(folder: str, how: str, then: str, log: Log) -> None:
+    """Cancelled, and without a report: whatever it answers then comes too late."""
+    reported: list[BaseException] = []
+
+    @in_a_loop
+    async def test(folder: str) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context["exception"]))
+        ended: asyncio.Event = asyncio.Event()
+
+        async def restore(activity: segue.Activity, continuation: segue.Continuation) -> bool:
+            try:
+                began.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if then == "ends":
+                    raise
+                if then == "is answered":
+                    with pytest.raises(segue.RemoteApplicationTimedOutError):
+                        continuation.complete(True)
+                if then == "raises":
+                    raise LookupError("of its own") from None
+            finally:
+                ended.set()
+            return True
+
+        async with notes(folder) as origin, notes(folder) as receiver:
+            offered, _ = await offering(origin)
+            receipts: asyncio.Queue[segue.Receipt] = asyncio.Queue()
+            offered.on_continuation_ended(receipts.put_nowait)
+            began = asyncio.Event()
+            receiver.on_continue(restore)
+            offer = (await first(receiver.offer_events())).offer
+            continuation = receiver.continue_(offer, timeout=0.5 if how == "deadline" else None)
+            await began.wait()
+            if how == "cancel":
+                continuation.cancel()
+            elif how == "next":
+                receiver.on_continue(lambda activity, continuation: True)
+                await receiver.continue_(offer)
+            await ended.wait()
+            with pytest.raises(ENDS[how]):
+                await continuation
+            assert (await receipts.get()).outcome == Outcome.FAILED
+            while receiver._tasks:  # it has ended, and its task says so in another turn
+                await asyncio.sleep(0)
+
+    test(folder)
+    assert [str(error) for error in reported] == (["of its own"] if then == "raises" else [])
+    assert str(log).count("exception in a callback") == len(reported)
+
+
+def test_a_future_that_was_to_answer_is_cancelled_with_its_attempt(opened: Opener) -> None:
+    answer: concurrent.futures.Future[bool] = concurrent.futures.Future()
+    pair = Pair(opened)
+    pair.receiver.on_continue(lambda activity, continuation: answer)
+    continuation = pair.receiver.continue_(pair.offer, timeout=0.5)
+    pair.until(lambda: continuation.done)
+    assert answer.cancelled()
+    with pytest.raises(segue.RemoteApplicationTimedOutError):
+        continuation.wait(0)
+    assert pair.receipt().outcome == Outcome.FAILED
+
+
+@pytest.mark.parametrize("answer", ["complete", "decline", "fail", "cancel"])
+def test_an_async_handler_may_answer_by_a_call(folder: str, answer: str, log: Log) -> None:
+    """The result comes, as it does from one that is a function."""
+
+    @in_a_loop
+    async def test(folder: str) -> None:
+        async with notes(folder) as origin, notes(folder) as receiver:
+            _, receipt = await offering(origin)
+
+            @receiver.on_continue
+            async def restore(activity: segue.Activity, continuation: segue.Continuation) -> None:
+                await asyncio.sleep(0)
+                if answer == "fail":
+                    continuation.fail("no room")
+                elif answer == "cancel":
+                    continuation.cancel()
+                else:
+                    continuation.complete(answer == "complete")
+
+            continuation = receiver.continue_((await first(receiver.offer_events())).offer)
+            if answer == "fail":
+                with pytest.raises(segue.HandoffFailedError, match="no room"):
+                    await continuation
+            elif answer == "cancel":
+                with pytest.raises(segue.UserCancelledError):
+                    await continuation
+            else:
+                assert (await continuation).title == "Shopping list"
+            outcome = {"complete": Outcome.RESTORED, "decline": Outcome.DECLINED}.get(answer, Outcome.FAILED)
+            assert (await receipt).outcome == outcome
+
+    test(folder)
+    assert "exception in a callback" not in str(log)

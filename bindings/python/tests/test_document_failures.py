@@ -118,6 +118,24 @@ def test_whatever_it_raises_the_opening_has_failed(devices: Devices, text: str, 
     ]
 
 
+@pytest.mark.parametrize("how", ["deadline", "cancel"])
+def test_a_future_of_a_document_is_cancelled_with_its_attempt(devices: Devices, how: str) -> None:
+    """R3.5: its document comes too late."""
+    later: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    devices.reader.answer = later
+    devices.letter()
+    continuation = devices.pull()
+    if how == "cancel":
+        continuation.cancel()
+    else:
+        devices.fleet.advance(segue.limits.continuation_ms / 1000 + 1)
+    devices.fleet.run()
+    assert continuation.done and later.cancelled()
+    with pytest.raises(segue.UserCancelledError if how == "cancel" else segue.RemoteApplicationTimedOutError):
+        continuation.wait()
+    assert [receipt.outcome for receipt in devices.receipts] == [segue.Outcome.FAILED]
+
+
 @pytest.mark.parametrize("reason", [b"\xc3\xa9" * 128, b"\xff" * 200, b"x" * 70_000], ids=["cut", "no UTF-8", "huge"])
 @pytest.mark.parametrize("how", ["fail", "complete_opening", "decline"])
 def test_a_failure_is_told_whatever_its_reason(asked: Devices, reason: bytes, how: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import UserString
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -119,6 +120,73 @@ def test_a_key_that_cannot_be_compared_is_refused() -> None:
     for make in (lambda: segue.Map([(UserString("a"), 1)]), lambda: segue.Set([UserString("a")])):
         with pytest.raises(TypeError, match="UserString is not a value of user_info"):
             make()
+    assert activity.user_info == {"a": 1}
+
+
+def endless_list() -> list[Any]:
+    made: list[Any] = [1]
+    made.append(made)
+    return made
+
+
+def endless_tuple() -> tuple[Any, ...]:
+    made: tuple[Any, ...] = ([], 1)
+    made[0].append(made)
+    return made
+
+
+class Endless(Sequence):  # type: ignore[type-arg]
+    """Its element is another one."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: Any) -> Any:
+        if index:
+            raise IndexError
+        return Endless()
+
+
+class EndlessMap(Mapping):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([1])
+
+    def __getitem__(self, key: Any) -> Any:
+        return EndlessMap()
+
+
+def deep_map() -> segue.Map:
+    made = segue.Map([(1, 1)])
+    for _ in range(2000):
+        made = segue.Map([(1, made)])
+    return made
+
+
+@pytest.mark.parametrize("make", [endless_list, endless_tuple, Endless, EndlessMap, deep_map])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda info, value: segue.Map([(value, 1)]),
+        lambda info, value: segue.Map({1: 2})[value],
+        lambda info, value: value in segue.Map({1: 2}),
+        lambda info, value: segue.Map({1: 2}).get(value),
+        lambda info, value: segue.Map({1: value}) == {1: 2},
+        lambda info, value: hash(segue.Map({1: value})),
+        lambda info, value: segue.Set([value]),
+        lambda info, value: value in segue.Set([1]),
+        lambda info, value: info.update(segue.Map([(value, 1)])),
+        lambda info, value: info.update(segue.Map([(1, value)])),
+        lambda info, value: info[value],
+        lambda info, value: info.__setitem__(1, value),
+    ],
+)
+def test_what_contains_itself_is_refused_wherever_it_stands(use: Any, make: Any) -> None:
+    activity = segue.Activity(None, "com.example.notes", user_info={"a": 1})
+    with pytest.raises(segue.LimitExceededError, match="nested more than 64 deep, or contain themselves"):
+        use(activity.user_info, make())
     assert activity.user_info == {"a": 1}
 
 

@@ -65,8 +65,8 @@ def test_an_async_on_continue_that_raises_has_not_continued(folder: str, log: Lo
     assert "continuing" in str(log)
 
 
-def test_an_async_on_continue_that_comes_too_late_is_noticed(folder: str) -> None:
-    """R3.9: the origin was told that it failed, and so is the receiver."""
+def test_an_async_on_continue_that_comes_too_late_is_noticed(folder: str, log: Log) -> None:
+    """R3.9: the origin was told that it failed, and so is the receiver; the handler has done nothing wrong."""
     noticed: list[Any] = []
 
     async def main() -> None:
@@ -87,7 +87,8 @@ def test_an_async_on_continue_that_comes_too_late_is_noticed(folder: str) -> Non
                 await continuation
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
-    assert [type(each) for each in noticed] == [segue.RemoteApplicationTimedOutError]
+    assert noticed == []
+    assert "did not answer in time" in str(log)
 
 
 @in_a_loop

@@ -19,8 +19,8 @@ from reference import reference, values
 
 import segue
 from segue import URL, Map, Set, Timestamp, _codec
-from segue._codec import NESTING, decode, decode_exact, encode
-from segue.values import identity
+from segue._codec import decode, decode_exact, encode
+from segue.values import NESTING, identity
 
 settings.register_profile("segue", deadline=None)
 settings.load_profile("segue")

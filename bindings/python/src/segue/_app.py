@@ -69,6 +69,10 @@ _TOLD = ("on_was_continued", "on_continuation_ended", "on_will_resume_back", "on
 """Callbacks for its activities of which the library need not know whether there are some."""
 
 
+def _none() -> None:
+    """Refers to nothing, as a weak reference whose object is gone."""
+
+
 class App(DeviceCalls, Dispatcher, AppCallbacks):
     """One open of the library: identifier, team, the activity types that the app can continue.
 
@@ -161,6 +165,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._continuations: set[Continuation] = set()
         self._answered_later: weakref.WeakSet[Continuation] = weakref.WeakSet()
         """Those that the host has answered with LATER, and holds."""
+        self._untaken: Callable[[], Continuation | None] = _none
+        """The one whose result was here last, for its taker to answer."""
         self._expected: set[Pending[Any]] = set()
         self._restoring: list[Any] = []
         self._readinesses: weakref.WeakSet[Readiness] = weakref.WeakSet()
@@ -261,7 +267,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         folder (R5.3). A `file:` URL inside of it, anywhere in `user_info`, arrives as the receiver's own URL.
 
         identifier: the same on all devices, reverse DNS by convention; one that is registered is replaced
-        folder: an absolute path; the folder need not be there yet
+        folder: an absolute path; the folder need not be there yet. Its real path is looked up now, or, until it is
+            there, when a document is created or moved; register it again if a symbolic link in it changes
         """
         name, path = _arguments.text(identifier, "identifier"), _arguments.path(folder, "folder")
         library.segue_app_add_container(self._handle, name, len(name), path, len(path))
@@ -317,11 +324,14 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         """
         asked = _arguments.instance(offer, Offer, "offer")._handle
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
+        former = self._untaken()
         # Callbacks on other threads wait here until the continuation is known.
         with _native.known_lock:
             handle = _native.created(library.segue_app_continue, self._handle, asked, most)
             continuation = continuation_of(self, handle, owned=True)
             self._continuations.add(continuation)
+        if former is not None:
+            former._fail_untaken(UserCancelledError("another continuation of this app took its place"))
         return continuation
 
     # ---- apps that are not running ----
@@ -551,6 +561,9 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses, *self._continuations, *self._answered_later]:
             answer._end(None, CancelledError("the app was closed"))
+        untaken = self._untaken()
+        if untaken is not None:
+            untaken._fail_untaken(CancelledError("the app was closed"))
         self._offer_events.publish(None)
 
     def _died(self) -> None:
@@ -564,6 +577,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         handler = self._handler("on_continue")
         if handler is None:
             continuation._unanswered = True  # the taker of the result answers
+            self._untaken = weakref.ref(continuation)
             continuation._end(activity)
             return _REPLY_LATER
         continuation._later = activity  # a handler that answers later may do so at once
@@ -574,10 +588,12 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
                 if not continuation.done:
                     self._answered_later.add(continuation)
                 return _REPLY_LATER
-            continuation._later = None
             if is_later(result):
-                self._run_later(result, lambda answer, error: continuation._complete_with(activity, answer, error))
+                continuation._cancel_handler = self._run_later(
+                    result, lambda answer, error: continuation._complete_with(activity, answer, error)
+                )
                 return _REPLY_LATER
+            continuation._later = None
         except BaseException as error:
             continuation._later = None
             continuation._end(None, error)
@@ -604,7 +620,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None:
         self._log_failure(type, error, continuation)
-        continuation._fail_unrestored(error)
+        continuation._end_failed(error)
 
     def _log_failure(self, type: str, error: Exception, continuation: Continuation) -> None:
         """R3.13, unless somebody waits for the result."""
@@ -615,7 +631,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
         if self._handler("on_did_fail") is None:
             self._log_failure(type, error, continuation)
-        continuation._end(None, error)
+        continuation._end_failed(error)
         self._notify("on_did_fail", type, error, continuation)
 
     def _offer_changed(self, event: OfferEvent) -> None:

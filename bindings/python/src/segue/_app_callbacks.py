@@ -123,7 +123,8 @@ class AppCallbacks(Hooked):
             "activity",
             "continuation",
             doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`, of this handler only: it is "
-            "answered later, by a call. A Future: by its result; may be async def. If it ends without an answer, the "
+            "answered later, by a call. A Future: by its result; may be async def. If the attempt ends without an "
+            "answer (its deadline, a cancel, the next continuation), the coroutine or Future is cancelled, the "
             "continuation raises the error, and the log has it.",
         )
         on_did_fail = hook(
@@ -141,7 +142,8 @@ class AppCallbacks(Hooked):
             "activity",
             "continuation",
             doc="Returns the Document of an activity that on_continue did not handle, or there is none (R3.5), or a "
-            "Future of it; may be async def. None, or an error: it cannot be opened. The document gets the activity.",
+            "Future of it; may be async def, and is cancelled as that of on_continue. None, or an error: it cannot be "
+            "opened. The document gets the activity.",
         )
         on_will_save = hook(
             "activity",

@@ -30,7 +30,7 @@ from .errors import (
     MalformedError,
     UnsupportedValueError,
 )
-from .values import URL, Map, Set, Timestamp
+from .values import NESTING, TOO_DEEP, URL, Map, Set, Timestamp
 
 # Tags (RFC 8949 section 3.4 and the IANA registry).
 TAG_DATE = 1
@@ -39,8 +39,6 @@ TAG_UUID = 37
 TAG_SET = 258
 _SET_HEAD = b"\xd9\x01\x02"
 
-NESTING = 64
-"""Levels of containers; the library's limit, which `tests/test_values.py` compares with it."""
 MOST_CONTAINERS = 1 << 24
 """In one value: as many as the largest user_info could hold."""
 _PLAIN = frozenset((dict, list, tuple, set, frozenset))
@@ -104,7 +102,7 @@ def check_nesting(value: Any) -> bool:
                 has_user_strings = True
             elif type(each) not in _PLAIN:
                 inside += _inside(each)
-    raise LimitExceededError(f"containers are nested more than {NESTING} deep, or contain themselves")
+    raise LimitExceededError(TOO_DEEP)
 
 
 def _inside(value: Any) -> list[Any]:

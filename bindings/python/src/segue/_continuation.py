@@ -19,7 +19,7 @@ from ._native import library
 from ._offer import Offer
 from ._pending import Pending
 from ._responder import ResponderMixin
-from .errors import Error, HandoffFailedError
+from .errors import Error, HandoffFailedError, InvalidStateError, RemoteApplicationTimedOutError, UserCancelledError
 
 RestoreState = Callable[[Activity], Any]
 
@@ -70,7 +70,9 @@ class Continuation(_native.Handle, Pending[Activity]):
     _unanswered = False
     """The result is here, and its taker answers the origin."""
     _later: Activity | None = None
-    """The activity, if `on_continue` answers later by a call."""
+    """The activity, while `on_continue` has not answered, and may do so by a call."""
+    _cancel_handler: Callable[[], object] | None = None
+    """Cancels the coroutine or future that answers `on_continue`, or brings the document."""
     _awaited = False
     """Somebody waits for the result: an error needs no line in the log."""
 
@@ -101,7 +103,9 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def cancel(self) -> None:
         """Ends the continuation with UserCancelledError: before `on_continue`, and after it until it is answered with
-        *handled*, has failed, or its document is open. After that this has no effect."""
+        *handled*, has failed, or its document is open. A coroutine that was to answer is cancelled. Without
+        `on_continue` a result that nobody has taken is gone at once. After that this has no effect."""
+        self._fail_untaken(UserCancelledError("the user cancelled"))
         library.segue_continuation_cancel(self._handle)
 
     def decline(self, reason: str) -> None:
@@ -189,14 +193,21 @@ class Continuation(_native.Handle, Pending[Activity]):
         await super()._until_ended()
 
     def _taken(self) -> Activity:
-        activity = super()._taken()
+        super()._taken()
         self._answer(True)
-        return activity
+        return super()._taken()
 
     def _answer(self, handled: bool, error: BaseException | None = None) -> None:
-        if self._unanswered:
-            self._unanswered = False
+        with self._lock:
+            is_mine, self._unanswered = self._unanswered, False
+        if not is_mine:
+            return
+        try:
             self._complete(handled, error)
+        except RemoteApplicationTimedOutError as late:
+            self._result, self._error = None, late
+            if error is None:
+                raise
 
     def _complete(self, handled: bool, error: BaseException | None) -> None:
         if error is None:
@@ -206,20 +217,33 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _complete_with(self, activity: Activity, answer: Any, error: BaseException | None) -> None:
         """An async on_continue has answered, or failed."""
+        self._later = self._cancel_handler = None
         if error is not None:
             self._end(None, error)
-        # If it is too late, a callback brings the result.
-        self._complete(answer is not False, error)
+        try:
+            self._complete(answer is not False, error)
+        except InvalidStateError:  # it has answered by a call
+            pass
+        except RemoteApplicationTimedOutError:  # a callback brings the result, and the library's log has the error
+            return
         # Otherwise its document is opened, and brings the result (R3.5).
         if not self._opens_document:
             self._end(activity)
 
-    def _fail_unrestored(self, error: Error) -> None:
-        """It has failed after on_continue, or with a result that was not answered."""
-        if self._unanswered:
-            self._unanswered = False
-            self._result, self._error = None, error
+    def _end_failed(self, error: Error) -> None:
+        """The attempt has failed: what was to answer is cancelled, and a result that was not answered is gone."""
+        self._fail_untaken(error)
         self._end(None, error)
+        cancel, self._cancel_handler = self._cancel_handler, None
+        if cancel is not None:
+            cancel()
+
+    def _fail_untaken(self, error: Error) -> None:
+        """It has failed, if there is a result that was not answered: its taker gets the error."""
+        with self._lock:
+            if self._unanswered:
+                self._unanswered = False
+                self._result, self._error = None, error
 
     def _end(self, result: Activity | None, error: BaseException | None = None) -> None:
         self._app._forget(self)

@@ -25,7 +25,6 @@ from .errors import (
     Error,
     InvalidatedError,
     InvalidStateError,
-    RemoteApplicationTimedOutError,
 )
 
 _MOST_POLL_MS = (1 << 31) - 1
@@ -235,12 +234,12 @@ class Dispatcher(_native.Handle):
         if is_later(result):
             self._run_later(result, lambda value, error: None)
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
         """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
-        unless `done` returns True."""
+        unless `done` returns True. Returns a function that cancels it, from any thread."""
         if isinstance(result, concurrent.futures.Future):
             result.add_done_callback(lambda future: self._later_done(future, done))
-            return
+            return result.cancel
         if self._loop is None and self._make_loop is not None:
             self._loop = self._make_loop()
         loop = self._loop
@@ -249,15 +248,27 @@ class Dispatcher(_native.Handle):
                 result.close()
             raise InvalidStateError("an async handler needs a loop: open the app with async with, or attach it")
 
+        task: asyncio.Future[Any] | None = None
+
         def start() -> None:
+            nonlocal task
             task = asyncio.ensure_future(result)
             self._tasks.add(task)
             task.add_done_callback(lambda future: self._later_done(future, done))
+
+        def cancel() -> None:
+            if task is not None:
+                task.cancel()
+
+        def cancel_soon() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(cancel)
 
         if running_loop() is loop:
             start()
         else:
             loop.call_soon_threadsafe(start)
+        return cancel_soon
 
     def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object]) -> None:
         self._tasks.discard(future)
@@ -267,8 +278,6 @@ class Dispatcher(_native.Handle):
                 done(None, CancelledError("the handler was cancelled"))
             elif done(None if error is not None else future.result(), error) is True:
                 return
-        except RemoteApplicationTimedOutError as late:
-            error = error or late
         except Exception as late:  # its app was closed
             logger.debug("an answer came too late: %s", late)
         if error is not None:

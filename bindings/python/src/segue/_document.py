@@ -202,7 +202,7 @@ class Opener(Protocol):
 
     def _handler(self, name: str) -> Any: ...
 
-    def _run_later(self, result: Any, done: Any) -> None: ...
+    def _run_later(self, result: Any, done: Any) -> Callable[[], object]: ...
 
 
 def add_types(app: Opener, types: Iterable[tuple[str, str, str]]) -> None:
@@ -223,7 +223,9 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
     try:
         result = handler(URL(url), activity, continuation)
         if is_later(result):
-            app._run_later(result, lambda document, error: _answer(continuation, activity, document, error))
+            continuation._cancel_handler = app._run_later(
+                result, lambda document, error: _answer(continuation, activity, document, error)
+            )
             return _REPLY_LATER
     except BaseException as error:
         _answer(continuation, activity, None, error)
@@ -235,6 +237,7 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
 def _answer(
     continuation: Continuation, activity: Activity, document: Document | None, error: BaseException | None
 ) -> None:
+    continuation._cancel_handler = None
     if continuation.done:  # too late: the document goes when its last reference does
         return
     if document is None:

@@ -38,9 +38,9 @@ class Host(Protocol):
     def _keep(self, restoring: Any) -> None:
         """Holds a restorable until the library has no more use for it."""
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
         """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
-        unless `done` returns True."""
+        unless `done` returns True. Returns a function that cancels it, from any thread."""
 
     def _finish_later(self, result: Any) -> None:
         """Runs a handler's coroutine or future without waiting for its result."""

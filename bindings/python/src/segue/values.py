@@ -12,7 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from . import _arguments
-from .errors import UnsupportedValueError
+from .errors import LimitExceededError, UnsupportedValueError
+
+NESTING = 64
+"""Levels of containers; the library's limit, which `tests/test_values.py` compares with it."""
+TOO_DEEP = f"containers are nested more than {NESTING} deep, or contain themselves"
 
 
 class URL:
@@ -152,10 +156,11 @@ def without_zone(date: datetime) -> str:
     return f"the date {date.isoformat()} has no time zone: give it one, as datetime.now(timezone.utc) does"
 
 
-def identity(value: object) -> Hashable:
+def identity(value: object, depth: int = 0) -> Hashable:
     """Returns the identity of a value, kind included: equal if and only if the library considers the values equal.
 
-    Raises: UnsupportedValueError for a date without a time zone.
+    depth: containers around it
+    Raises: UnsupportedValueError for a date without a time zone, LimitExceededError for what is nested too deeply.
     """
     kind = type(value)
     if kind is bool or kind is str or kind is bytes or value is None:
@@ -163,16 +168,16 @@ def identity(value: object) -> Hashable:
     if isinstance(value, float):
         return (float, b"nan" if value != value else struct.pack(">d", value))
     if isinstance(value, (list, tuple)):
-        return (list, tuple(map(identity, value)))
+        return (list, tuple(_identities(value, depth)))
     if isinstance(value, Map) and value._identity is not None:
         return value._identity
     if isinstance(value, Mapping):
-        entries = (dict, frozenset((identity(key), identity(element)) for key, element in value.items()))
+        entries = (dict, frozenset(tuple(_identities(entry, depth)) for entry in value.items()))
         if isinstance(value, Map):
             value._identity = entries
         return entries
     if isinstance(value, (Set, AbstractSet)):
-        return (set, frozenset(map(identity, value)))
+        return (set, frozenset(_identities(value, depth)))
     if isinstance(value, datetime) and value.tzinfo is None:
         raise UnsupportedValueError(without_zone(value))
     if isinstance(value, (datetime, Timestamp)):
@@ -183,5 +188,12 @@ def identity(value: object) -> Hashable:
         if isinstance(value, base):
             return (base, value)
     if isinstance(value, Sequence) and not isinstance(value, UserString):  # each of its characters is another one
-        return (list, tuple(map(identity, value)))
+        return (list, tuple(_identities(value, depth)))
     raise TypeError(f"{kind.__name__} is not a value of user_info")
+
+
+def _identities(values: Iterable[object], depth: int) -> Iterator[Hashable]:
+    """The identities of what is in a container, with `depth` others around that."""
+    if depth == NESTING:
+        raise LimitExceededError(TOO_DEEP)
+    return (identity(each, depth + 1) for each in values)

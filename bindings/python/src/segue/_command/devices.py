@@ -13,7 +13,7 @@ from .._app import App
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
 from .answers import agreed
-from .output import CommandError, ago, note, show_json, show_table, table
+from .output import CommandError, ago, note, show_json, show_table, table, when
 from .session import asked, chooser
 from .verbs import Verbs
 
@@ -80,8 +80,8 @@ def show(account: Account, options: argparse.Namespace) -> None:
 
 def heard(notice: Notice) -> str:
     """What the user should hear of, with its date."""
-    when = f"{notice.date.astimezone():%Y-%m-%d %H:%M} " if isinstance(notice.date, datetime) else ""
-    return when + shown(notice.message, None)
+    date = when(notice.date)
+    return f"{date} {shown(notice.message, None)}" if date else shown(notice.message, None)
 
 
 def changes(former: Account, now: Account) -> list[str]:

@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import os
 import re
-from datetime import datetime
 
 from .. import __version__, library_path, library_version
 from .._app import App
@@ -34,7 +33,7 @@ from .checks import (
     stopped_agent,
 )
 from .device_checks import devices
-from .output import count, show_json
+from .output import count, show_json, when
 from .session import asked, chooser, seconds, value_of, within
 from .verbs import Verbs
 
@@ -201,8 +200,9 @@ def failures(app: App) -> list[Finding]:
     """The failures of apps that have nothing to tell them by."""
     found = []
     for each in app.unheard_failures():
-        when = f" at {each.date.astimezone():%Y-%m-%d %H:%M}" if isinstance(each.date, datetime) else ""
-        why = f"{shown(each.app_name)} could not continue {shown(each.type)}{when}: {shown(each.message)}"
+        date = when(each.date)
+        at = f" at {date}" if date else ""
+        why = f"{shown(each.app_name)} could not continue {shown(each.type)}{at}: {shown(each.message)}"
         found.append(Finding("failures", State.NOTE, why, UNHEARD))
     return found
 

@@ -18,7 +18,7 @@ from .._terminal import shown
 from ..errors import Error, InvalidStateError, NotFoundError, RemoteApplicationTimedOutError
 from .answers import agreed, read_line
 from .devices import LONGEST_WAIT, asker, member, require_manager, told
-from .output import CommandError, left, note, show_json
+from .output import CommandError, left, note, show_json, when
 from .qr import drawn
 from .session import asked, chooser
 from .verbs import Verbs
@@ -115,7 +115,8 @@ def show_invite(made: Invite, options: argparse.Namespace) -> None:
     code = drawn(made.link)
     if code:
         print(code, flush=True)
-    until = f"until {made.expires.astimezone():%H:%M}" if isinstance(made.expires, datetime) else "for ten minutes"
+    end = when(made.expires, "%H:%M")
+    until = f"until {end}" if end else "for ten minutes"
     note(f"on the other device: `segue join 'LINK'`, {until}; Ctrl-C voids it")
 
 

@@ -56,6 +56,17 @@ def left(seconds: float) -> str:
     return f"{seconds // 60:.0f} min" if seconds >= 120 else f"{seconds // 1:.0f} s"
 
 
+def when(date: datetime | Timestamp, format: str = "%Y-%m-%d %H:%M") -> str:
+    """Returns a date of others: in local time, or in UTC where that has no such year; empty if it is in no calendar of
+    Python."""
+    if not isinstance(date, datetime):
+        return ""
+    try:
+        return f"{date.astimezone():{format}}"
+    except (OverflowError, ValueError, OSError):  # of localtime, and of the years 1 and 9999
+        return f"{date:{format}} UTC"
+
+
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
