@@ -93,10 +93,12 @@ class HostileHub:
             self.peer.receive_kind("proceed")
         self.peer.send_message("route", self.id, [0, self.id])
 
-    def offers(self, title: str, remaining: int | None = None, *further: object) -> uuid.UUID:
-        """further: follows on what an offer between hubs has"""
+    def offers(
+        self, title: str, remaining: int | None = None, *further: object, activity: uuid.UUID | None = None
+    ) -> uuid.UUID:
+        """further: follows on what an offer between hubs has; activity: None: a new one"""
         self._number += 1
-        activity = uuid.uuid4()
+        activity = activity or uuid.uuid4()
         described = [activity, wire.TYPE, title, 0, 0, 0, remaining, False]
         names = [self.app, "Fake", "com.example.fake", "hostile", 1]
         origin = [TEAM, 1, self.id, self._number]
@@ -124,12 +126,17 @@ class HostileHub:
         """docs/trust.md, "Over links"."""
         self.peer.send_message("account", cbor2.dumps(list(elements), canonical=True))
 
-    def is_heard(self) -> None:
-        """Returns once the other agent has heard all that was said of the account: a push is answered after it."""
+    def is_heard(self) -> list[str]:
+        """Returns once the other agent has heard all that was said of the account: a push is answered after it.
+
+        The names of all other messages that have come since.
+        """
+        names = []
         push = int.from_bytes(os.urandom(4), "big")
         self.says_of_account(8, push, uuid.uuid4(), None, 5_000)
-        while cbor2.loads(self.peer.receive_kind("account")[1])[:2] != [9, push]:
-            pass
+        while (message := self.peer.receive())[0] != "account" or cbor2.loads(message[1])[:2] != [9, push]:
+            names.append(message[0])
+        return names
 
     def close(self) -> None:
         self.peer.close()

@@ -40,8 +40,9 @@ final class IncomingContinuation {
 
   enum Subject {
     case offer(Offer)
-    /// An activity of this app, whose state comes back from the app that has continued it (R3.10).
-    case own(Identifier, type: String)
+    /// An activity of this app, whose state comes back from the app that has continued it (R3.10), and the account
+    /// that was charged for it.
+    case own(Identifier, type: String, account: Identifier)
   }
 
   let id: Identifier
@@ -111,10 +112,10 @@ final class IncomingContinuation {
   var type: String {
     switch subject {
     case .offer(let offer): offer.description.type
-    case .own(_, let type): type
+    case .own(_, let type, _): type
     }
   }
 
   /// The activity of this app whose state comes back; nil if the app continues an offer.
-  var own: Identifier? { if case .own(let id, _) = subject { id } else { nil } }
+  var own: Identifier? { if case .own(let id, _, _) = subject { id } else { nil } }
 }

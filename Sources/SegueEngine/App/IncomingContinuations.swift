@@ -104,7 +104,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     let continuation = Message.Continuation(id: id, origin: grant.app, activity: grant.continuation)
     continuations.append(
       IncomingContinuation(
-        id, continuation, .own(activity, type: type),
+        id, continuation, .own(activity, type: type, account: grant.account),
         deadline: now.uptime + (timeout ?? app.limits.continuation), isAnnounced: true))
     beginFetching(at: continuations.count - 1, now)
   }
@@ -163,8 +163,9 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   private func beginFetching(at index: Int, _ now: Instant) {
     continuations[index].phase = .fetching
     let continuation = continuations[index]
-    fetches.begin(
-      continuation.continuation, isBack: continuation.own != nil, deadline: continuation.deadline, now)
+    var source = StateFetch.Source.origin
+    if case .own(_, _, let account) = continuation.subject { source = .keeper(account: account) }
+    fetches.begin(continuation.continuation, from: source, deadline: continuation.deadline, now)
   }
 
   func cancel(_ id: Identifier, _ error: SegueError, _ now: Instant) {

@@ -1,13 +1,18 @@
 import SegueModel
 import SegueWire
 
-/// The fetch of the state of an activity, from its origin.
+/// The fetch of the state of an activity, from its origin or back.
 final class StateFetch {
+  enum Source {
+    case origin
+    /// The app that has continued an activity of this one (R3.10), and the account that was charged for that.
+    case keeper(account: Identifier)
+  }
+
   fileprivate let continuation: Message.Continuation
   /// On whose behalf the agent fetches; nil: the hub fills in this app.
   fileprivate let receiver: Receiver?
-  /// Whether the origin takes the state back (R3.10).
-  fileprivate let isBack: Bool
+  fileprivate let source: Source
   /// The uptime at which it fails (R3.9).
   fileprivate let deadline: Int64
   /// The uptime by which there must be a hub (R3.14).
@@ -29,11 +34,11 @@ final class StateFetch {
   fileprivate(set) var error: SegueError?
 
   fileprivate init(
-    _ continuation: Message.Continuation, _ receiver: Receiver?, isBack: Bool, deadline: Int64
+    _ continuation: Message.Continuation, _ receiver: Receiver?, from source: Source, deadline: Int64
   ) {
     self.continuation = continuation
     self.receiver = receiver
-    self.isBack = isBack
+    self.source = source
     self.deadline = deadline
   }
 
@@ -56,10 +61,10 @@ final class StateFetches {
   // MARK: For the receiver
 
   func begin(
-    _ continuation: Message.Continuation, for receiver: Receiver? = nil, isBack: Bool = false, deadline: Int64,
+    _ continuation: Message.Continuation, for receiver: Receiver? = nil, from source: StateFetch.Source = .origin, deadline: Int64,
     _ now: Instant
   ) {
-    let fetch = StateFetch(continuation, receiver, isBack: isBack, deadline: deadline)
+    let fetch = StateFetch(continuation, receiver, from: source, deadline: deadline)
     fetches.append(fetch)
     if hub.isWelcome { send(fetch, now) } else { fetch.hubBy = now.uptime + HubConnection.reconnectTime }
   }
@@ -76,10 +81,13 @@ final class StateFetches {
   private func send(_ fetch: StateFetch, _ now: Instant) {
     fetch.hubBy = nil
     fetch.wasSent = true
+    // The hub looks for the app where it has been.
+    var (account, isBack) = (Identifier?.none, false)
+    if case .keeper(let its) = fetch.source { (account, isBack) = (its, true) }
     hub.sendChecked(
       .fetch(
         fetch.continuation, milliseconds: max(1, fetch.deadline - now.uptime), receiver: fetch.receiver,
-        isBack: fetch.isBack), now)
+        account: account, isBack: isBack), now)
   }
 
   // MARK: Messages

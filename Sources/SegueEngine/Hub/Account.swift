@@ -41,6 +41,12 @@ public struct Account: Hashable, Sendable {
 
   /// The same at each hub of this device, so that an origin knows it again.
   var id: Identifier { Identifier(high: kind.rawValue, low: number) }
+
+  /// The device of an account that an origin was told of (`Peer.accountID`); nil: it is none of a device.
+  static func device(of id: Identifier) -> Identifier? {
+    let high = id.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return Kind(rawValue: high) == nil ? id : nil
+  }
 }
 
 /// How much of something each account uses. Never iterated.

@@ -1,6 +1,17 @@
 import SegueModel
 import SegueWire
 
+/// The state that a fetch asks for.
+enum FetchedState {
+  /// That of what is offered.
+  case offered
+  /// That which the app keeps that has continued the activity (R3.10).
+  /// - Parameter account: its own, as the origin was told; nil if another hub passes the fetch on.
+  case back(account: Identifier?)
+
+  var isBack: Bool { if case .back = self { true } else { false } }
+}
+
 /// A continuation at a hub: the two peers that lead to its apps. The route outlives the attempt while the receiver
 /// holds the activity and may send requests.
 final class ContinuationRoute {
@@ -36,7 +47,7 @@ final class ContinuationRoute {
   /// A message for an origin that has not registered with this hub yet.
   struct Held {
     enum Message {
-      case fetch(milliseconds: Int64, isBack: Bool)
+      case fetch(milliseconds: Int64, FetchedState)
       case outcome(Outcome, SegueError?)
     }
 

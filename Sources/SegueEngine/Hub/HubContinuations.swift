@@ -31,15 +31,15 @@ final class HubContinuations: HubFeature {
 
   static var nameIsTaken: SegueError { SegueError(.handoffFailed, "the name is taken") }
 
-  /// - Parameter isBack: an origin fetches from the app that has continued its activity (R3.10).
   func fetch(
-    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, isBack: Bool, by peer: Peer
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, _ state: FetchedState,
+    by peer: Peer
   ) {
-    guard !forward(continuation, milliseconds: milliseconds, receiver, isBack: isBack, by: peer) else { return }
-    let message = ContinuationRoute.Held.Message.fetch(milliseconds: milliseconds, isBack: isBack)
+    guard !forward(continuation, milliseconds: milliseconds, receiver, state, by: peer) else { return }
+    let message = ContinuationRoute.Held.Message.fetch(milliseconds: milliseconds, state)
     if hold(message, of: continuation, receiver, for: milliseconds, from: peer) { return }
     let error =
-      isWithdrawn(continuation) && !isBack
+      isWithdrawn(continuation) && !state.isBack
       ? Self.isNotOffered : SegueError(.connectionUnavailable, "the other app is not connected")
     send(.refused(continuation.id, to: receiver.id, error), to: peer)
   }
@@ -58,11 +58,21 @@ final class HubContinuations: HubFeature {
 
   /// False if the origin is unknown here.
   private func forward(
-    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, isBack: Bool, by peer: Peer
+    _ continuation: Message.Continuation, milliseconds: Int64, _ receiver: Receiver, _ state: FetchedState,
+    by peer: Peer
   ) -> Bool {
     if forwardDelivered(continuation, milliseconds: milliseconds, receiver, by: peer) { return true }
-    let offer = isBack ? nil : offer(of: continuation)
-    guard let origin = isBack ? keeper(of: continuation) : offer?.peer, peer.mayReach(origin) else { return false }
+    let offer: HubOffer?
+    let found: Peer?
+    switch state {
+    case .offered:
+      offer = self.offer(of: continuation)
+      found = offer?.peer
+    case .back(let account):
+      offer = nil
+      found = keeper(of: continuation, account)
+    }
+    guard let origin = found, peer.mayReach(origin) else { return false }
     @inline(never)
     func refuse(_ error: SegueError) -> Bool {
       send(.refused(continuation.id, to: receiver.id, error), to: peer)
@@ -81,20 +91,22 @@ final class HubContinuations: HubFeature {
     } else if origin === peer || begin(continuation, receiver, peer, origin, milliseconds: milliseconds) == nil {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
-    let account = origin.isHub ? nil : peer.account.id
+    let account = origin.isHub ? nil : peer.accountID
     send(
-      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: isBack),
+      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: state.isBack),
       to: origin)
     return true
   }
 
-  /// The peer that leads to the app that has continued an activity: an app of this device, one that itself offers
-  /// something, or one at the other end of the route of its continuation. Nil if this hub knows none of these.
-  private func keeper(of back: Message.Continuation) -> Peer? {
+  /// The peer that leads to the app that has continued an activity: along the route of that continuation; else to an
+  /// app of this device, or to one that itself offers something where that continuation came from. What an app is
+  /// called proves nothing there: another hub may say that its own app is called so. Nil if there is none of these.
+  private func keeper(of back: Message.Continuation, _ account: Identifier?) -> Peer? {
+    let known = table[back.activity].flatMap { $0.receiver == back.origin ? $0.receiverPeer : nil }
+    if let known, !known.isSuspended { return known }
     if let peer = peers[app: back.origin] { return peer }
-    if let offer = offers.remoteOffer(of: back.origin) { return offer.peer }
-    guard let route = table[back.activity], route.receiver == back.origin else { return nil }
-    return route.receiverPeer
+    let device = if let known { known.device } else { account.flatMap { Account.device(of: $0) } }
+    return offers.remoteOffer(of: back.origin, device)?.peer ?? known
   }
 
   /// Records the attempt, to route the answers. Nil if there are too many.
@@ -117,7 +129,8 @@ final class HubContinuations: HubFeature {
     guard let route = table[continuation.id], route.attempt != nil,
       let origin = route.originPeer
     else { return }
-    let receiverPeer = route.receiverPeer.isSuspended ? peer : route.receiverPeer
+    let mayReplace = route.receiverPeer.isSuspended && route.receiverPeer.device == peer.device
+    let receiverPeer = mayReplace ? peer : route.receiverPeer
     let originPeer = origin.isSuspended ? self.origin(of: continuation) ?? origin : origin
     guard receiverPeer !== originPeer else { return }
     _ = table.connect(continuation, receiver.id, from: receiverPeer, to: originPeer, now.uptime)
@@ -177,9 +190,9 @@ final class HubContinuations: HubFeature {
   func resumeHeld() {
     guard table.hasHeld else { return }
     for route in table.heldRoutes {
-      guard let held = route.held, case .fetch(let milliseconds, let isBack) = held.message else { continue }
+      guard let held = route.held, case .fetch(let milliseconds, let state) = held.message else { continue }
       let remaining = max(1, milliseconds - (now.uptime - held.since))
-      if forward(route.continuation, milliseconds: remaining, held.receiver, isBack: isBack, by: route.receiverPeer) {
+      if forward(route.continuation, milliseconds: remaining, held.receiver, state, by: route.receiverPeer) {
         table.release(route)
       }
     }

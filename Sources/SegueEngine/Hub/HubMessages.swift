@@ -62,9 +62,10 @@ final class HubMessages {
       offers.put(description, timing, activation: activation, by: peer, app)
       continuations.resumeHeld()
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { offers.withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named, _, let isBack):
+    case .fetch(let continuation, let milliseconds, let named, let account, let isBack):
       continuations.fetch(
-        continuation, milliseconds: milliseconds, presence.receiver(app, named: named), isBack: isBack, by: peer)
+        continuation, milliseconds: milliseconds, presence.receiver(app, named: named),
+        isBack ? .back(account: account) : .offered, by: peer)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
@@ -123,7 +124,8 @@ final class HubMessages {
     case .fetch(let continuation, let milliseconds, let receiver, _, let isBack):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       continuations.fetch(
-        continuation, milliseconds: milliseconds, connections.named(receiver, by: peer), isBack: isBack, by: peer)
+        continuation, milliseconds: milliseconds, connections.named(receiver, by: peer),
+        isBack ? .back(account: nil) : .offered, by: peer)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)

@@ -163,8 +163,11 @@ final class HubOffers: HubFeature {
   }
 
   /// An offer of an app of another device, or nil.
-  func remoteOffer(of app: Identifier) -> HubOffer? {
-    for hub in remoteHubs.all { if let offer = hub.offers.first(where: { $0.origin == app }) { return offer } }
+  /// - Parameter device: whose links lead to it; nil: links of apps do.
+  func remoteOffer(of app: Identifier, _ device: Identifier?) -> HubOffer? {
+    for hub in remoteHubs.all where hub.device == device {
+      if let offer = hub.offers.first(where: { $0.origin == app }) { return offer }
+    }
     return nil
   }
 

@@ -88,6 +88,8 @@ final class Peer {
     }
   }
   var app: AppIdentity? { appSession?.identity }
+  /// What origins know its account by, that of a device over each of its connections.
+  var accountID: Identifier { device ?? account.id }
   /// What the app offers.
   var offer: HubOffer? { appSession?.offer }
   /// Whether its connection is cut, and may be resumed.
