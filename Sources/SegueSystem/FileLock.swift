@@ -11,7 +11,7 @@ public enum FileLock {
   /// - Returns: 0, or the number of the system's error: EWOULDBLOCK if another has it.
   public static func take(_ fd: Int32) -> Int32 {
     guard flock(fd, LOCK_EX | LOCK_NB) == 0 else { return linux_errno() }
-    // Whoever has this one without the other keeps the name from being told, and nothing else.
+    // Another process may have this one without the other: then the kernel's list of locks says who is named.
     _ = linux_lock_record(fd)
     return 0
   }
@@ -23,8 +23,12 @@ public enum FileLock {
     return false
   }
 
-  /// The process that holds the lock of an open file; 0: none does, it is this one, or it is not visible here.
-  public static func holder(_ fd: Int32) -> Int32 { linux_record_holder(fd) }
+  /// The process that holds both locks of an open file; 0: none does, it is this one, or it is not visible here. The
+  /// list of locks is not asked where it does not show the first one, as to a container.
+  public static func holder(_ fd: Int32) -> Int32 {
+    let (process, taker) = (linux_record_holder(fd), taker(fd))
+    return taker == 0 || taker == process ? process : 0
+  }
 
   // MARK: Without the second lock
 

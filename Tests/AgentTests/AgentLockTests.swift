@@ -8,11 +8,13 @@ import Testing
 @Suite struct AgentLockTests {
   /// Runs a script of the shell until it says that it has the lock, which `flock` takes as agents of earlier versions
   /// do.
-  private func locked(_ path: String, _ script: String) throws -> (process: Process, says: Pipe) {
+  private func locked(
+    _ path: String, _ script: String, by interpreter: [String] = ["/bin/sh", "-c"]
+  ) throws -> (process: Process, says: Pipe) {
     let process = Process()
     let says = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", script, "sh", path]
+    process.executableURL = URL(fileURLWithPath: interpreter[0])
+    process.arguments = interpreter.dropFirst() + [script] + (interpreter[0] == "/bin/sh" ? ["sh", path] : [path])
     process.standardOutput = says
     process.standardInput = Pipe()
     try process.run()
@@ -29,6 +31,23 @@ import Testing
     defer { process.terminate() }
     #expect(AgentLock.holder(path) == process.processIdentifier)
     #expect(try AgentLock.take(path) == nil)
+  }
+
+  @Test func `a process that has the second lock alone is not named in place of the holder (A27)`() throws {
+    let path = path()
+    defer { unlink(path) }
+    let script = "import fcntl, sys; file = open(sys.argv[1], 'a'); fcntl.lockf(file, fcntl.LOCK_EX);"
+    let python = ["/usr/bin/env", "python3", "-c"]
+    let waits = " print('locked', flush=True); sys.stdin.read()"
+    let (bystander, _) = try locked(path, script + waits, by: python)
+    defer { bystander.terminate() }
+    #expect(AgentLock.holder(path) == 0, "no agent has it")
+    let (process, _) = try locked(path, #"exec flock -x "$1" sh -c 'echo locked; exec cat' "#)
+    defer { process.terminate() }
+    #expect(AgentLock.holder(path) == process.processIdentifier)
+    let fd = open(path, O_RDWR)
+    defer { close(fd) }
+    #expect(FileLock.holder(fd) == 0)
   }
 
   /// Root may open any file: `PrivateFileTests` are of other users.

@@ -14,10 +14,17 @@ from conftest import AGENT
 IN_ORDER, FAILURE, USAGE, OCCUPIED = 0, 1, 2, 3
 
 
-def test_a_second_agent_says_who_has_the_place(agent, begin, folder):
+@pytest.fixture
+def lock(control):
+    """What the agent holds beside the runtime folder, where no sandbox can reach it."""
+    control.parent.mkdir(mode=0o700)
+    return control.parent / "lock"
+
+
+def test_a_second_agent_says_who_has_the_place(agent, begin, lock):
     first = agent()
     second = begin()
-    second.wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {folder}/agent.lock; --replace")
+    second.wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {lock}; --replace")
     assert second.wait() == OCCUPIED
     first.signal(signal.SIGTERM)
     assert first.wait() == IN_ORDER
@@ -33,7 +40,7 @@ def test_one_folder_is_enough_to_be_the_same_user(agent, begin, tmp_path, shared
     assert second.wait() == OCCUPIED
 
 
-def test_replace_asks_the_former_to_end(agent, start, folder):
+def test_replace_asks_the_former_to_end(agent, start, lock):
     """That is the upgrade: the offers of apps stay, and the former has ended in order."""
     first = agent()
     editor, viewer = start("editor").ready(), start("viewer").ready()
@@ -42,7 +49,7 @@ def test_replace_asks_the_former_to_end(agent, start, folder):
     second = agent("--replace")
     first.wait_for("ends: SIGTERM")
     assert first.wait() == IN_ORDER
-    assert (folder / "agent.lock").read_text() == f"{second.pid}\n"
+    assert lock.read_text() == f"{second.pid}\n"
     for app in (editor, viewer):
         app.hears("connection ready")
     viewer.ask("list", "offers 1 one")
@@ -60,14 +67,14 @@ def test_the_lock_of_an_agent_that_was_killed_is_free(agent):
     agent()
 
 
-def test_replace_ends_nobody_whom_a_file_names(agent, begin, folder, state):
-    """A sandbox that has the runtime folder can write any number there; the kernel says which process has the lock."""
+def test_replace_ends_nobody_whom_a_file_names(agent, begin, lock, state):
+    """The number in the file is for people; the kernel says which process has the lock."""
     first = agent()
     bystander = subprocess.Popen(["sleep", "60"])
     try:
-        for file in (folder / "agent.lock", state / "segue" / "lock"):
+        for file in (lock, state / "segue" / "lock"):
             file.write_text(f"{bystander.pid}\n")
-        begin().wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {folder}/agent.lock")
+        begin().wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {lock}")
         agent("--replace")
         first.wait_for("ends: SIGTERM")
         assert first.wait() == IN_ORDER
@@ -77,16 +84,45 @@ def test_replace_ends_nobody_whom_a_file_names(agent, begin, folder, state):
         bystander.wait()
 
 
-def test_replace_ends_an_agent_that_holds_the_first_lock_alone(agent, begin, folder):
-    """As one of e9be9f07 does: the kernel's list of locks names it."""
+@pytest.mark.parametrize("how", [os.link, os.rename])
+@pytest.mark.parametrize("options", [[], ["--replace"]])
+def test_a27_a_lock_in_the_runtime_folder_is_no_agents(agent, start, folder, how, options):
+    """As a sandbox that shares the folder makes it of the lock of an app that carries the hub."""
+    editor = start("editor").ready()
+    (lock,) = folder.glob("hub.*.lock")
+    how(lock, folder / "agent.lock")
+    first = agent(*options)
+    editor.ask("offer one", "offered")
+    first.signal(signal.SIGTERM)
+    assert first.wait() == IN_ORDER
+
+
+def test_a27_a_process_with_half_of_the_lock_is_not_taken_for_the_agent(agent, begin, lock):
+    """It took the record lock before the agent came."""
+    script = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX)"
+    script += "; print('locked', flush=True); sys.stdin.read()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script, lock], stdin=pipe, stdout=pipe) as bystander:
+        assert bystander.stdout.readline() == b"locked\n"
+        first = agent()
+        begin().wait_for(rf"error: process {first.pid} \(segue-agent\) .*: it holds {lock}")
+        agent("--replace")
+        assert first.wait() == IN_ORDER
+        assert bystander.poll() is None
+
+
+def test_replace_ends_an_agent_that_holds_the_first_lock_alone(agent, begin, state):
+    """As one of e9be9f07 does of the state folder: the kernel's list of locks names it."""
+    (state / "segue").mkdir(mode=0o700)
+    lock = state / "segue" / "lock"
     script = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX)"
     script += "; print('locked', flush=True); sys.stdin.read()"
-    arguments = [sys.executable, "-c", script, folder / "agent.lock"]
+    arguments = [sys.executable, "-c", script, lock]
     former = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert former.stdout.readline() == b"locked\n"
         second = begin()
-        second.wait_for(rf"error: process {former.pid} \(.*\) is the agent of this user: it holds {folder}/agent.lock")
+        second.wait_for(rf"error: process {former.pid} \(.*\) is the agent of this user: it holds {lock}")
         assert second.wait() == OCCUPIED
         agent("--replace")
         assert former.wait() == -signal.SIGTERM
@@ -97,16 +133,14 @@ def test_replace_ends_an_agent_that_holds_the_first_lock_alone(agent, begin, fol
         former.stdout.close()
 
 
-def test_a_lock_of_a_process_that_the_system_does_not_name_is_not_called_an_agents(begin, folder):
+def test_a_lock_of_a_process_that_the_system_does_not_name_is_not_called_an_agents(begin, lock):
     """As flock(1) takes one for the shell that has called it: the process that took it has ended."""
-    script = f"exec 9>'{folder}/agent.lock'; flock 9; echo locked; exec cat"
+    script = f"exec 9>'{lock}'; flock 9; echo locked; exec cat"
     holder = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert holder.stdout.readline() == b"locked\n"
         second = begin("--replace")
-        second.wait_for(
-            rf"error: {folder}/agent.lock: is locked, and the system does not say by which process", patience=30
-        )
+        second.wait_for(rf"error: {lock}: is locked, and the system does not say by which process", patience=30)
         assert second.wait() == OCCUPIED and holder.poll() is None
     finally:
         holder.kill()
@@ -130,17 +164,17 @@ def test_nothing_is_made_in_a_folder_of_another_user(begin, tmp_path, which):
     assert [path.name for path in home.iterdir()] == ["segue"]
 
 
-def test_a_stale_number_in_the_lock_names_nobody(begin, agent, folder):
+def test_a_stale_number_in_the_lock_names_nobody(begin, agent, lock):
     """The file outlives its agent; only the lock counts."""
-    (folder / "agent.lock").write_text(f"{os.getpid()}\n")
+    lock.write_text(f"{os.getpid()}\n")
     agent()
-    assert int((folder / "agent.lock").read_text()) != os.getpid()
+    assert int(lock.read_text()) != os.getpid()
 
 
-def test_what_is_in_the_way_is_named(begin, folder, state):
-    (folder / "agent.lock").mkdir()
+def test_what_is_in_the_way_is_named(begin, lock):
+    lock.mkdir()
     program = begin()
-    program.wait_for(rf"error: .*{folder}/agent.lock: Is a directory")
+    program.wait_for(rf"error: .*{lock}: Is a directory")
     assert program.wait() == FAILURE
 
 

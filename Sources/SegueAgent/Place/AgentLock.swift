@@ -4,6 +4,9 @@ import SegueSystem
 import SegueTransport
 
 /// A file that one agent at a time holds a lock on. It also has the number of its process in it, for people.
+///
+/// Invariant: it is in a folder that sandboxes do not share. In the runtime folder another process could put the lock
+/// of an app in its place, which would then be taken for the agent.
 final class AgentLock {
   private let fd: Int32
 
@@ -38,8 +41,9 @@ final class AgentLock {
     return process > 0 ? process : earlierHolder(fd)
   }
 
-  /// An agent of a version that takes the first lock alone. A process is named that has the file open, or is called as
-  /// an agent is: the number may be another one's by now, which must not be asked to end.
+  /// An agent of a version that takes the first lock alone, or whose second one another process has. A process is named
+  /// that has the file open, or is called as an agent is: the number may be another one's by now, which must not be
+  /// asked to end.
   private static func earlierHolder(_ fd: Int32) -> Int32 {
     let process = FileLock.taker(fd)
     guard process > 0 else { return 0 }

@@ -4,7 +4,8 @@ import SegueStore
 import SegueSystem
 import SegueTransport
 
-/// The right to be the agent of this user: a lock in the runtime folder, and the state folder, which is locked too.
+/// The right to be the agent of this user: a lock in the folder of the second socket, which goes with the runtime
+/// folder and which no sandbox shares (A27), and the state folder, which is locked too.
 final class AgentSeat {
   /// Milliseconds for the former agent to end.
   private static let endingTime: Int64 = 10_000
@@ -29,7 +30,13 @@ final class AgentSeat {
   /// - Parameter replaces: whether an agent that has the place is asked to end.
   static func take(_ folder: RuntimeFolder, replaces: Bool) throws(Refusal) -> AgentSeat {
     let deadline = Clock.uptime + endingTime
-    let path = folder.path + "/agent.lock"
+    let own = AgentSocket.folder(beside: folder.path)
+    do throws(SegueError) {
+      _ = close(try PrivateFolder.open(own, "the agent's folder"))
+    } catch {
+      throw .failed(error)
+    }
+    let path = own + "/lock"
     let lock = try claim(path, replaces, by: deadline) { () throws(SegueError) in try AgentLock.take(path) }
     let state = try stateFolder(replaces, by: deadline)
     return AgentSeat(lock, state)

@@ -36,9 +36,8 @@ final class AgentProcess {
     let seat = try AgentSeat.take(folder, replaces: options.replaces)
     defer { withExtendedLifetime(seat) {} }
     do throws(SegueError) {
+      // Landlock's rules are for folders that there are, as all three are by now.
       let control = AgentSocket.folder(beside: folder.path)
-      // Made before Landlock, whose rules are for folders that there are.
-      _ = close(try PrivateFolder.open(control, "the agent's folder"))
       try confine([folder.path, seat.state.path, control], seat.state.linkedDeviceSettings)
       try carryHub(in: folder, seat.state, launcher, manager)
     } catch {

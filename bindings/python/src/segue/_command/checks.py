@@ -18,8 +18,8 @@ LEAST_SPACE = 16 << 20
 FLOCK = "hhqqi"
 """struct flock: type, whence, start, length, process."""
 
-_LOCK = "agent.lock"
-"""What an agent holds in the runtime folder that it serves (docs/agent.md)."""
+_LOCK = "-agent/lock"
+"""What an agent holds, after the runtime folder that it serves (docs/agent.md)."""
 _RUNTIME_VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR")
 
 Problem = tuple[str, str]
@@ -139,13 +139,13 @@ def folder_of_agent(process: str, name: str) -> str | None:
         opened = [os.readlink(f"{process}/fd/{each}") for each in os.listdir(f"{process}/fd")]
     except OSError:  # it has ended
         return None
-    return next((os.path.dirname(each) for each in opened if os.path.basename(each) == _LOCK), None)
+    return next((each.removesuffix(_LOCK) for each in opened if each.endswith(_LOCK)), None)
 
 
 def stopped_agent(runtime_folder: str, name: str) -> int | None:
     """The process of an agent that has the place of the agent and is stopped, as by Ctrl-Z; None: there is none."""
     try:
-        with open(os.path.join(runtime_folder, _LOCK)) as file:
+        with open(runtime_folder.rstrip("/") + _LOCK) as file:
             # The kernel says which process has the lock: any may write into the file.
             lock = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         process = struct.unpack(FLOCK, lock)[4]
