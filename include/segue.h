@@ -1237,7 +1237,11 @@ segue_status segue_error_release(segue_error *error);
  * 7. Offers: immutable descriptions (R2.1)
  * --------------------------------------------------------------------------------------------------------------- */
 
-/** The same for all offers of one activity. id  out: SEGUE_ID_SIZE bytes */
+/**
+ * The same for all offers of one activity by one device. That of a device of the user's account is not the one that
+ * segue_activity_get_id gives there.
+ *   id  out: SEGUE_ID_SIZE bytes
+ */
 segue_status segue_offer_get_id(const segue_offer *offer, uint8_t *id);
 /** Strings are out, owned: free with segue_free. The title is NULL if absent. */
 segue_status segue_offer_get_type(const segue_offer *offer, char **type, size_t *length);

@@ -34,6 +34,13 @@ public struct OfferDescription: Sendable, Equatable {
       supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
   }
 
+  /// The same description under another identifier.
+  public func named(_ id: Identifier) -> OfferDescription {
+    OfferDescription(
+      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint,
+      expirationDate: expirationDate, supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
+  }
+
   /// The same description of what is, or is not, for its device only.
   public func marked(isPrivate: Bool) -> OfferDescription {
     OfferDescription(

@@ -100,4 +100,122 @@ import Testing
     try liar.peer.say(fetch)
     #expect(isRefused(attempt.id, liar.peer) && editor.receipts.isEmpty)
   }
+
+  // MARK: Activities
+
+  /// A hub with one offer of an app.
+  private func offering(
+    _ title: String, as activity: Identifier, by app: Identifier, _ device: Identifier?
+  ) throws -> (peer: RawPeer, id: Identifier) {
+    let hub = try world.linkHub(device: device)
+    try hub.peer.say(.offered(activity, title, by: app, of: hub.id), .listed(OffersVersion(hub: hub.id, number: 1)))
+    return hub
+  }
+
+  private func titles(_ app: TestApp) -> Set<String> { Set(app.engine.offers.all.map { $0.description.title ?? "" }) }
+
+  @Test(arguments: Links.allCases, [true, false])
+  func `A13: what two offer under one identifier are two offers, each continued where it is`(
+    _ links: Links, isLiarFirst: Bool
+  ) throws {
+    let viewer = world.open("viewer")
+    let (activity, app) = (world.identifier(), world.identifier())
+    let early = isLiarFirst ? try offering("Lie", as: activity, by: app, links.liar) : nil
+    let honest = try offering("Letter", as: activity, by: app, links.honest)
+    let liar = try early ?? offering("Lie", as: activity, by: app, links.liar)
+    #expect(titles(viewer) == ["Letter", "Lie"])
+    for (title, asked, other) in [("Letter", honest.peer, liar.peer), ("Lie", liar.peer, honest.peer)] {
+      let before = (fetches(asked).count, fetches(other).count)
+      let offer = try #require(viewer.engine.offers.all.first { $0.description.title == title })
+      world.tell(viewer) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+      #expect(fetches(asked).count == before.0 + 1 && fetches(other).count == before.1)
+      #expect(fetches(asked).last?.continuation.activity == activity, "by the name that it knows")
+    }
+    // What one withdraws is its own.
+    try liar.peer.say(.gone(activity, OffersVersion(hub: liar.id, number: 2)))
+    #expect(titles(viewer) == ["Letter"])
+    try liar.peer.say(.gone(activity, OffersVersion(hub: liar.id, number: 3)))
+    #expect(titles(viewer) == ["Letter"])
+  }
+
+  @Test func `A13: while a device is away another one cannot take the place of its offer`() throws {
+    let viewer = world.open("viewer")
+    let (activity, app) = (world.identifier(), world.identifier())
+    let desk = try offering("Letter", as: activity, by: app, Self.laptop)
+    let held = try #require(viewer.engine.offers.all.first)
+    try desk.peer.say(.goodbye(SegueError(.cancelled, "restarts")))
+    let liar = try offering("Lie", as: activity, by: app, Self.other)
+    // The host still has the offer that has gone.
+    world.tell(viewer) { $0.continue(held, id: world.identifier(), timeout: nil, $1) }
+    world.wait(HubConnections.gracePeriod)
+    #expect(fetches(liar.peer).isEmpty && viewer.failures.map { $0.status } == [.connectionUnavailable])
+    _ = try offering("Letter", as: activity, by: app, Self.laptop)
+    #expect(titles(viewer) == ["Letter", "Lie"])
+    #expect(viewer.engine.offers[held.description.id]?.description.title == "Letter", "it is the same as before")
+  }
+
+  @Test func `A13: a device may restart its hub, and its offers stay one each`() throws {
+    let viewer = world.open("viewer")
+    let (activity, app) = (world.identifier(), world.identifier())
+    let former = try offering("Letter", as: activity, by: app, Self.laptop)
+    _ = viewer.takeEvents()
+    _ = try offering("Letter", as: activity, by: app, Self.laptop)
+    former.peer.disconnect()
+    #expect(titles(viewer) == ["Letter"] && viewer.engine.offers.all.count == 1)
+    #expect(!viewer.takeEvents().contains { $0.hasPrefix("gone") || $0.hasPrefix("appeared") })
+  }
+
+  @Test(arguments: [false, true])
+  func `A13: a link of an app, which hears what a device's offer is called here, does not hide it`(
+    isLiarFirst: Bool
+  ) throws {
+    let viewer = world.open("viewer")
+    let (activity, app) = (world.identifier(), world.identifier())
+    let heard = Identifier(of: activity, onDevice: Self.laptop)
+    let liar = isLiarFirst ? try offering("Lie", as: heard, by: app, nil) : nil
+    let desk = try offering("Letter", as: activity, by: app, Self.laptop)
+    if liar == nil { _ = try offering("Lie", as: heard, by: app, nil) }
+    #expect(titles(viewer) == ["Letter"])
+    let offer = try #require(viewer.engine.offers.all.first)
+    world.tell(viewer) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
+    #expect(fetches(desk.peer).count == 1)
+  }
+
+  @Test func `A13: all that follows a continuation is said by the name that its device knows`() throws {
+    let (activity, app) = (world.identifier(), world.identifier())
+    let desk = try offering("Letter", as: activity, by: app, Self.laptop).peer
+    let asker = try RawPeer(app: "asker", in: world)
+    let known = Identifier(of: activity, onDevice: Self.laptop)
+    let offered = asker.heard.compactMap { if case .offer(let offer, _, _) = $0 { offer.description.id } else { nil } }
+    #expect(offered == [known])
+    let attempt = Message.Continuation(id: world.identifier(), origin: app, activity: known)
+    try asker.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    try asker.open { .request(1, attempt, from: world.identifier(), milliseconds: 10_000, channel: $0, size: 0) }
+    try asker.say(
+      .stream(world.identifier(), attempt, from: world.identifier(), channel: 0, attachment: nil),
+      with: asker.makeStream())
+    try asker.say(.streamStatus(world.identifier(), attempt, to: app, nil))
+    try asker.say(.outcome(attempt, .restored, nil, receiver: nil))
+    let named = desk.heard.compactMap { message -> Identifier? in
+      switch message {
+      case .fetch(let one, _, _, _, _), .request(_, let one, _, _, _, _), .stream(_, let one, _, _, _),
+        .streamStatus(_, let one, _, _), .outcome(let one, _, _, _):
+        one.id == attempt.id ? one.activity : nil
+      default: nil
+      }
+    }
+    #expect(named == Array(repeating: activity, count: 5))
+    // What the device says is passed on by the name that is known here.
+    let there = Message.Continuation(id: attempt.id, origin: app, activity: activity)
+    let receiver = try #require(world.hub?.parts.peers.apps.first?.app?.id)
+    try desk.say(.response(1, there, to: receiver, channel: 0, size: 0, SegueError(.declined, "no")))
+    try desk.say(.streamStatus(world.identifier(), there, to: receiver, nil))
+    let heard = asker.heard.compactMap { message -> Identifier? in
+      switch message {
+      case .response(_, let one, _, _, _, _), .streamStatus(_, let one, _, _): one.activity
+      default: nil
+      }
+    }
+    #expect(heard == [known, known])
+  }
 }

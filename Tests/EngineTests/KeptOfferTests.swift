@@ -226,6 +226,16 @@ import Testing
     #expect(titles == ["two"] && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `A13: what a device says that an app of this one offers does not end it`() throws {
+    world.close(editor)
+    let again = world.open("editor")
+    world.wait(10)
+    let linked = try world.linkHub(device: Identifier(high: 0xd0, low: 1))
+    try linked.peer.say(.offered(world.identifier(), "two", by: again.engine.identity.id, of: linked.id))
+    world.wait(10)
+    #expect(Set(titles) == ["one", "two"] && agent.inbox.kept.count == 1)
+  }
+
   @Test func `R2.5: an activity of another app, or of another team, does not end it`() throws {
     world.close(editor)
     world.wait(10)

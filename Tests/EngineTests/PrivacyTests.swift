@@ -104,7 +104,7 @@ import Testing
   ) throws -> [String] {
     let id = world.identifier()
     try linked.peer.say(.offered(id, "Letter", by: origin, of: linked.id))
-    let offer = try #require(app.engine.offers.all.first { $0.description.id == id })
+    let offer = try #require(app.engine.offers[Identifier(of: id, onDevice: device)])
     world.tell(app) { $0.continue(offer, id: world.identifier(), timeout: nil, $1) }
     try serve(change, by: linked.peer)
     try linked.peer.say(.gone(id, OffersVersion(hub: linked.id, number: 1)))
@@ -154,7 +154,7 @@ import Testing
     for (isPrivate, count) in [(true, 0), (false, 1)] {
       let id = world.identifier()
       try linked.peer.say(.offered(id, "Letter", by: origin, of: linked.id))
-      world.ask(agent, for: id)
+      world.ask(agent, for: Identifier(of: id, onDevice: device))
       try serve({ $0.setPrivate(isPrivate) }, by: linked.peer)
       world.settle()
       #expect(agent.inbox.open.count == count, "\(agent.answers)")

@@ -50,7 +50,11 @@ import Testing
     let device = Identifier(high: 0xd0, low: 1)
     let (linked, app) = (try world.linkHub(device: device), try world.linkHub())
     let (theirs, others, own) = (world.identifier(), world.identifier(), try world.offer("own", by: editor))
-    for (number, activity) in [theirs, others, own, world.identifier()].enumerated() {
+    // Another device says that it offers the same.
+    let liar = try world.linkHub(device: other)
+    try liar.peer.say(.offered(theirs, "lie", by: world.identifier(), of: liar.id))
+    let known = Identifier(of: theirs, onDevice: device)
+    for (number, activity) in [known, others, own, world.identifier()].enumerated() {
       agent.engine.look(for: activity, wanted: "com.example.viewer", UInt64(number), world.now)
     }
     world.settle()
@@ -62,7 +66,13 @@ import Testing
     let choices = agent.found.map { try? $0.get() }
     #expect(
       choices.map { $0?.device } == [nil, device, nil, nil] && choices.map { $0 == nil } == [false, false, false, true])
-    #expect(choices[1]?.wanted == "com.example.viewer" && choices[1]?.offer.description.id == theirs)
+    #expect(choices[1]?.wanted == "com.example.viewer" && choices[1]?.offer.description.id == known)
+    #expect(choices[1]?.offer.description.title == "letter")
+    guard case .success(let lie) = agent.engine.choice(for: Identifier(of: theirs, onDevice: other)) else {
+      return #expect(Bool(false), "the other one is there, too")
+    }
+    #expect(status { () throws(SegueError) in try PushGate.check(lie, from: device) } == .notFound)
+    #expect(status { () throws(SegueError) in try PushGate.check(lie, from: other) } == nil)
     guard let (its, mine) = choices[1].flatMap({ its in choices[0].map { (its, $0) } }) else { return }
     try PushGate.check(its, from: device)
     #expect(status { () throws(SegueError) in try PushGate.check(its, from: other) } == .notFound)
@@ -106,9 +116,10 @@ import Testing
     #expect(agent.gone.isEmpty)
     try linked.peer.say(.gone(theirs, OffersVersion(hub: linked.id, number: 2)))
     world.settle()
-    #expect(agent.gone == [theirs])
+    let known = Identifier(of: theirs, onDevice: device)
+    #expect(agent.gone == [known])
     world.close(editor)
-    #expect(agent.gone == [theirs, own])
+    #expect(agent.gone == [known, own])
   }
 
   @Test func `R3.15: who looks once is not there to be asked, who waits is`() {

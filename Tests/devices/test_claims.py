@@ -40,6 +40,28 @@ def heard(hub: HostileHub, title: str) -> tuple[uuid.UUID, uuid.UUID]:
             return offer[0], offer[8]
 
 
+def test_a13_a_member_that_claims_an_activity_hides_none(three, member, app):  # noqa: F811
+    desk, laptop, _ = three
+    editor, viewer = app(desk, "editor"), app(laptop, "viewer")
+    editor.ask("offer one", "offered")
+    viewer.hears("appeared one", 60)
+    at_desk, at_laptop = member(desk, DESK), member(laptop, LAPTOP)
+    activity, origin = heard(at_desk, "one")
+    at_desk.close()
+    # The desk's agent is restarted, as for an upgrade; the app lives on.
+    desk.end()
+    viewer.hears("gone one", 60)
+    at_laptop.app = origin
+    at_laptop.offers("claim", activity=activity)
+    viewer.hears("appeared claim")
+    desk.begin()
+    viewer.hears("appeared one", 60)
+    name = viewer.ask("continue one", r"continue (\w+) \d+ one")[2]
+    editor.hears(rf"ended {name} restored .*")
+    at_laptop.is_heard()
+    assert not any("gone claim" in line for line in viewer.program.said)
+
+
 def test_a13_a_member_that_claims_an_app_gets_no_state_back(three, member, app):  # noqa: F811
     desk, laptop, _ = three
     editor, viewer = app(desk, "editor"), app(laptop, "viewer")

@@ -122,7 +122,8 @@ def test_the_user_of_the_other_device_is_asked(home, notes):
             asked.answers(question, True)
         assert refused.value.status == NOT_FOUND
         # Who asks for it and goes is not waited for.
-        activity = question["activity_id"]
+        (activity,) = (UUID(offer["id"]) for offer in offers(one))
+        assert question["activity_id"] != activity, "it is called so at home alone"
         pushing = one.asking("push", activity=activity, device=there["device"])
         assert len(asked.hears()) == 1
         pushing.abandon()

@@ -13,6 +13,8 @@ final class IncomingPushes {
     let id: Identifier
     let device: Identifier
     let request: PushRequest
+    /// What this device calls the activity.
+    let activity: Identifier
     let received: Double
     let deadline: Int64
     /// Set while the user is asked: the offer, and the app that would continue it.
@@ -51,8 +53,8 @@ final class IncomingPushes {
   func receive(_ request: PushRequest, from device: Identifier, _ policy: PushPolicy) {
     guard !pushes.contains(where: { $0.device == device && $0.request.number == request.number }) else { return }
     do throws(SegueError) {
-      let id = try begin(request, from: device, policy)
-      inbox.look(for: request.activity, wanted: request.app) { [self] result in found(id, result, policy) }
+      let push = try begin(request, from: device, policy)
+      inbox.look(for: push.activity, wanted: request.app) { [self] result in found(push.id, result, policy) }
       changed?()
     } catch {
       answer(request, of: device, .failure(error))
@@ -61,15 +63,16 @@ final class IncomingPushes {
 
   private func begin(
     _ request: PushRequest, from device: Identifier, _ policy: PushPolicy
-  ) throws(SegueError) -> Identifier {
+  ) throws(SegueError) -> Push {
     let now = Clock.now
     try PushGate.admit(
       from: device, policy, isAttended: watchers.isAttended(now.uptime), waiting: pushes.map { $0.device })
     let push = Push(
-      id: try Randomness.identifier(), device: device, request: request, received: now.date,
+      id: try Randomness.identifier(), device: device, request: request,
+      activity: Identifier(of: request.activity, onDevice: device), received: now.date,
       deadline: now.uptime + request.milliseconds)
     pushes.append(push)
-    return push.id
+    return push
   }
 
   /// The offer is here, or has not come.
@@ -102,7 +105,7 @@ final class IncomingPushes {
   func gone(_ activity: Identifier) {
     // It may be offered again, of another type, say.
     if case .success = inbox.choice(for: activity, wanted: nil) { return }
-    for push in pushes where push.request.activity == activity && push.question != nil && !push.isAccepted {
+    for push in pushes where push.activity == activity && push.question != nil && !push.isAccepted {
       end(push.id, .failure(SegueError(.notFound, "push: the activity is no longer offered")))
     }
   }
@@ -131,7 +134,7 @@ final class IncomingPushes {
     }
     // It may have gone meanwhile, or be another device's.
     do throws(SegueError) {
-      _ = try check(push, inbox.choice(for: push.request.activity, wanted: push.request.app))
+      _ = try check(push, inbox.choice(for: push.activity, wanted: push.request.app))
     } catch {
       end(id, .failure(error))
       throw error
@@ -151,7 +154,7 @@ final class IncomingPushes {
       done(result)
     }
     inbox.continue(
-      push.request.activity, app: push.request.app, timeout: nil, environment: environment,
+      push.activity, app: push.request.app, timeout: nil, environment: environment,
       for: Asker(number: .max, account: .device(push.device)),
       began: { continuation, app, _ in
         finish(

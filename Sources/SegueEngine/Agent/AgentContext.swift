@@ -35,6 +35,11 @@ final class AgentContext {
       get { byActivity[activity] }
       set { byActivity[activity] = newValue }
     }
+
+    /// The device of the account that offers an activity; nil: none does.
+    func device(of activity: Identifier) -> Identifier? {
+      byActivity[activity].flatMap { $0.version.number == 0 ? nil : $0.version.hub }
+    }
   }
 
   /// The agent has no activities, and needs only some of the events.

@@ -124,7 +124,7 @@ final class ColdStarts: AppFeature {
     }
     return AppChoice(
       offer: offer, team: origin.team, wanted: wanted, running: deliveries.identities,
-      device: origin.version.number == 0 ? nil : origin.version.hub)
+      device: agent.origins.device(of: activity))
   }
 
   private func start(_ request: ColdStartRequest, _ now: Instant) throws(SegueError) {

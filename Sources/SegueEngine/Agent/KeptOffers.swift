@@ -356,13 +356,13 @@ final class KeptOffers: AppFeature {
     setExpiry()
   }
 
-  /// Whether the app has made another activity current since, in another process.
+  /// Whether the app has made another activity current since, in another process: no device says that for it.
   private func isSuperseded(_ kept: Kept, by open: [AppIdentity]) -> Bool {
     let app = kept.record.app
     for other in open
     where other.isSameApp(as: app) {
       let isNewer = seen.list.all.contains {
-        $0.origin == other.id && $0.activatedAt > kept.since
+        $0.origin == other.id && $0.activatedAt > kept.since && agent.origins.device(of: $0.description.id) == nil
       }
       if isNewer { return true }
     }

@@ -61,8 +61,8 @@ final class StateFetches {
   // MARK: For the receiver
 
   func begin(
-    _ continuation: Message.Continuation, for receiver: Receiver? = nil, from source: StateFetch.Source = .origin, deadline: Int64,
-    _ now: Instant
+    _ continuation: Message.Continuation, for receiver: Receiver? = nil, from source: StateFetch.Source = .origin,
+    deadline: Int64, _ now: Instant
   ) {
     let fetch = StateFetch(continuation, receiver, from: source, deadline: deadline)
     fetches.append(fetch)

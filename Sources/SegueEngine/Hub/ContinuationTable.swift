@@ -22,6 +22,8 @@ final class ContinuationRoute {
   unowned(unsafe) fileprivate(set) var receiverPeer: Peer
   /// Nil while the origin has not registered with this hub.
   unowned(unsafe) fileprivate(set) var originPeer: Peer?
+  /// What the origin's device calls the activity; nil: the same.
+  private var activityThere: Identifier?
   /// Nil without an attempt in progress.
   fileprivate(set) var attempt: Attempt?
   /// A message that waits until the origin has registered.
@@ -66,6 +68,16 @@ final class ContinuationRoute {
   }
 
   var id: Identifier { continuation.id }
+
+  /// The origin's device is found by this offer.
+  func note(_ offer: HubOffer?) { if let offer, offer.isOfDevice { activityThere = offer.remote?.activity } }
+
+  /// The continuation, as the origin's device calls the activity.
+  var there: Message.Continuation {
+    guard let activityThere else { return continuation }
+    return Message.Continuation(id: continuation.id, origin: continuation.origin, activity: activityThere)
+  }
+
   func leads(to peer: Peer) -> Bool { receiverPeer === peer || originPeer === peer }
   func other(than peer: Peer) -> Peer? { receiverPeer === peer ? originPeer : receiverPeer }
 

@@ -88,13 +88,14 @@ final class HubContinuations: HubFeature {
       guard route.receiverPeer === peer, route.originPeer === origin else { return refuse(Self.nameIsTaken) }
     } else if !table.mayUse(continuation.id, receiver.id) {
       return refuse(Self.nameIsTaken)
-    } else if origin === peer || begin(continuation, receiver, peer, origin, milliseconds: milliseconds) == nil {
+    } else if origin === peer || begin(continuation, receiver, peer, origin, offer, milliseconds: milliseconds) == nil {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
     let account = origin.isHub ? nil : peer.accountID
     send(
-      .fetch(continuation, milliseconds: milliseconds, receiver: receiver, account: account, isBack: state.isBack),
-      to: origin)
+      .fetch(
+        named(continuation, for: origin), milliseconds: milliseconds, receiver: receiver, account: account,
+        isBack: state.isBack), to: origin)
     return true
   }
 
@@ -110,8 +111,10 @@ final class HubContinuations: HubFeature {
   }
 
   /// Records the attempt, to route the answers. Nil if there are too many.
+  /// - Parameter offer: by which the origin was found.
   private func begin(
-    _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, milliseconds: Int64
+    _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, _ offer: HubOffer?,
+    milliseconds: Int64
   ) -> ContinuationRoute? {
     let attempts = table.attempts(of: peer.account)
     guard attempts < peer.continuationLimit,
@@ -119,6 +122,7 @@ final class HubContinuations: HubFeature {
         || origin.routes.attempts(of: peer.account) < Self.limitOfOrigin,
       let route = table.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
     else { return nil }
+    route.note(offer)
     table.begin(route, until: now.uptime + milliseconds + Self.grace)
     return route
   }
@@ -138,6 +142,18 @@ final class HubContinuations: HubFeature {
 
   private func offer(of continuation: Message.Continuation) -> HubOffer? {
     offers.offer(of: continuation.activity).flatMap { $0.origin == continuation.origin ? $0 : nil }
+  }
+
+  /// A continuation, as the device at the other end of a link calls its activity.
+  func named(_ continuation: Message.Continuation, for peer: Peer) -> Message.Continuation {
+    guard peer.device != nil, let route = table[continuation.id], route.originPeer === peer else { return continuation }
+    return route.there
+  }
+
+  /// A continuation about which another hub has said something, as this device calls its activity.
+  func known(_ continuation: Message.Continuation, by peer: Peer) -> Message.Continuation {
+    guard peer.device != nil, let route = table[continuation.id], route.originPeer === peer else { return continuation }
+    return route.continuation
   }
 
   /// The peer that leads to the origin.
@@ -277,14 +293,17 @@ final class HubContinuations: HubFeature {
     } else {
       // Declined before a fetch, or begun with another hub. An app that may not see the offer cannot have had an
       // attempt (R6.2).
-      if let offer = offer(of: continuation), !mayContinue(offer, peer) { return false }
+      let offer = offer(of: continuation)
+      if let offer, !mayContinue(offer, peer) { return false }
       guard let origin = origin(of: continuation), origin !== peer, peer.mayReach(origin) else { return false }
       guard table.mayUse(continuation.id, receiver.id) else { return true }
-      guard let begun = begin(continuation, receiver, peer, origin, milliseconds: 0) else { return false }
+      guard let begun = begin(continuation, receiver, peer, origin, offer, milliseconds: 0) else { return false }
       route = begun
     }
     route.finish()
-    if let origin = route.originPeer { send(.outcome(continuation, outcome, error, receiver: receiver), to: origin) }
+    if let origin = route.originPeer {
+      send(.outcome(named(continuation, for: origin), outcome, error, receiver: receiver), to: origin)
+    }
     return true
   }
 
@@ -348,6 +367,7 @@ final class HubContinuations: HubFeature {
     guard let route = table.connect(continuation, receiver, from: peer, to: origin, now.uptime) else {
       return false
     }
+    route.note(offer(of: continuation))
     route.expectAnswer(until: now.uptime + milliseconds + Self.grace)
     return true
   }

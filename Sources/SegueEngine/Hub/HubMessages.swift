@@ -141,9 +141,10 @@ final class HubMessages {
       streams.stream(id, continuation, of: app, attachment, channel: channel, from: peer)
     case .streamAnswer(let id, let continuation, let channel, let error):
       if channel != 0 { try peer.link.accept(channel) }
-      streams.streamAnswer(id, continuation, channel: channel, error, fromHub: peer)
+      let known = continuations.known(continuation, by: peer)
+      streams.streamAnswer(id, known, channel: channel, error, fromHub: peer)
     case .streamStatus(let id, let continuation, let to, let status):
-      streams.streamStatus(id, continuation, to: to, status, from: peer)
+      streams.streamStatus(id, continuations.known(continuation, by: peer), to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
       .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer:
       break

@@ -23,6 +23,8 @@ final class HubOffer {
 
   /// The identity of an app of another device, and its hub.
   final class Remote {
+    /// What that device calls the activity.
+    let activity: Identifier
     let origin: Identifier
     let appName: String
     let bundleIdentifier: String
@@ -32,6 +34,7 @@ final class HubOffer {
     unowned(unsafe) let home: RemoteHub
 
     init(_ offer: Offer, _ team: String, _ home: RemoteHub) {
+      activity = offer.description.id
       origin = offer.origin
       appName = offer.appName
       bundleIdentifier = offer.bundleIdentifier
@@ -85,6 +88,9 @@ final class HubOffer {
     let shifted = UInt64(clamping: activatedAt + 1 << 40)
     return shifted << 20 | sequence & 0xfffff
   }
+
+  /// Whether the link of a device leads to it.
+  var isOfDevice: Bool { remote?.home.device != nil }
 
   /// The origin.
   var origin: Identifier? { remote?.origin ?? peer.app?.id }

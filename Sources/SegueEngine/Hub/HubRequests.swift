@@ -62,8 +62,9 @@ final class HubRequests: HubFeature {
       return refuse(.tooManyTransfers)
     }
     send(
-      .request(number, continuation, from: app, milliseconds: milliseconds, channel: outChannel, size: size), to: origin
-    )
+      .request(
+        number, continuations.named(continuation, for: origin), from: app, milliseconds: milliseconds,
+        channel: outChannel, size: size), to: origin)
   }
 
   private func response(
@@ -87,6 +88,6 @@ final class HubRequests: HubFeature {
         error = .tooManyTransfers
       }
     }
-    send(.response(number, continuation, to: app, channel: outChannel, size: size, error), to: asker)
+    send(.response(number, route.continuation, to: app, channel: outChannel, size: size, error), to: asker)
   }
 }

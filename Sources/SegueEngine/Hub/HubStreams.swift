@@ -111,8 +111,9 @@ final class HubStreams: HubFeature {
     origin.appSession?.unanswered.append(id, by: peer.account)
     // The app gets the request once its end exists.
     guard origin.isHub || !peer.isHub else { return }
+    let named = continuations.named(continuation, for: origin)
     send(
-      .stream(id, continuation, from: app, channel: outChannel, attachment: attachment), to: origin,
+      .stream(id, named, from: app, channel: outChannel, attachment: attachment), to: origin,
       with: origin.isHub ? nil : descriptor)
   }
 
@@ -187,7 +188,7 @@ final class HubStreams: HubFeature {
     if let next = continuations.next(to: app, of: continuation, from: peer) {
       // Bytes sent before may still be on their way.
       if let status, let stream = transfers.stream(id), stream.app == app, stream.keep(status) { return }
-      send(.streamStatus(id, continuation, to: app, status), to: next)
+      send(.streamStatus(id, continuations.named(continuation, for: next), to: app, status), to: next)
     } else if status == nil, connections.gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
       guard let asker = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")

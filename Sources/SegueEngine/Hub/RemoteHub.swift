@@ -48,6 +48,11 @@ final class RemoteHub {
 
   func moved(to index: Int) { self.index = index }
 
+  /// What this hub calls an activity that is offered there: of what a device offers, no other one offers the same.
+  func identifier(of activity: Identifier) -> Identifier {
+    device.map { Identifier(of: activity, onDevice: $0) } ?? activity
+  }
+
   func noteWithdrawn(_ activity: Identifier) { withdrawn.insert(activity) }
   func hasWithdrawn(_ activity: Identifier) -> Bool { withdrawn.contains(activity) }
 

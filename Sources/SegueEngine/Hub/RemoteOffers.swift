@@ -17,7 +17,8 @@ extension HubOffers {
   /// - Returns: whether it is new.
   func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) -> Bool {
     guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return false }
-    let former = directory.known(told.description.id)?.remoteOffer(of: remote)
+    let id = remote.identifier(of: told.description.id)
+    let former = directory.known(id)?.remoteOffer(of: remote)
     // A hub that tells of what is for its device only is not believed (A18).
     guard !told.description.isPrivate else {
       if let former { remove(former, of: remote) }
@@ -28,12 +29,13 @@ extension HubOffers {
       former?.noteListed(in: remote.list)
       return false
     }
-    let activity = directory.activity(told.description.id)
+    let activity = directory.activity(id)
     if let former { directory.removeRemote(former) }
     let present = activity.offer
     let isKnown = present.map { $0.origin == told.origin && $0.activation == origin.activation } ?? false
     let offer = HubOffer(
-      of: activity, peer: peer, description: told.description.expiring(timing.expirationDate(now: now)),
+      of: activity, peer: peer,
+      description: told.description.named(id).expiring(timing.expirationDate(now: now)),
       // Keeps its rank after an activation, on whatever route updates arrive.
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
       sequence: isKnown ? present!.sequence : directory.takeSequence(),
@@ -44,16 +46,16 @@ extension HubOffers {
       directory.addRemote(offer)
     }
     choose(activity)
-    publish(.offer(remote.id, told.description.id), of: remote)
+    publish(.offer(remote.id, id), of: remote)
     return true
   }
 
-  func receivedGone(_ id: Identifier, _ version: OffersVersion, by peer: Peer) {
+  func receivedGone(_ activity: Identifier, _ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew,
-      let offer = directory.known(id)?.remoteOffer(of: remote)
+      let offer = directory.known(remote.identifier(of: activity))?.remoteOffer(of: remote)
     else { return }
     remove(offer, of: remote)
-    remote.noteWithdrawn(id)
+    remote.noteWithdrawn(offer.activity.id)
   }
 
   /// Whether a device that can be reached has lately said that it offers an activity no longer.
@@ -169,12 +171,16 @@ extension HubOffers {
   // MARK: Choosing
 
   /// Chooses the active offer of an activity. One of an app of this device, or the current one, stays: no hub takes an
-  /// activity over from another.
+  /// activity over from another. That of a device, whose identifier no other device can have, comes before those of
+  /// hubs to which links of apps lead: these hear the identifier.
   func choose(_ activity: KnownActivity) {
     let former = activity.offer
     if let former, former.remote == nil { return }
+    let isOfDevice = activity.remoteOffers.contains { $0.isOfDevice }
     let home = former?.remote?.home
-    let best = activity.remoteOffers.first { $0.remote?.home === home } ?? activity.remoteOffers.first
+    let best =
+      activity.remoteOffers.first { $0.remote?.home === home && $0.isOfDevice == isOfDevice }
+      ?? activity.remoteOffers.first { $0.isOfDevice == isOfDevice }
     guard former !== best else { return directory.removeIfEmpty(activity) }
     if let former { directory.take(former) }
     if let best { directory.enter(best, former: former) }

@@ -25,7 +25,7 @@ class Offer(_native.Handle):
 
     @property
     def id(self) -> UUID:
-        """The same for all offers of one activity."""
+        """The same for all offers of one activity by one device."""
         return _native.take_id(library.segue_offer_get_id, self._handle)
 
     @property
