@@ -29,6 +29,9 @@ struct HubFailoverPolicy {
   private var refusing: UInt64 = 0
   /// The uptime until which recent losses count, each for `pace`.
   private var paidUntil: Int64 = 0
+  /// The generation after whose loss a hub of a higher one was last waited for, and the uptime from which on the app
+  /// may wait so again.
+  private var waited: (generation: UInt64, until: Int64) = (0, 0)
   private var connectedAt: Int64 = 0
   /// Consecutive refusals of the system.
   private var failures = 0
@@ -112,8 +115,10 @@ struct HubFailoverPolicy {
       return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: true, now, hubLives: hubLives))
     case .unready, .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
-      if error.status == .unsupportedVersion { return .leave(.retry(generation, after: Self.versionTime)) }
-      if error.status == .limitExceeded, !wasWelcome { return .leave(.retry(generation, after: Self.quotaRetryTime)) }
+      if error.status == .unsupportedVersion { return .leave(wait(for: generation, Self.versionTime, now)) }
+      if error.status == .limitExceeded, !wasWelcome {
+        return .leave(wait(for: generation, Self.quotaRetryTime, now))
+      }
       return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: isAgent, now, hubLives: hubLives))
     }
   }
@@ -122,7 +127,15 @@ struct HubFailoverPolicy {
   /// own before the pause has passed, but a hub of a higher generation ends that pause.
   private mutating func replace(_ generation: UInt64, _ now: Instant) -> NextHubAttempt {
     let pause = pause(now)
-    return pause == 0 ? .seek(minimum: 1, after: 0) : .retry(generation, after: pause)
+    return pause == 0 ? .seek(minimum: 1, after: 0) : wait(for: generation, pause, now)
+  }
+
+  /// Waits until a hub of a higher generation has come, but for `pace` if another wait has just ended in that way:
+  /// generations may rise without end.
+  private mutating func wait(for generation: UInt64, _ time: Int64, _ now: Instant) -> NextHubAttempt {
+    if waited.until > now.uptime, waited.generation != generation { return .seek(minimum: 1, after: Self.pace) }
+    waited = (generation, now.uptime + Self.pace)
+    return .retry(generation, after: time)
   }
 
   private mutating func seek(minimum: UInt64, _ now: Instant) -> NextHubAttempt {

@@ -30,9 +30,45 @@ import Testing
     // The election ends that wait as soon as it knows a higher generation.
     // It is there each time: the pauses do not add up.
     for generation: UInt64 in 21...30 {
-      guard case .retry(generation, after: 200) = policy.lost(generation, wasWelcome: true, at(0), hubLives: { false })
+      let uptime = Int64(generation - 21) * 200
+      let search = policy.lost(generation, wasWelcome: true, at(uptime), hubLives: { false })
+      guard case .retry(generation, after: let time) = search, time <= 200
       else { return #expect(Bool(false), "it waits for an agent that has taken over, or ever longer") }
     }
+  }
+
+  /// How a hub ends a connection.
+  enum End: CaseIterable {
+    case closes
+    case welcomes
+    case isAnother
+    case isFull
+  }
+
+  @Test(arguments: End.allCases)
+  mutating func `an app follows generations that rise without end at a pace`(_ end: End) {
+    var (now, connections) = (Int64(0), 0)
+    while now < 8_000, connections < 10_000 {
+      policy.connected(at(now))
+      connections += 1
+      let generation = UInt64(connections)
+      let error = SegueError(end == .isAnother ? .unsupportedVersion : .limitExceeded, "")
+      let search: NextHubAttempt
+      switch end {
+      case .closes, .welcomes:
+        search = policy.lost(generation, wasWelcome: end == .welcomes, at(now)) { false }
+      case .isAnother, .isFull:
+        guard
+          case .leave(let left) = policy.handle(
+            .refused(error), generation, wasWelcome: false, at(now), hubLives: { false })
+        else { return #expect(Bool(false), "it stays") }
+        search = left
+      }
+      // The next generation is there at once.
+      if case .seek(_, let time) = search { now += time }
+    }
+    // 20 at once, then two in 200 ms.
+    #expect(connections <= 20 + 2 * 8_000 / 200 + 1, "\(connections)")
   }
 
   @Test mutating func hubsThatOutrunEachOtherAreFollowedAtAPace() {
