@@ -13,9 +13,12 @@ public protocol ByteConnection: AnyObject {
   func close()
   /// What to wait for outside of a loop; nil in the fleet, which has no such wait.
   var pollable: PollableConnection? { get }
+  /// - Returns: the number of records that were decrypted since the last call. 0 if nothing is encrypted.
+  func takeRecordCount() -> Int
 }
 
 extension ByteConnection {
+  public func takeRecordCount() -> Int { 0 }
   public var pollable: PollableConnection? { nil }
 }
 

@@ -147,7 +147,8 @@ public final class HubDriver {
     let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
       engine.receive(bytes, with: descriptor, from: number, now)
     }
-    if let account { work.charge(Int(engine.work &- before) + WorkQuota.readCost, to: account, now.uptime) }
+    let cost = WorkQuota.readCost + connection.bytes.takeRecordCount() * WorkQuota.recordCost
+    if let account { work.charge(Int(engine.work &- before) + cost, to: account, now.uptime) }
     transferDescriptors()
     environment.touchHeartbeat(now.uptime)
     if result == .closed { close(connection) }

@@ -214,6 +214,9 @@ public final class SecureChannel {
     if !plain.isEmpty { body(plain) }
   }
 
+  /// - Returns: the number of records that were decrypted since the last call.
+  public func takeRecordCount() -> Int { session?.takeRecordCount() ?? 0 }
+
   // MARK: To the connection
 
   /// Encrypts bytes, as long as little output waits.

@@ -34,6 +34,8 @@ public final class TLSSession {
   public private(set) var isAuthenticated = false
   /// Whether application bytes have arrived. Only then does a client know that the server has accepted its certificate.
   public private(set) var hasReceived = false
+  /// Records that were decrypted since `takeRecordCount`.
+  private var recordCount = 0
   /// Whether the other end has ended the session.
   public private(set) var isClosed = false
   /// Whether the other end has refused the certificate of this one as revoked. A client does so before it is
@@ -227,6 +229,7 @@ public final class TLSSession {
       let result = call { f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled)) }
       if result > 0 {
         filled += Int(result)
+        recordCount += 1
         hasReceived = true
         continue
       }
@@ -240,6 +243,7 @@ public final class TLSSession {
         // A record without bytes for the application, of which a KeyUpdate takes two calls: another one may follow.
         let left = f.pointee.BIO_ctrl_pending(incoming)
         guard left > 0, left < before || messages.pointee != counted else { return filled }
+        recordCount += 1
       case SSL_ERROR_ZERO_RETURN:
         isClosed = true
         return filled
@@ -247,6 +251,13 @@ public final class TLSSession {
       }
     }
     return filled
+  }
+
+  /// - Returns: the number of records that were decrypted since the last call: what they cost does not depend on their
+  ///   size alone.
+  func takeRecordCount() -> Int {
+    defer { recordCount = 0 }
+    return recordCount
   }
 
   /// Encrypts bytes, in whole records, as long as little output waits.

@@ -203,6 +203,23 @@ import Testing
     }
   }
 
+  @Test func `A8: each record counts, however little is in it`() throws {
+    let link = link(try account.device().context(), try account.device().context())
+    #expect(link.isUp)
+    _ = (link.client.takeRecordCount(), link.server.takeRecordCount())
+    for (sender, receiver) in [(link.client, link.server), (link.server, link.client)] {
+      var (sent, heard): ([UInt8], [UInt8]) = ([], [])
+      for byte in 0..<UInt8(100) {
+        link.write([byte], to: sender)
+        sent += output(of: sender)
+      }
+      #expect(feed(sent, to: receiver, { heard += $0 }) == nil && heard == Array(0..<100))
+      #expect(receiver.takeRecordCount() == 100 && receiver.takeRecordCount() == 0)
+    }
+    link.write([UInt8](repeating: 7, count: 2 * TLSSession.recordSize), to: link.client)
+    #expect(feed(output(of: link.client), to: link.server, { _ in }) == nil && link.server.takeRecordCount() == 2)
+  }
+
   @Test func `A8: tickets that nobody uses do not come without end`() throws {
     let result = try lateMessages(from: { $0.server }, to: { $0.client }, atOnce: false) {
       certificates_send_ticket($0)

@@ -132,6 +132,24 @@ import Testing
     #expect(flood.pongs == 20_000 && flood.isRead && driver.nextDeadline == nil && driver.brokenInvariant == nil)
   }
 
+  @Test func `bytes that come in many small records are charged for, too (A8)`() {
+    let secure = connect(process: 7, saying: hello(1))
+    let (piece, count) = (TestConnection.bytes(.ping(1)), secure.readCount)
+    secure.input = Array(repeating: piece, count: 4)
+    secure.recordsInRead = 4
+    driver.readable(secure.number)
+    #expect(secure.readCount == count + 4 && secure.isRead, "honest records are few")
+    secure.input = Array(repeating: piece, count: 4)
+    secure.recordsInRead = 2_000
+    driver.readable(secure.number)
+    #expect(secure.readCount == count + 5 && !secure.isRead)
+    // A twentieth of the time: 2,000 records take 3 ms.
+    let wait = (driver.nextDeadline ?? 0) - system.uptime
+    #expect(wait >= 50 && wait <= WorkQuota.longestWait)
+    system.advance(wait)
+    #expect(secure.readCount == count + 6)
+  }
+
   @Test func `the connections of a process share its turns`() {
     system.descriptorLimit = 1_000
     let floods = (0..<20).map { connect(process: 7, saying: hello($0)) }
@@ -243,6 +261,9 @@ private final class TestConnection: ByteConnection {
   /// Bytes that it takes.
   var room = Int.max
   var isRefusing = false
+  /// Records that each read decrypts.
+  var recordsInRead = 0
+  private var records = 0
   private(set) var readCount = 0
   private(set) var writeCount = 0
   private(set) var isWatchedForRoom = false
@@ -274,6 +295,7 @@ private final class TestConnection: ByteConnection {
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     readCount += 1
     guard !input.isEmpty else { return hasEnded ? .closed : .drained }
+    records += recordsInRead
     body(input.removeFirst(), nil)
     return input.isEmpty ? .drained : .full
   }
@@ -288,6 +310,11 @@ private final class TestConnection: ByteConnection {
       heard.append(message)
     }
     return .bytes(count)
+  }
+
+  func takeRecordCount() -> Int {
+    defer { records = 0 }
+    return records
   }
 
   func watch(reading: Bool, writing: Bool) { (isRead, isWatchedForRoom) = (reading, writing) }

@@ -72,6 +72,8 @@ final class DeviceConnection: ByteConnection {
   /// Ciphertext that the socket has not taken yet, from `sent` on.
   private var output: [UInt8] = []
   private var sent = 0
+  /// Whether the system has reported an error while nothing was to be read: a read finds it, when the hub reads again.
+  private var hasFailed = false
   /// Whether an event is handled: what is said then goes out in one piece at its end.
   private var isHandling = false
 
@@ -133,6 +135,8 @@ final class DeviceConnection: ByteConnection {
       if let error = TCPSocket.failure(fd, dialling: address) { return owner.failed(self, error) }
       isConnecting = false
     }
+    // It would be reported again and again: what it has to say cannot go out any more.
+    if isReadable, !wanted.reading { hasFailed = true }
     let isFlushed = flush()
     isHandling = true
     if isWritable, isFlushed, wanted.writing { hub?.ready(false) }
@@ -230,6 +234,8 @@ final class DeviceConnection: ByteConnection {
     }
   }
 
+  func takeRecordCount() -> Int { channel.takeRecordCount() }
+
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     var taken = 0
     while taken < bytes.count, !isOver, hasRoom {
@@ -280,7 +286,7 @@ final class DeviceConnection: ByteConnection {
     updateWatch()
   }
 
-  private var isWriting: Bool { isConnecting || !output.isEmpty || wanted.writing }
+  private var isWriting: Bool { isConnecting || !hasFailed && (!output.isEmpty || wanted.writing) }
 
   private func updateWatch() { watch?.watch(reading: wanted.reading && !isConnecting, writing: isWriting) }
 
