@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import segue
 from segue import _log, _native
-from segue._agent import launch_of, push_of
+from segue._agent import failure_of, launch_of, push_of
 
 
 def test_an_older_agent_does_not_say_whether_an_entry_is_shared() -> None:
@@ -48,3 +48,10 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
         logger.removeHandler(handler)
     assert made_on == [threading.get_ident()]
     assert _native.interruptible(threading.get_ident) != threading.get_ident()
+
+
+def test_a_status_of_a_later_agent_is_its_number() -> None:
+    failure = {"date": None, "type": "a", "app_name": "b", "status": 99, "message": "c"}
+    assert failure_of(failure).status == 99
+    known = failure_of({**failure, "status": int(segue.Status.NOT_FOUND)}).status
+    assert known is segue.Status.NOT_FOUND

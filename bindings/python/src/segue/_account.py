@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from .errors import MalformedError, Status
+from .errors import MalformedError, status_of
 from .values import Timestamp
 
 _T = TypeVar("_T")
@@ -248,8 +248,7 @@ def pushes_of(value: Mapping[Any, Any]) -> Pushes:
 
 
 def _notice(value: Mapping[Any, Any]) -> Notice:
-    status = value["status"]
-    return _made(Notice, {**value, "status": Status(status) if status in Status.__members__.values() else status})
+    return _made(Notice, {**value, "status": status_of(value["status"])})
 
 
 def _made(kind: type[_T], value: Mapping[Any, Any]) -> _T:

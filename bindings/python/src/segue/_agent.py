@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ._reason import Reason
 from ._receipt import Outcome
-from .errors import Status
+from .errors import status_of
 from .values import Timestamp
 
 
@@ -53,7 +53,7 @@ class Failure:
     bundle_identifier: str
     app_name: str
     type: str
-    status: Status
+    status: int
     message: str
     date: datetime | Timestamp
 
@@ -143,13 +143,12 @@ def _known(kind: Any, value: Any) -> dict[str, Any]:
 
 
 def launch_of(value: Any) -> Launch:
-    status = value["status"]
     return Launch(
         continuation_id=value["continuation_id"],
         bundle_identifier=value["bundle_identifier"],
         app_name=value["app_name"],
         outcome=Outcome(value["outcome"]),
-        status=Status(status) if status in Status.__members__.values() else status,
+        status=status_of(value["status"]),
         message=value["message"],
         # An older agent says nothing of these.
         shared=value.get("shared", False),
@@ -167,4 +166,4 @@ def entry_of(value: Any) -> InboxEntry:
 
 
 def failure_of(failure: dict[str, Any]) -> Failure:
-    return Failure(**{**_known(Failure, failure), "status": Status(failure["status"])})
+    return Failure(**{**_known(Failure, failure), "status": status_of(failure["status"])})

@@ -11,7 +11,7 @@ from uuid import UUID
 from . import _native
 from ._codec import date_of
 from ._native import library
-from .errors import Status
+from .errors import status_of
 from .values import Timestamp
 
 
@@ -52,7 +52,7 @@ def receipt_of(handle: int) -> Receipt:
     status = _native.take_int32(library.segue_receipt_get_status, handle)
     return Receipt(
         outcome=Outcome(_native.take_int32(library.segue_receipt_get_outcome, handle)),
-        status=Status(status) if status in Status.__members__.values() else status,
+        status=status_of(status),
         reason=_native.take_text(library.segue_receipt_get_reason, handle) or "",
         device_name=_native.take_text(library.segue_receipt_get_device_name, handle) or "",
         app_name=_native.take_text(library.segue_receipt_get_app_name, handle) or "",

@@ -52,6 +52,14 @@ _FOUNDATION_CODES = {
 }
 
 
+def status_of(number: int) -> int:
+    """The status with this number; the number itself if a later version gave it."""
+    try:
+        return Status(number)
+    except ValueError:
+        return number
+
+
 class Error(Exception):
     """The library refused something, or a continuation failed."""
 
