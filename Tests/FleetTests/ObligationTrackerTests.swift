@@ -30,6 +30,41 @@ import Testing
     #expect(obligations.end(one) != nil)
   }
 
+  @Test func `continue is answered in time, or opening_failed is told, and no cancel ends an answer (R3.3, R3.9)`() {
+    var obligations = ObligationTracker()
+    func begin(isDelivery: Bool = false) -> Int64? {
+      obligations.begin(one, at: 40, deadline: 100)
+      #expect(obligations.announce(one) == nil)
+      let (givenUp, violation) = obligations.continue(one, isDelivery: isDelivery)
+      #expect(violation == nil && !obligations.isEmpty)
+      return givenUp
+    }
+    #expect(begin() == 2_160)
+    #expect(obligations.due(.answer(one)) == 100 + ObligationTracker.slack)
+    obligations.answered(one)
+    #expect(obligations.due(.answer(one)) == nil && obligations.isEmpty)
+    #expect(obligations.failOpening(one, .userCancelled) != nil)
+    #expect(begin() != nil)
+    #expect(obligations.failOpening(one, .userCancelled) == nil && obligations.isEmpty)
+    #expect(obligations.failOpening(one, .userCancelled) != nil)
+    #expect(begin(isDelivery: true) != nil)
+    #expect(obligations.due(.answer(one)) == nil)
+    obligations.answered(one)
+    // Objects that were restored for too long.
+    #expect(obligations.failOpening(one, .remoteApplicationTimedOut) == nil)
+  }
+
+  @Test func `what another app has got ends in a receipt by its time (R3.6)`() {
+    var obligations = ObligationTracker()
+    obligations.attempt(one, deadline: 100)
+    #expect(obligations.due(.receipt(one)) == 100 + ObligationTracker.slack && !obligations.isEmpty)
+    #expect(obligations.receive(receiptOf: one, .failed) == nil)
+    #expect(obligations.due(.receipt(one)) == nil && obligations.isEmpty)
+    // Its origin may have given it up before.
+    obligations.attempt(one, deadline: 200)
+    #expect(obligations.isEmpty)
+  }
+
   @Test func `of a stream one thing is answered once, and is due until then (R7.3)`() {
     var obligations = ObligationTracker()
     #expect(obligations.answer(.stream(one)) != nil)

@@ -9,7 +9,7 @@ import Testing
   private static var seeds: Range<UInt64> {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["SEGUE_SEED"].flatMap({ UInt64($0) }) { return seed..<seed + 1 }
-    return 0..<max(1, (environment["SEGUE_SEEDS"].flatMap { UInt64($0) } ?? 24) / 2)
+    return 0..<max(1, (environment["SEGUE_SEEDS"].flatMap { UInt64($0) } ?? 40) / 2)
   }
 
   private static let wanted: Set<String> = [
@@ -32,7 +32,7 @@ import Testing
       return
     }
     // Otherwise they would prove little.
-    if Self.seeds.count >= 12 { #expect(Self.wanted.subtracting(met) == []) }
+    if Self.seeds.count >= 20 { #expect(Self.wanted.subtracting(met) == []) }
   }
 
   @Test(arguments: InboxWorkload.Victim.allCases)
