@@ -554,7 +554,7 @@ def test_the_right_document_opens_at_the_right_place(devices: Devices) -> None:
 @pytest.mark.parametrize("is_restored", [True, False])
 @pytest.mark.parametrize("how", ["at once", "later", "future"])
 def test_what_is_restored_and_not_handled_is_opened(
-    segue_fleet: segue.Fleet, tmp_path: Path, how: str, is_restored: bool
+    segue_fleet: Fleet, tmp_path: Path, how: str, is_restored: bool
 ) -> None:
     """R3.5, R3.4: the document opens after the objects are restored, whose results count, too."""
     calls: list[str] = []
@@ -591,7 +591,7 @@ def test_what_is_restored_and_not_handled_is_opened(
     assert [receipt.outcome for receipt in devices.receipts] == [outcome]
 
 
-def test_an_answer_does_not_wait_for_objects_that_do_not_count(segue_fleet: segue.Fleet, tmp_path: Path) -> None:
+def test_an_answer_does_not_wait_for_objects_that_do_not_count(segue_fleet: Fleet, tmp_path: Path) -> None:
     """R3.4: an app that declines, or breaks, does so at once, and the objects are restored all the same."""
     restored: list[segue.Activity] = []
 

@@ -628,7 +628,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             level = logging.INFO if isinstance(error, UserCancelledError) else logging.ERROR
             logger.log(level, "continuing %s failed: %s", type, str(error))
 
-    def _did_fail(self, type: str, error: Exception, continuation: Continuation) -> None:
+    def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None:
         if self._handler("on_did_fail") is None:
             self._log_failure(type, error, continuation)
         continuation._end_failed(error)
