@@ -377,7 +377,8 @@ class ScriptedApp: AppObserver {
     }
     // Objects that are restored later, or none.
     if !restores || continuation.id.bytes[0] & 1 == 0 {
-      let objects = [ScriptedRestorable(true, nil), ScriptedRestorable(restores, (self, continuation.id))]
+      let own = ScriptedRestorable(restores, (self, continuation.id))
+      let objects: [Restorable] = [ScriptedRestorable(true, nil), own]
       try? continuation.restore(objects)
     } else {
       noteAnswer(to: continuation.id, .restored)
