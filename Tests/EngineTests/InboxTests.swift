@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: [0, 60_000, 366 * 86_400_000 + 1, .max] as [Int64])
   func `a failure is no older than a year, whatever an app says (R3.13)`(age: Int64) throws {
     let viewer = try RawPeer(app: "viewer", in: world)
-    viewer.send(.failure(type: "com.example.note", SegueError(.handoffFailed, "why"), age: age))
+    try viewer.say(.failure(type: "com.example.note", SegueError(.handoffFailed, "why"), age: age))
     world.settle()
     let date = try #require(world.unheardFailures.last).date
     #expect(date == world.now.date - min(Double(age) / 1_000, 366 * 86_400))
