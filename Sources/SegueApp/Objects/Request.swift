@@ -42,7 +42,7 @@ open class Request: Handled {
     try app.ask(self, bytes, from, timeout: timeout)
   }
 
-  func begin(_ number: UInt64) { self.number = number }
+  final func begin(_ number: UInt64) { self.number = number }
 
   /// Throws INVALID_STATE if it is another app's.
   open func cancel() throws(SegueError) {

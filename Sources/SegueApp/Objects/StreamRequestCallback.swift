@@ -22,5 +22,5 @@ open class StreamRequestCallback {
   /// Called once, without locks; then released.
   open func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {}
 
-  func keep(_ stream: LiveStream) { self.stream = stream }
+  final func keep(_ stream: LiveStream) { self.stream = stream }
 }
