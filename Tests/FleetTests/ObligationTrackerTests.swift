@@ -50,6 +50,10 @@ import Testing
     #expect(begin(isDelivery: true) != nil)
     #expect(obligations.due(.answer(one)) == nil)
     obligations.answered(one)
+    // It comes once more, under the same name.
+    #expect(begin(isDelivery: true) != nil && !obligations.isEmpty)
+    obligations.answered(one)
+    #expect(obligations.isEmpty)
     // Objects that were restored for too long.
     #expect(obligations.failOpening(one, .remoteApplicationTimedOut) == nil)
   }

@@ -101,6 +101,8 @@ struct ObligationTracker {
     _ id: Identifier, isDelivery: Bool
   ) -> (givenUp: Int64?, violation: StaticString?) {
     let (ended, violation) = close(id)
+    // What waited may come once more, under the same name.
+    continued.removeAll { $0.id == id }
     if continued.count == Self.continuedLimit {
       continued.remove(at: continued.firstIndex { $0.isAnswered } ?? 0)
     }
