@@ -51,7 +51,7 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
 
 
 def test_a_status_of_a_later_agent_is_its_number() -> None:
-    failure = {"date": None, "type": "a", "app_name": "b", "status": 99, "message": "c"}
+    failure = {"bundle_identifier": "a", "app_name": "b", "type": "c", "status": 99, "message": "d", "date": None}
     assert failure_of(failure).status == 99
     known = failure_of({**failure, "status": int(segue.Status.NOT_FOUND)}).status
     assert known is segue.Status.NOT_FOUND
