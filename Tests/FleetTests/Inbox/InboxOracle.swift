@@ -35,6 +35,7 @@ final class InboxOracle {
     var isDropped = false
     /// The receipt that is on the disk.
     var decided: Outcome?
+    /// Whether the user, or somebody who continues it, has asked for it once more.
     var wasRetried = false
 
     init(_ record: InboxRecord, on device: FleetDevice) {
@@ -105,6 +106,8 @@ final class InboxOracle {
     case (.acknowledge(let id, let app, _, let receipt), .acknowledged(_, _, .success(let owed))):
       acknowledged(id, app, receipt, owed, device)
     case (.decide(let receipt), .decided(_, .success(true))): self[receipt.continuation]?.decided = receipt.outcome
+    // Somebody asks for it once more: a process that has had it, and has not answered, may get it again.
+    case (.share, .shared(_, .success(let former?))): self[former.continuation]?.wasRetried = true
     case (.end(_, .crashed), _): meet("crashed on")
     case (.end(let id, .untold), nil):
       if self[id]?.begun.last?.app == nil { self[id]?.begun.removeLast() }
