@@ -1,27 +1,23 @@
 /// What happens to the agents of a workload: in every other one, agents come and go, die, are stopped and replaced.
 struct AgentChance {
-  private var random: SeededRandom
-  private let hasAgents: Bool
+  private var trigger: RandomTrigger
 
-  init(seed: UInt64) {
-    random = SeededRandom(seed: seed ^ 0xa9e7_7a9e_a9e7_7a9e)
-    hasAgents = random.chance(0.5)
-  }
+  init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0xa9e7_7a9e_a9e7_7a9e, share: 0.5) }
 
   /// Once per event of the workload.
   mutating func act(on devices: [FleetDevice]) {
-    guard hasAgents, random.chance(0.1) else { return }
-    let device = devices[random.below(devices.count)]
+    guard trigger.fires(0.1) else { return }
+    let device = devices[trigger.random.below(devices.count)]
     guard let agent = device.agent else { return device.startAgent() }
-    switch random.below(10) {
+    switch trigger.random.below(10) {
     case 0..<3: agent.kill()
     case 3..<5: agent.leave()
     case 5..<6:
       // Its upgrade.
       agent.leave()
       device.startAgent()
-    case 6..<7: agent.kill(leavingChildFor: random.within(500, 20_000))
-    case 7..<9: agent.stall(for: random.within(1, 8_000))
+    case 6..<7: agent.kill(leavingChildFor: trigger.random.within(500, 20_000))
+    case 7..<9: agent.stall(for: trigger.random.within(1, 8_000))
     default: agent.resume()
     }
   }

@@ -3,27 +3,21 @@ import SegueModel
 /// The saves of apps in a workload: in a quarter of all workloads, some fail, and apps say by themselves what needs
 /// saving, and what does not (R2.3, R2.4).
 struct SaveChance {
-  private var random: SeededRandom
-  private let isOn: Bool
+  private var trigger: RandomTrigger
 
-  init(seed: UInt64) {
-    random = SeededRandom(seed: seed ^ 0x5afe_5afe_5afe_5afe)
-    isOn = random.chance(0.25)
-  }
+  init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0x5afe_5afe_5afe_5afe, share: 0.25) }
 
   /// Once per event of the workload.
   mutating func act(on apps: [ScriptedApp]) {
-    guard isOn, random.chance(0.3), !apps.isEmpty else { return }
-    let app = apps[random.below(apps.count)]
-    guard app.isAwake else { return }
+    guard let app = trigger.app(of: apps, 0.3) else { return }
     let count = app.activityCount
-    switch random.below(4) {
+    switch trigger.random.below(4) {
     case 0: app.failsSaves.toggle()
     case 1:
       guard count > 0 else { return }
-      let index = random.below(count)
+      let index = trigger.random.below(count)
       if app.activities[index].hasAll { app.declareSaved(index) }
-    default: if count > 0 { app.noteChange(random.below(count)) }
+    default: if count > 0 { app.noteChange(trigger.random.below(count)) }
     }
   }
 }

@@ -52,16 +52,16 @@ class ScriptedApp: AppObserver {
   var continuationCount: Int { continuations.count }
   /// The unanswered callbacks.
   var pendingSaves: [(activity: Identifier, save: PendingSave)] = []
-  private var pendingContinuations: [Continuation] = []
-  private var pendingRequests: [(request: Request, bytes: [UInt8])] = []
+  var pendingContinuations: [Continuation] = []
+  var pendingRequests: [(request: Request, bytes: [UInt8])] = []
   /// The continuations that it has begun, or that were delivered to it.
-  private var continuations: [Continuation] = []
+  var continuations: [Continuation] = []
   /// Ends of streams.
   var streams: [ScriptedStream] = []
   /// The number of requests that were refused before they were sent.
   private var refusedRequests: UInt64 = 0
 
-  private var isReady = false
+  var isReady = false
   /// What the last callbacks must have led to: ScriptedApp+Checks.swift.
   var expectations = ScriptedExpectations()
 
@@ -301,7 +301,7 @@ class ScriptedApp: AppObserver {
   }
 
   /// Sends a request to the origin; sometimes with more than a window of bytes.
-  private func request(_ from: ContinuedFrom) {
+  func request(_ from: ContinuedFrom) {
     request([UInt8](repeating: 7, count: process.now.uptime % 8 == 0 ? 70_000 : 100), from)
   }
 
@@ -330,7 +330,7 @@ class ScriptedApp: AppObserver {
   }
 
   /// Sometimes asks the origin for a stream.
-  private func askStream(_ from: ContinuedFrom) {
+  func askStream(_ from: ContinuedFrom) {
     guard from.offer.description.supportsContinuationStreams, process.now.uptime % 3 == 0 else { return }
     askStream(process.fleet.drawIdentifier(), from)
   }
@@ -349,54 +349,7 @@ class ScriptedApp: AppObserver {
   /// Draws the next identifier that the app takes from its script.
   func draw(_ id: Identifier) { environment.nextIdentifier = id }
 
-  // MARK: Answers
-
-  /// Answers everything that is unanswered.
-  func answer() {
-    let (saves, continuations, requests) = (pendingSaves, pendingContinuations, pendingRequests)
-    pendingSaves = []
-    pendingContinuations = []
-    pendingRequests = []
-    for (_, save) in saves { answer(save) }
-    for continuation in continuations { answer(continuation) }
-    for (request, bytes) in requests { try? request.respond(bytes) }
-  }
-
-  private func answer(_ continuation: Continuation) {
-    continuations.removeAll { $0 === continuation }
-    let activity = kept.first { $0.from?.continuation == continuation.id }?.live
-    guard handles else {
-      // What names a document opens it (R3.5).
-      if activity?.read({ $0.documentURL }) == nil {
-        noteAnswer(to: continuation.id, .declined)
-      } else if let activity, !app.mayOpenDocument(of: activity) {
-        noteAnswer(to: continuation.id, .failed)
-      }
-      complete(continuation, handled: false)
-      return
-    }
-    // Objects that are restored later, or none.
-    if !restores || continuation.id.bytes[0] & 1 == 0 {
-      let own = ScriptedRestorable(restores, (self, continuation.id))
-      let objects: [Restorable] = [ScriptedRestorable(true, nil), own]
-      try? continuation.restore(objects)
-    } else {
-      noteAnswer(to: continuation.id, .restored)
-    }
-    complete(continuation, handled: true)
-    // Its user cancels too late: objects are being restored (R3.3).
-    if continuation.id.bytes[3] & 3 == 0 { continuation.cancel() }
-  }
-
-  private func complete(_ continuation: Continuation, handled: Bool) {
-    guard (try? continuation.complete(handled: handled)) != nil, !continuation.opensDocument else { return }
-    process.obligations.answered(continuation.id)
-  }
-
-  /// The app answers a continuation now, unless its time is over, and the engine has answered.
-  func noteAnswer(to continuation: Identifier, _ outcome: Outcome) {
-    if engine?.isAwaited(continuation) ?? false { observe(.answers(continuation, outcome)) }
-  }
+  // MARK: Its end
 
   /// Closes the app as its host does.
   @inline(never)
@@ -421,48 +374,6 @@ class ScriptedApp: AppObserver {
     streams = []
     documents = []
     responders = ScriptedResponders()
-  }
-
-  // MARK: Callbacks
-
-  func connectionChanged(_ isReady: Bool) {
-    if isReady == self.isReady { process.complain("section 9: it is told again how its connection is") }
-    self.isReady = isReady
-  }
-
-  func willContinue(_ continuation: Continuation) {
-    if !continuations.contains(where: { $0 === continuation }) { continuations.append(continuation) }
-    guard declines else { return }
-    observe(.answers(continuation.id, .declined))
-    try? continuation.decline("not now")
-  }
-
-  func continued(_ activity: LiveActivity, _ continuation: Continuation) -> Reply {
-    guard let from = activity.continuedFrom else { return .no }
-    keep(activity, from)
-    request(from)
-    askStream(from)
-    if answersContinue { answer(continuation) } else { pendingContinuations.append(continuation) }
-    return .later
-  }
-
-  /// It has failed.
-  func ended(_ continuation: Continuation) {
-    continuations.removeAll { $0 === continuation }
-    pendingContinuations.removeAll { $0 === continuation }
-  }
-
-  func wasContinued(_ activity: LiveActivity) {
-    if moves, let index = activities.firstIndex(where: { $0.live === activity }) { invalidate(index) }
-  }
-
-  func continuationEnded(_ activity: LiveActivity, _ receipt: Receipt) {
-    expectations.told(receipt.continuation)
-    observe(.receipt(receipt, of: activity.id))
-  }
-
-  func came(_ request: Request, _ bytes: [UInt8]) {
-    if answersContinue { try? request.respond(bytes) } else { pendingRequests.append((request, bytes)) }
   }
 
   // MARK: Its activities
