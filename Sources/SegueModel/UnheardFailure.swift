@@ -8,13 +8,18 @@ public struct UnheardFailure: Sendable {
   public let type: String
   public let error: SegueError
   public let date: Double
+  /// The process that has reported it (`Account.id`).
+  public let account: Identifier
 
-  public init(bundleIdentifier: String, appName: String, type: String, error: SegueError, date: Double) {
+  public init(
+    bundleIdentifier: String, appName: String, type: String, error: SegueError, date: Double, account: Identifier
+  ) {
     self.bundleIdentifier = bundleIdentifier
     self.appName = appName
     self.type = type
     self.error = error
     self.date = date
+    self.account = account
   }
 
   /// Whether an app has failed in the same way, at whatever time.

@@ -5,22 +5,25 @@ import Testing
 
 /// Failures of which no host was told (R3.13).
 @Suite struct FailureListTests {
-  private func failure(_ app: String, _ type: String, _ date: Double) -> UnheardFailure {
+  /// - Parameter process: that has reported it.
+  private func failure(_ app: String, _ type: String, _ date: Double, process: Int = 1) -> UnheardFailure {
     UnheardFailure(
-      bundleIdentifier: app, appName: app, type: type, error: SegueError(.handoffFailed, "why"), date: date)
+      bundleIdentifier: app, appName: app, type: type, error: SegueError(.handoffFailed, "why"), date: date,
+      account: Identifier(high: 0, low: UInt64(process)))
   }
 
-  @Test func `an app that reports without end pushes out none but its own`() {
+  @Test(arguments: ["bad", "good"])
+  func `a process that reports without end pushes out none but its own, whatever app it says it is`(app: String) {
     let list = FailureList()
-    list.add(failure("good", "com.example.editing", 0))
-    for number in 0..<100 { list.add(failure("bad", "com.example.\(number)", Double(number))) }
-    #expect(list.failures.count == UnheardFailure.limit && list.failures.first?.bundleIdentifier == "good")
+    list.add(failure("good", "com.example.editing", 0, process: 1))
+    for number in 0..<100 { list.add(failure(app, "com.example.\(number)", Double(number), process: 2)) }
+    #expect(list.failures.count == UnheardFailure.limit && list.failures.first?.account == Identifier(high: 0, low: 1))
     #expect(list.failures.last?.type == "com.example.99")
   }
 
-  @Test func `what is reported again takes the later date, and a failure has a type`() {
+  @Test func `what is reported again, by whatever process, takes the later date, and a failure has a type`() {
     let list = FailureList()
-    for date in [1.0, 2, 3] { list.add(failure("good", "com.example.editing", date)) }
+    for date in [1.0, 2, 3] { list.add(failure("good", "com.example.editing", date, process: Int(date))) }
     list.add(failure("good", "", 4))
     #expect(list.failures.map { $0.date } == [3])
   }
@@ -42,10 +45,7 @@ import Testing
   @Test func `the last 16 are kept, the oldest first`() {
     let list = FailureList()
     for number in 0..<20 {
-      list.add(
-        UnheardFailure(
-          bundleIdentifier: "com.example.viewer", appName: "viewer", type: "com.example.\(number)",
-          error: SegueError(.handoffFailed, "why"), date: Double(number)))
+      list.add(failure("viewer", "com.example.\(number)", Double(number)))
     }
     #expect(list.failures.map { $0.type } == (4..<20).map { "com.example.\($0)" })
   }

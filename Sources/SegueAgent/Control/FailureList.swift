@@ -7,7 +7,8 @@ final class FailureList {
   private(set) var failures: [UnheardFailure] = []
 
   /// Adds a failure, which may be older than others: it has waited for an agent. One that was told before keeps the
-  /// later date. If there are too many, the app with the most of them loses its oldest.
+  /// later date. If there are too many, the process with the most of them loses its oldest: what an app is called, it
+  /// says itself.
   func add(_ failure: UnheardFailure) {
     // Each activity has a type (R1.1): a report without one tells users nothing, and no app of Segue sends it.
     guard !failure.type.utf8.isEmpty else { return }
@@ -17,6 +18,6 @@ final class FailureList {
       if known.date > failure.date { last = known }
     }
     failures.insert(last, at: failures.firstIndex { $0.date > last.date } ?? failures.count)
-    failures.shorten(to: UnheardFailure.limit) { Text.isSame($0.bundleIdentifier, $1.bundleIdentifier) }
+    failures.shorten(to: UnheardFailure.limit) { $0.account == $1.account }
   }
 }

@@ -81,11 +81,11 @@ final class AgentPresence: HubFeature {
   }
 
   /// A continuation in an app has failed, and no function of its host was told (R3.13).
-  func note(_ type: String, _ error: SegueError, age: Int64, of app: AppIdentity) {
+  func note(_ type: String, _ error: SegueError, age: Int64, of app: AppIdentity, _ account: Account) {
     unheardFailure?(
       UnheardFailure(
         bundleIdentifier: app.bundleIdentifier, appName: app.name, type: type, error: error,
-        date: now.date - Double(age) / 1_000))
+        date: now.date - Double(age) / 1_000, account: account.id))
   }
 
   func setAccepts(_ accepts: Bool, _ peer: Peer) {

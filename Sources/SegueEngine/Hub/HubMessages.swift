@@ -90,7 +90,7 @@ final class HubMessages {
       try deliveries.keep(id, channel: channel, size: size, from: peer, app)
     case .keepAttachment(let channel, let name, let changed):
       deliveries.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
-    case .failure(let type, let error, let age): presence.note(type, error, age: age, of: app)
+    case .failure(let type, let error, let age): presence.note(type, error, age: age, of: app, peer.account)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
