@@ -38,6 +38,9 @@ public final class Inbox: @unchecked Sendable {
     notice = opened.notice
   }
 
+  /// Whether a folder has an inbox.
+  public static func isThere(in folder: StateFolder) -> Bool { folder.has(fileName) }
+
   /// Frees what is in memory to be read faster (at most 1 MiB), for a time in which nothing happens.
   public func releaseMemory() { database.releaseMemory() }
 
@@ -206,10 +209,11 @@ public final class Inbox: @unchecked Sendable {
 
   /// Follows the clocks of the device, before each use: what has no date of its own waits as long as before if the date
   /// was set. Without it, dates are taken as they are. The date at which an entry came stays as the clock said it then.
+  /// - Parameter stores: whether the disk is to get this reading. Otherwise it gets one an hour.
   /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
   @discardableResult
-  public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
-    try clock.follow(reading, in: database) { seconds throws(SegueError) in
+  public func follow(_ reading: ClockReading, stores: Bool = false) throws(SegueError) -> Double? {
+    try clock.follow(reading, stores: stores, in: database) { seconds throws(SegueError) in
       try database.run(
         """
         UPDATE entries SET ended = ended + ?1,

@@ -30,6 +30,9 @@ public struct InboxEntry: Sendable {
   /// Seconds since 1970, as its clock says now.
   public let expiresAt: Double
 
+  /// Whether its app may still get it, or has it. What has expired by a date that may be wrong is not deleted yet.
+  public func isHere(at now: Double) -> Bool { state == .delivered || expiresAt > now }
+
   /// Whether an app may have seen it before: this delivery is to be marked *redelivered*.
   public var isRedelivered: Bool { attempts > 1 }
   /// Whether the app has crashed on it too often to get it by itself (`Inbox.retry`).

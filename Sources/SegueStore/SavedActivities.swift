@@ -44,6 +44,9 @@ public final class SavedActivities: @unchecked Sendable {
     self.total = total
   }
 
+  /// Whether a folder has saved activities.
+  public static func isThere(in folder: StateFolder) -> Bool { folder.has(fileName) }
+
   /// Frees what is in memory to be read faster (at most 1 MiB), for a time in which nothing happens.
   public func releaseMemory() { database.releaseMemory() }
 
@@ -255,8 +258,8 @@ public final class SavedActivities: @unchecked Sendable {
 
   /// As `Inbox.follow`.
   @discardableResult
-  public func follow(_ reading: ClockReading) throws(SegueError) -> Double? {
-    try clock.follow(reading, in: database) { seconds throws(SegueError) in
+  public func follow(_ reading: ClockReading, stores: Bool = false) throws(SegueError) -> Double? {
+    try clock.follow(reading, stores: stores, in: database) { seconds throws(SegueError) in
       try database.run("UPDATE saved SET expires = expires + ?1 WHERE expiration IS NULL", [.real(seconds)])
     }
   }

@@ -12,13 +12,13 @@ public struct ClockReading: Sendable {
 
 /// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
 ///
-/// While the system runs, uptime says how much time has passed. The time for which it was off counts as the dates say,
-/// but at most `longestOff`. By whatever else the date has moved, the dates at which what is in the store ends move
-/// with it.
+/// While the system runs, uptime says how much time has passed. Of the time between the last reading and the start of
+/// the system at most `longestOff` counts, as the dates say: nobody can tell it from a date that was set. By whatever
+/// else the date has moved, the dates at which what is in the store ends move with it.
 struct StoreClock {
   /// Seconds by which a date may differ without having been set.
   private static let tolerance: Double = 60
-  /// The most seconds that count between two starts of the system.
+  /// The most seconds that count between a reading and the next start of the system.
   private static let longestOff: Double = 6 * 3_600
   /// Seconds for which a date has to go on like uptime before it deletes what has a date of its own.
   private static let trial: Double = 600
@@ -61,14 +61,20 @@ struct StoreClock {
     let moved = reading.now.date - last.now.date
     let isSameBoot =
       !reading.boot.isEmpty && Text.isSame(reading.boot, last.boot) && reading.now.uptime >= last.now.uptime
-    let passed =
-      isSameBoot ? Double(reading.now.uptime - last.now.uptime) / 1000 : min(max(moved, 0), Self.longestOff)
+    let passed: Double
+    if isSameBoot {
+      passed = Double(reading.now.uptime - last.now.uptime) / 1000
+    } else {
+      // Where no start is told from another one, uptime says nothing.
+      let sinceStart = reading.boot.isEmpty ? 0 : Double(reading.now.uptime) / 1000
+      passed = sinceStart + min(max(moved - sinceStart, 0), Self.longestOff)
+    }
     last = reading
     // A date that goes on like uptime says nothing of the one with which the next start begins.
     if !isSameBoot { steady = 0 }
     guard abs(moved - passed) <= Self.tolerance else {
       steady = 0
-      return Jump(seconds: moved - passed, isSet: isSameBoot || moved < 0)
+      return Jump(seconds: moved - passed, isSet: isSameBoot || moved < passed)
     }
     if isSameBoot { steady += passed }
     return nil

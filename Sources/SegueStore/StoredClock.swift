@@ -37,13 +37,17 @@ struct StoredClock {
   }
 
   /// Follows the clocks of the device. What the disk refuses is done at the next use.
-  /// - Parameter shift: moves the dates at which what waits ends by seconds, within a transaction.
+  /// - Parameters:
+  ///   - stores: whether the disk is to get this reading. Otherwise it gets one an hour.
+  ///   - shift: moves the dates at which what waits ends by seconds, within a transaction.
   /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
   /// Throws MALFORMED.
   mutating func follow(
-    _ reading: ClockReading, in database: Database, _ shift: (Double) throws(SegueError) -> Void
+    _ reading: ClockReading, stores: Bool, in database: Database, _ shift: (Double) throws(SegueError) -> Void
   ) throws(SegueError) -> Double? {
-    if case .following(var clock, let stored) = state, clock.follow(reading) == nil, !stored.isOutdated(by: clock) {
+    if !stores, case .following(var clock, let stored) = state, clock.follow(reading) == nil,
+      !stored.isOutdated(by: clock)
+    {
       state = .following(clock, stored: stored)
       return nil
     }

@@ -10,7 +10,11 @@ public final class ConditionLock {
     mutex = .allocate(capacity: 1)
     condition = .allocate(capacity: 1)
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(condition, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -25,6 +29,20 @@ public final class ConditionLock {
 
   /// Releases the lock until a notification; check the condition again afterwards.
   public func wait() { pthread_cond_wait(condition, mutex) }
+
+  /// Does the same, for at most so many milliseconds. Time for which the system sleeps does not count.
+  /// - Returns: false if the time is up.
+  public func wait(atMost milliseconds: Int64) -> Bool {
+    var end = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &end)
+    end.tv_sec += Int(milliseconds / 1000)
+    end.tv_nsec += Int(milliseconds % 1000) * 1_000_000
+    if end.tv_nsec >= 1_000_000_000 {
+      end.tv_sec += 1
+      end.tv_nsec -= 1_000_000_000
+    }
+    return pthread_cond_timedwait(condition, mutex, &end) != ETIMEDOUT
+  }
 
   public func notifyAll() { pthread_cond_broadcast(condition) }
 }

@@ -27,7 +27,7 @@ import Testing
     /// The system is off for a while, and starts.
     mutating func restart(after seconds: Double) {
       boot += "."
-      uptime = 500
+      uptime = 0
       date += seconds
     }
   }
@@ -138,6 +138,74 @@ import Testing
     #expect(try !use(inbox(), clocks).contains(Identifier(3)))
     clocks.restart(after: 3 * 3_600)
     #expect(try use(inbox(), clocks).contains(Identifier(3)))
+  }
+
+  @Test func `the time for which a system runs counts, although nothing reads its clocks (R3.8)`() throws {
+    let inbox = try inbox()
+    var clocks = Clocks()
+    let came = clocks.date
+    try inbox.follow(clocks.reading)
+    try fill(inbox, clocks)
+    // Without an agent for days, in two systems: one of them is read as it ends.
+    clocks.restart(after: 3_600)
+    clocks.pass(5 * Self.day)
+    #expect(try inbox.follow(clocks.reading, stores: true) == nil)
+    clocks.restart(after: 3_600)
+    clocks.pass(1.5 * Self.day)
+    #expect(try !use(inbox, clocks).contains(Identifier(1)))
+    #expect(try inbox.entry(Identifier(1))?.expiresAt == came + Limits.inboxLife)
+    // Ten hours are left. Of thirty days six hours count, and one that the system ran.
+    clocks.restart(after: 30 * Self.day)
+    clocks.pass(3_600)
+    #expect(try !use(inbox, clocks).contains(Identifier(1)))
+    clocks.pass(3 * 3_600 - 1)
+    #expect(try !use(inbox, clocks).contains(Identifier(1)))
+    clocks.pass(1)
+    #expect(try use(inbox, clocks).contains(Identifier(1)))
+    // A date that moves by less than the time for which the system runs was set.
+    clocks.restart(after: 0)
+    clocks.pass(7_200)
+    clocks.date -= 3_600
+    #expect(try inbox.follow(clocks.reading) == -3_600)
+  }
+
+  @Test func `what is read as an agent ends does not count once more`() throws {
+    var clocks = Clocks()
+    do {
+      let inbox = try inbox()
+      try inbox.follow(clocks.reading)
+      try fill(inbox, clocks)
+    }
+    /// Seconds that count of an agent's life, and of a longer time for which the system is off.
+    func counted(stores: Bool) throws -> Double {
+      func left() throws -> Double { try #require(try inbox().entry(Identifier(1))).expiresAt - clocks.date }
+      let before = try left()
+      do {
+        let inbox = try inbox()
+        try inbox.follow(clocks.reading)
+        clocks.pass(500)
+        try inbox.follow(clocks.reading, stores: stores)
+      }
+      clocks.restart(after: 10 * 3_600)
+      try inbox().follow(clocks.reading)
+      return try before - left()
+    }
+    #expect(try counted(stores: false) == 6 * 3_600, "what is unread is part of the time for which it was off")
+    #expect(try counted(stores: true) == 6 * 3_600 + 500)
+  }
+
+  @Test func `where no start of the system is known, the dates say how much time has passed`() throws {
+    let inbox = try inbox()
+    var clocks = Clocks()
+    clocks.boot = ""
+    let came = clocks.date
+    try inbox.follow(clocks.reading)
+    try fill(inbox, clocks)
+    for _ in 0..<3 {
+      clocks.pass(3_600)
+      #expect(try inbox.follow(clocks.reading) == nil)
+    }
+    #expect(try inbox.entry(Identifier(1))?.expiresAt == came + Limits.inboxLife)
   }
 
   @Test func `a date of its own ends something once the clock has gone on for a while`() throws {

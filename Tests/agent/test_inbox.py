@@ -136,6 +136,40 @@ def test_two_choosers_and_a_push_share_an_entry(editor, folder, start, entries):
     assert not [line for line in viewer.events() if line.startswith("continue")], "once"
 
 
+def test_what_has_expired_is_in_no_list(agent, start, segue, entries):
+    """R1.6: although it is not deleted before the date has gone on for a while, since that may be wrong."""
+    agent()
+    editor = start("editor").ready()
+    editor.tell("offer one", "expire 4")
+    editor.hears("offered")
+    start("viewer", "--unready").ready()
+    ask(segue, entries)
+    end = time.monotonic() + 20
+    while entries():
+        assert time.monotonic() < end
+
+
+def test_an_agent_stores_how_long_it_has_run(agent, start, ask, state):
+    """Time that nobody has read counts for little (docs/decisions/lifetimes-are-uptime.md)."""
+
+    def read(name: str) -> int:
+        with contextlib.closing(sqlite3.connect(state / "segue" / name)) as database:
+            return database.execute("SELECT uptime FROM clock").fetchone()[0]
+
+    for stores in (["inbox.db"], ["inbox.db", "search.db"]):
+        program = agent()
+        if len(stores) > 1:
+            start("editor").ready().ask("save a one", "offered")
+            while not ask("search", query="one")["results"]:
+                pass
+        assert ask("inbox")["entries"] == []
+        ending = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+        program.signal(signal.SIGTERM)
+        assert program.wait() == 0
+        assert [path.name for path in sorted((state / "segue").glob("*.db"))] == stores, "none was made for this"
+        assert all(read(name) >= ending for name in stores)
+
+
 def test_what_is_of_another_type_than_was_offered_is_not_kept(agent, folder, start, segue, entries):
     """R2.6, R3.8: no app gets it, asker and origin are told, and the offer is fetched again for the next one."""
     agent()

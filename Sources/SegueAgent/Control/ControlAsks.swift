@@ -160,7 +160,9 @@ final class ControlAsks {
     inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
       answer(
         Self.map(result) { entries throws(SegueError) in
-          try Self.page("entries", of: entries.filter { $0.number > after }, atMost: Self.entryLimit, Self.value(of:))
+          let now = Clock.date
+          let here = entries.filter { $0.number > after && $0.isHere(at: now) }
+          return try Self.page("entries", of: here, atMost: Self.entryLimit, Self.value(of:))
         })
     }
   }

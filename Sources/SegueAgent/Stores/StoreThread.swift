@@ -18,9 +18,12 @@ protocol AgentStore: AnyObject {
   /// Whether documents pass through it, whose memory is given back once nothing is to be done. To give back a few KiB
   /// after each message of another device costs more than the message.
   static var holdsDocuments: Bool { get }
+  /// Whether a folder has one in which something has a lifetime.
+  static func isThere(in folder: StateFolder) -> Bool
   /// Follows the clocks of the device, before each use.
+  /// - Parameter stores: whether the disk is to get this reading. Otherwise it gets one an hour.
   /// - Returns: the seconds by which the date was set; nil if it was not, as far as is known.
-  func follow(_ reading: ClockReading) throws(SegueError) -> Double?
+  func follow(_ reading: ClockReading, stores: Bool) throws(SegueError) -> Double?
   /// Frees what is in memory to be read faster.
   func releaseMemory()
 }
@@ -28,7 +31,8 @@ protocol AgentStore: AnyObject {
 extension AgentStore {
   static var holdsDocuments: Bool { true }
   /// Nothing in it has a lifetime.
-  func follow(_ reading: ClockReading) throws(SegueError) -> Double? { nil }
+  static func isThere(in folder: StateFolder) -> Bool { false }
+  func follow(_ reading: ClockReading, stores: Bool) throws(SegueError) -> Double? { nil }
 }
 
 extension Inbox: AgentStore { static var name: StaticString { "inbox" } }
@@ -44,6 +48,8 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
   private static var bytesLimit: Int { 64 * 1024 * 1024 }
   /// The most jobs that wait.
   private static var jobLimit: Int { 4_096 }
+  /// Milliseconds without a job after which the clocks are read, so that the store knows how long the system has run.
+  private static var readingPause: Int64 { 3_600_000 }
 
   private struct Job {
     let size: Int
@@ -105,7 +111,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
           monitor.lock()
           if !jobs.isEmpty || isEnding { break }
         }
-        monitor.wait()
+        if !monitor.wait(atMost: Self.readingPause) { readClocks() }
       }
       guard !jobs.isEmpty else { break }
       let job = jobs.removeFirst()
@@ -114,27 +120,47 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
       monitor.lock()
       size -= job.size
     }
+    readClocks()
     monitor.unlock()
     store = nil
   }
 
+  /// Stores a reading of the clocks, for the next agent: of the time that passes unread little may count. The monitor
+  /// is locked, but not meanwhile.
+  private func readClocks() {
+    guard Store.isThere(in: folder) else { return }
+    monitor.unlock()
+    do throws(SegueError) {
+      try perform(storesReading: true) { _ in }
+    } catch {
+      Log.debug("\(Store.name): the disk does not get the time: \(error.message)")
+    }
+    monitor.lock()
+  }
+
   /// Uses the store, in a job. A damaged one is opened again, which sets it aside.
   func perform<Result>(_ body: (Store) throws(SegueError) -> Result) throws(SegueError) -> Result {
+    try perform(storesReading: false, body)
+  }
+
+  private func perform<Result>(
+    storesReading stores: Bool, _ body: (Store) throws(SegueError) -> Result
+  ) throws(SegueError) -> Result {
     defer { for line in store?.takeReports() ?? [] { Log.write(.error, "\(Store.name): \(line)") } }
     do throws(SegueError) {
-      return try body(try current())
+      return try body(try current(storesReading: stores))
     } catch {
       guard error.status == .malformed else { throw error }
       Log.write(.error, "\(error.message)")
       store = nil
-      return try body(try current())
+      return try body(try current(storesReading: stores))
     }
   }
 
   /// The store, with its dates as the clocks of the device have it.
-  private func current() throws(SegueError) -> Store {
+  private func current(storesReading stores: Bool) throws(SegueError) -> Store {
     let store = try opened()
-    let jump = try store.follow(ClockReading(Clock.now, boot: boot))
+    let jump = try store.follow(ClockReading(Clock.now, boot: boot), stores: stores)
     if let seconds = jump.flatMap({ Int64(exactly: $0.rounded()) }) {
       Log.write(.info, "\(Store.name): the date was set by \(seconds) s: what waits, waits as long as before")
     }
