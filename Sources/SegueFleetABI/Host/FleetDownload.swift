@@ -14,38 +14,29 @@ final class FleetDownload: DownloadWorker {
   /// The stream of the attachment, or nil.
   private(set) var socket: FleetSocket?
   private(set) var isOver = false
-  /// The uptimes of the last bytes, and of the next request.
-  private var heardAt: Int64
+  /// The uptime of the next request; nil: none is due.
   private var asksAt: Int64?
-  private var wait = Int64(AttachmentDownload.pause.first)
-
-  private enum Part {
-    case head, length, end
-    /// The missing bytes of a piece.
-    case piece(Int)
-  }
-  private var part = Part.head
-  /// The received bytes of a part that is not a piece.
-  private var begun: [UInt8] = []
+  private var retry: AttachmentRetry
+  private var stream: IncomingAttachment
   /// Received bytes that were not handled yet.
   private var unread: [UInt8] = []
 
   init(_ download: AttachmentDownload, in environment: HostFleetEnvironment) {
     self.download = download
     self.environment = environment
-    heardAt = environment.now.uptime
+    retry = AttachmentRetry(at: environment.now.uptime, resumeTime: environment.transferResume)
+    stream = IncomingAttachment(missing: download.missing)
   }
+
+  /// Milliseconds for the answer to a request.
+  var timeout: Int64 { retry.timeout(at: environment.now.uptime) }
 
   /// A new stream was requested.
   func take(_ socket: FleetSocket) { self.socket = socket }
 
   /// The other app's library has accepted or refused it.
   func answered(_ error: SegueError?) {
-    guard let error, !isOver else { return }
-    switch error.status {
-    case .connectionUnavailable, .remoteApplicationTimedOut: retry()
-    default: end(error)
-    }
+    if let error, !isOver { askAgain(after: error) }
   }
 
   /// The timer is due.
@@ -68,7 +59,7 @@ final class FleetDownload: DownloadWorker {
         }
       }
       guard !unread.isEmpty else {
-        if socket.isAtEnd { retry() }
+        if socket.isAtEnd { askAgain(after: AttachmentRetry.broken) }
         return
       }
       let count: Int
@@ -78,64 +69,62 @@ final class FleetDownload: DownloadWorker {
         return end(error)
       }
       unread.removeFirst(count)
-      if !unread.isEmpty, !isOver { return environment.wake(in: Int64(AttachmentDownload.pause.first)) }
+      if !unread.isEmpty, !isOver { return environment.wake(in: AttachmentRetry.pause.first) }
     }
   }
 
-  private func retry() {
+  private func askAgain(after error: SegueError) {
     socket?.close()
     socket = nil
-    (part, begun, unread) = (.head, [], [])
+    (stream, unread) = (IncomingAttachment(missing: download.missing), [])
     let now = environment.now.uptime
-    let patience = download.hasReceived ? environment.transferResume : AttachmentDownload.firstPatience
-    guard now + wait < heardAt + patience else { return end(AttachmentDownload.broken) }
-    asksAt = now + wait
-    environment.wake(in: wait)
-    wait = min(2 * wait, Int64(AttachmentDownload.pause.most))
+    do throws(SegueError) {
+      let pause = try retry.next(after: error, at: now)
+      asksAt = now + pause
+      environment.wake(in: pause)
+    } catch {
+      end(error)
+    }
   }
 
   /// - Returns: the number of bytes accepted; fewer than all if the target is full.
   private func take(_ bytes: ArraySlice<UInt8>) throws(SegueError) -> Int {
     var left = bytes
-    heardAt = environment.now.uptime
+    let now = environment.now.uptime
     while !left.isEmpty, !isOver {
-      if case .piece(let missing) = part {
-        let count = try download.take(left.prefix(missing), at: environment.now.uptime)
-        wait = Int64(AttachmentDownload.pause.first)
+      switch stream.wanted {
+      case .framing(let size):
+        let part = left.prefix(size)
+        left = left[part.endIndex...]
+        retry.heard(at: now, hasContent: false)
+        if let event = try event(part, now) { try handle(event) }
+      case .content(let size):
+        let count = try download.take(left.prefix(size), at: now)
+        guard count > 0 else { return bytes.count - left.count }
         left = left.dropFirst(count)
-        part = count == missing ? .length : .piece(missing - count)
-        if count == 0 { break }
-        continue
+        stream.tookContent(count)
+        retry.heard(at: now, hasContent: true)
       }
-      let size =
-        switch part {
-        case .head: AttachmentFormat.headSize
-        case .length: AttachmentFormat.lengthSize
-        default: AttachmentFormat.endSize
-        }
-      let more = left.prefix(size - begun.count)
-      begun.append(contentsOf: more)
-      left = left[more.endIndex...]
-      if begun.count == size { try finishPart() }
     }
     return bytes.count - left.count
   }
 
-  private func finishPart() throws(SegueError) {
-    let bytes = begun
-    begun = []
-    switch part {
-    case .head:
-      try download.begin(size: bytes.withUnsafeBytes { AttachmentFormat.size(head: $0) })
-      part = .length
-    case .length:
-      let length = bytes.withUnsafeBytes { AttachmentFormat.length($0) }
-      guard length <= AttachmentFormat.pieceLimit else { throw SegueError(.malformed, "what came is no attachment") }
-      part = length == 0 ? .end : .piece(Int(length))
-    case .end:
-      try download.finish(AttachmentFormat.Verdict(rawValue: bytes[0]), digest: bytes[1...])
+  private func event(_ bytes: ArraySlice<UInt8>, _ now: Int64) throws(SegueError) -> IncomingAttachment.Event? {
+    var result = Result<IncomingAttachment.Event?, SegueError>.success(nil)
+    bytes.withUnsafeBytes { bytes in
+      do throws(SegueError) { result = .success(try stream.take(bytes, at: now)) } catch { result = .failure(error) }
+    }
+    return try result.get()
+  }
+
+  private func handle(_ event: IncomingAttachment.Event) throws(SegueError) {
+    switch event {
+    case .size(let size): try download.begin(size: size)
+    // In a fleet no descriptor comes with the head.
+    case .isHandedOver: throw IncomingAttachment.malformed
+    case .end(let verdict, let digest):
+      try download.finish(verdict, digest: digest)
       end(nil)
-    case .piece: break
     }
   }
 

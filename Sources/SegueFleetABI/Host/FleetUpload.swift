@@ -13,16 +13,31 @@ final class FleetUpload {
   let account: Identifier
   let socket: FleetSocket
   private let file: SourceFile
-  private var position: UInt64
+  private var stream: OutgoingAttachment
+  /// Nil if the digest of the file is known.
+  private let digest: SHA256?
   /// The next bytes to send.
   private var waiting: [UInt8]
   private var isComplete = false
 
-  init(_ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of account: Identifier) {
+  /// Throws SYSTEM.
+  convenience init(
+    _ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of account: Identifier
+  ) throws(SegueError) {
+    let digest = file.digest == nil ? try SHA256.begin() : nil
+    let stream = OutgoingAttachment(
+      size: file.size, from: offset, pieceSize: Self.pieceSize, knowsDigest: digest == nil)
+    self.init(file, stream, digest, socket, account)
+  }
+
+  private init(
+    _ file: SourceFile, _ stream: OutgoingAttachment, _ digest: SHA256?, _ socket: FleetSocket, _ account: Identifier
+  ) {
     self.account = account
     self.file = file
+    self.stream = stream
+    self.digest = digest
     self.socket = socket
-    position = offset
     waiting = AttachmentFormat.head(size: file.size)
   }
 
@@ -36,53 +51,40 @@ final class FleetUpload {
       waiting.removeFirst(count)
       guard waiting.isEmpty else { return }
       if isComplete { return socket.close() }
-      next()
-    }
-  }
-
-  private func next() {
-    do throws(SegueError) {
-      let piece = try read(at: position)
-      if piece.isEmpty {
+      do throws(SegueError) {
+        try prepare()
+      } catch {
         isComplete = true
-        let isWhole = position == file.size && file.isUnchanged
-        waiting = AttachmentFormat.end(isWhole ? .complete : .changed, digest: isWhole ? try digest() : [])
-      } else {
-        position += UInt64(piece.count)
-        waiting = withUnsafeBytes(of: UInt32(piece.count).bigEndian) { Array($0) } + piece
+        waiting = AttachmentFormat.end(.unreadable)
       }
-    } catch {
-      isComplete = true
-      waiting = AttachmentFormat.end(.unreadable)
     }
   }
 
-  private func read(at offset: UInt64) throws(SegueError) -> [UInt8] {
-    guard offset < file.size else { return [] }
-    var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceSize), file.size - offset)))
-    let room = piece.count
+  /// Reads the next bytes to send.
+  private func prepare() throws(SegueError) {
+    while let next = stream.next {
+      let piece = try read(next)
+      stream.took(piece.count)
+      piece.withUnsafeBytes { digest?.update($0) }
+      guard next.isSent, !piece.isEmpty else { continue }
+      waiting = withUnsafeBytes(of: UInt32(piece.count).bigEndian) { Array($0) } + piece
+      return
+    }
+    isComplete = true
+    guard stream.isWhole, file.isUnchanged else { return waiting = AttachmentFormat.end(.changed) }
+    if let digest { file.digest = digest.finish() }
+    waiting = AttachmentFormat.end(.complete, digest: file.digest ?? [])
+  }
+
+  private func read(_ next: OutgoingAttachment.Piece) throws(SegueError) -> [UInt8] {
+    var piece = [UInt8](repeating: 0, count: next.count)
     var count = 0
     var failure: SegueError?
     piece.withUnsafeMutableBytes { bytes in
-      do throws(SegueError) { count = try file.read(at: offset, into: bytes) } catch { failure = error }
+      do throws(SegueError) { count = try file.read(at: next.position, into: bytes) } catch { failure = error }
     }
     if let failure { throw failure }
-    if count < room { piece.removeLast(room - count) }
+    piece.removeLast(next.count - count)
     return piece
-  }
-
-  private func digest() throws(SegueError) -> [UInt8] {
-    if let known = file.digest { return known }
-    let digest = try SHA256.begin()
-    var offset: UInt64 = 0
-    while true {
-      let piece = try read(at: offset)
-      if piece.isEmpty { break }
-      piece.withUnsafeBytes { digest.update($0) }
-      offset += UInt64(piece.count)
-    }
-    let sum = digest.finish()
-    file.digest = sum
-    return sum
   }
 }

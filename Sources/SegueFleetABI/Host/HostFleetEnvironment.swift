@@ -155,7 +155,10 @@ final class HostFleetEnvironment: FleetEnvironment {
       guard let source = app.source(of: part, request) else { return socket.close() }
       // There are no other sources.
       let file = unsafeDowncast(source, to: SourceFile.self)
-      outgoing.append(FleetUpload(file, from: part.offset, to: socket, of: request.account))
+      guard let upload = try? FleetUpload(file, from: part.offset, to: socket, of: request.account) else {
+        return socket.close()
+      }
+      outgoing.append(upload)
       return attend(to: socket)
     }
     app.forgetDoneStreams(engine)
@@ -209,7 +212,7 @@ final class HostFleetEnvironment: FleetEnvironment {
     fetch.take(near)
     // A fleet draws its identifiers itself.
     try? app.askLocked(
-      for: download, download.rest, otherEnd: FleetDescriptor(far), timeout: AttachmentDownload.answerTime)
+      for: download, download.rest, otherEnd: FleetDescriptor(far), timeout: fetch.timeout)
   }
 
   func wake(in milliseconds: Int64) { process?.wake(in: milliseconds) }

@@ -125,7 +125,7 @@ public protocol DownloadWorker: AnyObject {
 extension AttachmentDownload {
   public final func start(_ worker: any DownloadWorker) { workerLock.withLock { self.worker = worker } }
 
-  public final var hasReceived: Bool { sink.received > 0 }
+  public final var missing: UInt64 { sink.missing }
 
   /// - Parameter size: from the other side. Throws HANDOFF_FAILED, SYSTEM.
   public final func begin(size: UInt64) throws(SegueError) {
@@ -137,7 +137,6 @@ extension AttachmentDownload {
 
   /// - Returns: the number of bytes taken; fewer if a descriptor takes no more for now. Throws MALFORMED, SYSTEM.
   public final func take(_ bytes: ArraySlice<UInt8>, at uptime: Int64) throws(SegueError) -> Int {
-    guard UInt64(bytes.count) <= sink.total - sink.received else { throw AttachmentSink.malformed }
     var count = 0
     var failure: SegueError?
     bytes.withUnsafeBytes { bytes in
@@ -154,7 +153,7 @@ extension AttachmentDownload {
   }
 
   /// Throws HANDOFF_FAILED, MALFORMED, SYSTEM.
-  public final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: ArraySlice<UInt8>) throws(SegueError) {
+  public final func finish(_ verdict: AttachmentFormat.Verdict?, digest sum: [UInt8]) throws(SegueError) {
     try sink.verify(verdict, digest: sum)
     try sink.finish()
   }

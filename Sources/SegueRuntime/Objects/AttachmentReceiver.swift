@@ -23,22 +23,11 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
   /// The stream of the attachment; negative if there is none.
   private var socket: Int32 = -1
 
-  // Used by the thread, like `sink`.
-  /// The uptime of the last sign of life of the other side.
-  private var heardAt: Int64 = 0
+  /// Used by the thread, like `sink`.
   private var reportedAt: Int64 = 0
 
   /// Bytes per read.
   private static let pieceSize = 256 * 1024
-  /// Milliseconds to look for the origin before anything has arrived: a hub may be gone.
-  public static let firstPatience: Int64 = 2_000
-  /// Milliseconds for the origin to answer: it may be gone unnoticed.
-  public static let answerTime: Int64 = 5_000
-  /// The most keep-alives that may come early.
-  private static let spareSigns: Int64 = 100
-  /// Milliseconds between two attempts: initially, and at most.
-  public static let pause: (first: Int32, most: Int32) = (50, 1_000)
-
   /// How often a handed file is copied that is renamed or deleted meanwhile.
   private static let copies = 3
 
@@ -117,26 +106,16 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
         return error
       }
     }
-    var brokenAt = Clock.uptime
-    var pause = Self.pause.first
+    var retry = AttachmentRetry(at: Clock.uptime, resumeTime: resumeTime)
     while true {
-      let before = sink.received
-      let patience = sink.hasBegun ? resumeTime : Self.firstPatience
       do throws(SegueError) {
-        try attempt(timeout: max(1, min(brokenAt + patience - Clock.uptime, Self.answerTime)))
+        try attempt(&retry)
         return nil
       } catch {
         if let why = whyStopped { return why }
-        guard error.status == Self.broken.status || error.status == .remoteApplicationTimedOut else { return error }
+        do throws(SegueError) { wait(Int32(try retry.next(after: error, at: Clock.uptime))) } catch { return error }
+        if let why = whyStopped { return why }
       }
-      brokenAt = max(brokenAt, heardAt)
-      if sink.received > before { pause = Self.pause.first }
-      guard Clock.uptime + Int64(pause) < brokenAt + (sink.hasBegun ? resumeTime : Self.firstPatience) else {
-        return Self.broken
-      }
-      wait(pause)
-      if let why = whyStopped { return why }
-      pause = min(2 * pause, Self.pause.most)
     }
   }
 
@@ -148,9 +127,8 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     Descriptors.reset(sink.wakeUp)
   }
 
-  /// Asks for the rest, and receives it. Throws CONNECTION_UNAVAILABLE or REMOTE_APPLICATION_TIMED_OUT if the
-  /// connection breaks.
-  private final func attempt(timeout: Int64) throws(SegueError) {
+  /// Asks for the rest, and receives it.
+  private final func attempt(_ retry: inout AttachmentRetry) throws(SegueError) {
     let (near, far) = try StreamSocket.pair()
     lock.withLock {
       socket = near.fd
@@ -160,7 +138,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
       lock.withLock { socket = -1 }
       Descriptors.close(near.fd)
     }
-    try ask(rest, otherEnd: OwnedDescriptor(far), timeout: timeout)
+    try ask(rest, otherEnd: OwnedDescriptor(far), timeout: retry.timeout(at: Clock.uptime))
     while true {
       if let why = whyStopped { throw why }
       let (isAnswered, refusal) = lock.withLock { (self.isAnswered, self.refusal) }
@@ -168,76 +146,50 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
       if isAnswered { break }
       wait(-1)
     }
-    try receive(AttachmentReader(near.fd))
+    try receive(AttachmentReader(near.fd), &retry)
   }
 
-  public static var broken: SegueError {
-    SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
-  }
-
-  private final func receive(_ reader: AttachmentReader) throws(SegueError) {
+  private final func receive(_ reader: AttachmentReader, _ retry: inout AttachmentRetry) throws(SegueError) {
     // Two buffers, since one is hashed while the other is filled; and one for other bytes.
     let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Self.pieceSize + 64, alignment: 16)
-    let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
+    let framing = UnsafeMutableRawBufferPointer(rebasing: buffers[(2 * Self.pieceSize)...])
     var start = 0
     defer {
       sink.waitForDigest()
       buffers.deallocate()
     }
-    var handed = try readHead(reader, buffer)
-    let beganAt = heardAt
-    var (isFirst, signs) = (true, Int64(0))
+    var stream = IncomingAttachment(missing: sink.missing)
+    var handed: HandedFile?
     while true {
-      defer { isFirst = false }
-      let length = AttachmentFormat.length(try read(AttachmentFormat.lengthSize, from: reader, buffer))
-      if length == 0 { break }
-      heardAt = Clock.uptime
-      if length == AttachmentFormat.stillHere {
-        signs += 1
-        // A peer that sends these without end would keep this thread busy.
-        let limit = Self.spareSigns + (heardAt - beganAt) / Limits.attachmentSign
-        guard signs <= limit else { throw AttachmentSink.malformed }
-        continue
-      }
-      if length == AttachmentFormat.handedOver {
-        guard isFirst else { throw AttachmentSink.malformed }
-        let time = AttachmentFormat.time(try read(AttachmentFormat.timeSize, from: reader, buffer))
-        if let file = handed.take(), try copy(file, changedAt: time) { return try finish() }
+      switch stream.wanted {
+      case .framing(let count):
+        let (bytes, file) = try read(count, from: reader, framing)
+        retry.heard(at: Clock.uptime, hasContent: false)
+        switch try stream.take(bytes, at: Clock.uptime) {
+        case nil: break
+        case .size(let size):
+          try sink.begin(size: size)
+          handed = file
+          if file == nil { try takeBytes() }
+        case .isHandedOver(let seconds, let nanoseconds):
+          if let file = handed.take(), try copy(file, changedAt: (seconds, nanoseconds)) { return try finish() }
+          try takeBytes()
+          reader.say(AttachmentFormat.Word.sendBytes.rawValue)
+        case .end(let verdict, let digest):
+          try sink.verify(verdict, digest: digest)
+          return try finish()
+        }
+      case .content(let left):
         try takeBytes()
-        reader.say(AttachmentFormat.Word.sendBytes.rawValue)
-        continue
-      }
-      try takeBytes()
-      let isValid = length <= AttachmentFormat.pieceLimit && UInt64(length) <= sink.total - sink.received
-      guard isValid else { throw AttachmentSink.malformed }
-      var left = Int(length)
-      while left > 0 {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffers[start..<start + min(left, Self.pieceSize)])
         let count = reader.read(into: room)
         try take(UnsafeRawBufferPointer(rebasing: room[..<count]), reader)
-        guard count == room.count else { throw Self.broken }
+        guard count == room.count else { throw AttachmentRetry.broken }
+        stream.tookContent(count)
+        retry.heard(at: Clock.uptime, hasContent: true)
         start = Self.pieceSize - start
-        left -= count
       }
     }
-    let end = try read(AttachmentFormat.endSize, from: reader, buffer)
-    try sink.verify(AttachmentFormat.Verdict(rawValue: end[0]), digest: end[1...])
-    try finish()
-  }
-
-  /// - Returns: the file that came with it; nil if there is none that can be copied.
-  private final func readHead(
-    _ reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
-  ) throws(SegueError) -> HandedFile? {
-    let head = UnsafeMutableRawBufferPointer(rebasing: buffer[..<AttachmentFormat.headSize])
-    var descriptor: Int32 = -1
-    let count = reader.read(into: head, handed: &descriptor)
-    let handed = descriptor < 0 ? nil : HandedFile.take(descriptor)
-    guard count == head.count else { throw Self.broken }
-    try sink.begin(size: AttachmentFormat.size(head: UnsafeRawBufferPointer(head)))
-    heardAt = Clock.uptime
-    if descriptor < 0 { try takeBytes() }
-    return handed
   }
 
   private final func takeBytes() throws(SegueError) {
@@ -300,13 +252,17 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     return true
   }
 
-  /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
-  /// silent.
+  /// Reads that many bytes to the start of the buffer.
+  /// - Returns: also the file that came with them, if it can be copied.
+  /// Throws CONNECTION_UNAVAILABLE if the stream has ended, or is silent.
   private final func read(
     _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
-  ) throws(SegueError) -> UnsafeRawBufferPointer {
+  ) throws(SegueError) -> (UnsafeRawBufferPointer, HandedFile?) {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    guard reader.read(into: room) == count else { throw Self.broken }
-    return UnsafeRawBufferPointer(room)
+    var descriptor: Int32 = -1
+    let isWhole = reader.read(into: room, handed: &descriptor) == count
+    let handed = descriptor < 0 ? nil : HandedFile.take(descriptor)
+    guard isWhole else { throw AttachmentRetry.broken }
+    return (UnsafeRawBufferPointer(room), handed)
   }
 }

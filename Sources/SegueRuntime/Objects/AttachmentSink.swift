@@ -16,6 +16,7 @@ public final class AttachmentSink {
   /// The size in the activity.
   let total: UInt64
   private(set) var received: UInt64 = 0
+  var missing: UInt64 { total - received }
   private(set) var hasBegun = false
   private let target: Target
   private let digest: ThreadedDigest
@@ -44,7 +45,6 @@ public final class AttachmentSink {
 
   deinit { Descriptors.close(wakeUp) }
 
-  static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
   private static var changed: SegueError {
     SegueError(.handoffFailed, "the file was changed after its app had attached it")
   }
@@ -115,13 +115,13 @@ public final class AttachmentSink {
   }
 
   /// Checks the received bytes against the size and the digest. Throws HANDOFF_FAILED, MALFORMED.
-  func verify(_ verdict: AttachmentFormat.Verdict?, digest sum: some Sequence<UInt8>) throws(SegueError) {
+  func verify(_ verdict: AttachmentFormat.Verdict?, digest sum: [UInt8]) throws(SegueError) {
     switch verdict {
     case .complete: break
     case .changed: throw Self.changed
     case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
     }
-    guard received == total else { throw Self.malformed }
+    guard received == total else { throw IncomingAttachment.malformed }
     guard digest.finish().elementsEqual(sum) else {
       throw SegueError(.malformed, "the digests differ: what came is not what was sent")
     }

@@ -79,34 +79,28 @@ public final class AttachmentUpload: @unchecked Sendable {
     let verdict: AttachmentFormat.Verdict
     var sum = file.digest
     do throws(SegueError) {
-      let digest = try SHA256.begin()
-      // Bytes that the other side has still count for the digest, unless that is known.
-      var position = sum == nil ? 0 : offset
-      while position < file.size, !lock.withLock({ isStopped }) {
-        let end = position < offset ? min(offset, file.size) : file.size
-        let wanted = Int(min(UInt64(Self.pieceSize), end - position))
-        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[headSize..<headSize + wanted])
-        let count = try file.read(at: position, into: piece)
+      let digest = sum == nil ? try SHA256.begin() : nil
+      var stream = OutgoingAttachment(
+        size: file.size, from: offset, pieceSize: Self.pieceSize, knowsDigest: sum != nil)
+      while let next = stream.next, !lock.withLock({ isStopped }) {
+        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[headSize..<headSize + next.count])
+        let count = try file.read(at: next.position, into: piece)
+        stream.took(count)
         guard count > 0 else { break }
-        if sum == nil { digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count])) }
-        if position >= offset {
+        digest?.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+        if next.isSent {
           AttachmentFormat.write(length: UInt32(count), to: buffer)
           guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)])) else { return }
         } else if writer.shouldShowLife {
           AttachmentFormat.write(length: AttachmentFormat.stillHere, to: buffer)
           guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<headSize])) else { return }
         }
-        position += UInt64(count)
       }
       if lock.withLock({ isStopped }) { return }
-      if position == file.size, file.isUnchanged {
-        verdict = .complete
-        if sum == nil {
-          sum = digest.finish()
-          file.digest = sum
-        }
-      } else {
-        verdict = .changed
+      verdict = stream.isWhole && file.isUnchanged ? .complete : .changed
+      if verdict == .complete, let digest {
+        sum = digest.finish()
+        file.digest = sum
       }
     } catch {
       Log.write(.error, "\(error.message)")
