@@ -9,25 +9,53 @@ final class CurrentActivity: AppFeature {
     var activatedAt: Int64
     /// Rises with each activation of the app.
     var activation: UInt64
-    /// The description that the hub has, or nil.
-    var lastPut: OfferDescription?
-    var lastPutAt: Int64 = 0
-    var lastActivation: UInt64 = 0
+    /// Nil if the hub has nothing of it.
+    var published: Published?
     /// The uptime at which to publish a change that came too soon after the last one (R2.8).
     var updateAt: Int64?
-    /// The uptime of the next save by time (R2.2), and since when the activity is dirty.
-    var saveAt: Int64?
-    var dirtySince: Int64?
-    /// The uptime at which to look whether it has expired, or is offered again.
-    var expiresAt: Int64?
-    /// Its expiration date when it was offered last, and the uptime at which that was to come.
-    var expected: (date: Double, uptime: Int64)?
-    var pause = ExpiryPause()
+    /// The next save by time (R2.2); nil: none is due.
+    var dueSave: DueSave?
+    var expiry = Expiry()
+  }
 
-    /// The uptime at which to look again at an activity that has expired. Nil if that came when it was to come.
-    mutating func lookAgain(_ date: Double?, _ now: Instant) -> Int64? {
-      guard let expected, expected.date == date, expected.uptime - now.uptime > ExpiryPause.least else { return nil }
-      return pause.next(now)
+  /// The offer that the hub has.
+  private struct Published {
+    let description: OfferDescription
+    /// The uptime at which it was sent.
+    let at: Int64
+    let activation: UInt64
+  }
+
+  private struct DueSave {
+    /// Uptimes in milliseconds.
+    var at: Int64
+    let dirtySince: Int64
+  }
+
+  private struct Expiry {
+    /// The uptime at which to look whether it has expired, or is offered again; nil: not at all.
+    private(set) var looksAt: Int64?
+    /// Its expiration date when it was offered last, and the uptime at which that was to come.
+    private var expected: (date: Double, uptime: Int64)?
+    private var pause = ExpiryPause()
+
+    /// Nothing is published, so nothing is looked at.
+    mutating func wait() { looksAt = nil }
+
+    /// It can be offered.
+    mutating func expect(_ date: Double?, _ now: Instant) {
+      looksAt = date.map { now.uptime(of: $0) }
+      pause.end()
+      expected = date.flatMap { date in
+        let timing = OfferTiming(activatedAt: now.uptime, expirationDate: date, now: now)
+        return timing.remaining.map { (date, now.uptime + $0) }
+      }
+    }
+
+    /// It has expired: by a wrong clock, unless that came when it was to come.
+    mutating func lookAgain(_ date: Double?, _ now: Instant) {
+      let isEarly = expected.map { $0.date == date && $0.uptime - now.uptime > ExpiryPause.least } ?? false
+      looksAt = isEarly ? pause.next(now) : nil
     }
   }
 
@@ -146,8 +174,7 @@ final class CurrentActivity: AppFeature {
   /// Saves an activity, current or not.
   func save(_ id: Identifier, _ reason: SaveReason, _ now: Instant) {
     guard saves.save(id, reason, now), current?.id == id else { return }
-    current?.saveAt = nil
-    current?.dirtySince = nil
+    current?.dueSave = nil
   }
 
   /// The app has answered a will_save.
@@ -167,7 +194,7 @@ final class CurrentActivity: AppFeature {
   /// The app has reported that a save failed: what has changed during it is saved. Without such a change the app is
   /// asked no more, until the next one.
   func saveFailed(_ now: Instant) {
-    if current?.saveAt != nil { scheduleSave(state, now) }
+    if current?.dueSave != nil { scheduleSave(state, now) }
   }
 
   /// Restored activities may be saved from now on (R4.2).
@@ -182,15 +209,14 @@ final class CurrentActivity: AppFeature {
   private func scheduleSave(_ state: Activity?, _ now: Instant) {
     guard let id, app.limits.saveDelay > 0, let state else { return }
     guard state.needsSave, !saves.isBeingRestored(id) else {
-      current?.saveAt = nil
-      current?.dirtySince = nil
+      current?.dueSave = nil
       return
     }
-    let dirtySince = current?.dirtySince ?? now.uptime
+    let dirtySince = current?.dueSave?.dirtySince ?? now.uptime
     let latest = max(app.limits.saveLatest, app.limits.saveDelay)
     let lastChange = max(app.owner.lastChange(of: id), dirtySince)
-    current?.dirtySince = dirtySince
-    current?.saveAt = min(lastChange + app.limits.saveDelay, dirtySince + latest)
+    current?.dueSave = DueSave(
+      at: min(lastChange + app.limits.saveDelay, dirtySince + latest), dirtySince: dirtySince)
   }
 
   // MARK: Telling the hub
@@ -201,7 +227,7 @@ final class CurrentActivity: AppFeature {
     put(state, now)
   }
 
-  private func withdraw(_ former: Offered) { if former.lastPut != nil { hub.send(.withdraw(former.id)) } }
+  private func withdraw(_ former: Offered) { if former.published != nil { hub.send(.withdraw(former.id)) } }
 
   /// Publishes the current activity to the hub, unless the hub knows it, or got an update just now.
   private func put(_ state: Activity?, _ now: Instant) {
@@ -209,30 +235,28 @@ final class CurrentActivity: AppFeature {
     guard hub.isWelcome, let state else {
       // The next hub gets everything at once: until then nothing is due.
       current?.updateAt = nil
-      current?.expiresAt = nil
+      current?.expiry.wait()
       return
     }
     guard state.isOfferable(at: now.date) else {
-      let looksAt = state.isExpired(at: now.date) ? current?.lookAgain(state.expirationDate, now) : nil
-      current?.expiresAt = looksAt
+      if state.isExpired(at: now.date) {
+        current?.expiry.lookAgain(state.expirationDate, now)
+      } else {
+        current?.expiry.wait()
+      }
       current?.updateAt = nil
       if let current { withdraw(current) }
-      current?.lastPut = nil
+      current?.published = nil
       return
     }
-    current?.expiresAt = state.expirationDate.map { now.uptime(of: $0) }
-    current?.pause.end()
-    current?.expected = state.expirationDate.flatMap { date in
-      let timing = OfferTiming(activatedAt: now.uptime, expirationDate: date, now: now)
-      return timing.remaining.map { (date, now.uptime + $0) }
-    }
+    current?.expiry.expect(state.expirationDate, now)
     let description = OfferDescription(state, id: id)
-    if let lastPut = current?.lastPut, current?.lastActivation == current?.activation {
-      guard lastPut != description else {
+    if let published = current?.published, published.activation == current?.activation {
+      guard published.description != description else {
         current?.updateAt = nil
         return
       }
-      let mayAt = (current?.lastPutAt ?? 0) + Limits.offerUpdate
+      let mayAt = published.at + Limits.offerUpdate
       guard mayAt <= now.uptime else {
         current?.updateAt = mayAt
         return
@@ -250,9 +274,7 @@ final class CurrentActivity: AppFeature {
     }
     guard var offered = current else { return }
     offered.updateAt = nil
-    offered.lastPut = description
-    offered.lastPutAt = now.uptime
-    offered.lastActivation = offered.activation
+    offered.published = Published(description: description, at: now.uptime, activation: offered.activation)
     current = offered
     let timing = OfferTiming(
       activatedAt: offered.activatedAt, expirationDate: description.expirationDate, now: now)
@@ -263,26 +285,27 @@ final class CurrentActivity: AppFeature {
 
   func connected(_ now: Instant) { put(state, now) }
 
-  func disconnected(_ now: Instant) { current?.lastPut = nil }
+  func disconnected(_ now: Instant) { current?.published = nil }
 
   func tick(_ now: Instant) {
     noteAnswers(now)
     guard let offered = current else { return }
-    if let at = offered.saveAt, at <= now.uptime {
+    if let due = offered.dueSave, due.at <= now.uptime {
       // The activity may have changed since the deadline was set: not each `needs_save` reaches the engine (R2.3).
       scheduleSave(state, now)
-      if let at = current?.saveAt, at <= now.uptime {
+      if let due = current?.dueSave, due.at <= now.uptime {
         // While another save runs, this one waits for its end.
-        current?.saveAt = saves.deadline(of: offered.id)
+        let end = saves.deadline(of: offered.id)
+        current?.dueSave = end.map { DueSave(at: $0, dirtySince: due.dirtySince) }
         save(offered.id, .due, now)
       }
     }
-    let isDue = [offered.updateAt, offered.expiresAt].contains { at in at.map { $0 <= now.uptime } ?? false }
+    let isDue = [offered.updateAt, offered.expiry.looksAt].contains { at in at.map { $0 <= now.uptime } ?? false }
     if isDue { put(state, now) }
   }
 
   var nextDeadline: Int64? {
-    earlier(earlier(current?.updateAt, current?.saveAt), current?.expiresAt)
+    earlier(earlier(current?.updateAt, current?.dueSave?.at), current?.expiry.looksAt)
   }
 
   var isIdle: Bool { current == nil }
