@@ -77,21 +77,33 @@ static inline int tls_use_memory(const struct openssl *_Nonnull f, SSL *_Nonnull
   f->SSL_set_bio(session, *incoming, *outgoing);
   return 1;
 }
+/** Arrivals of a session. They wrap around. */
+struct tls_arrivals {
+  /** Messages of the handshake. */
+  unsigned int messages;
+  /** Records, those without content included. */
+  unsigned int records;
+};
 static inline void tls_message(int is_sent, int version, int type, const void *_Nullable bytes, size_t size,
-                               SSL *_Nullable session, void *_Nonnull count) {
+                               SSL *_Nullable session, void *_Nonnull arrivals) {
   (void)version;
   (void)bytes;
   (void)size;
   (void)session;
-  if (!is_sent && type == SSL3_RT_HANDSHAKE)
-    ++*(unsigned int *)count;
+  if (is_sent)
+    return;
+  if (type == SSL3_RT_HANDSHAKE)
+    ((struct tls_arrivals *)arrivals)->messages++;
+  else if (type == SSL3_RT_HEADER)
+    ((struct tls_arrivals *)arrivals)->records++;
 }
-/** Counts the messages of the handshake that come, also after it is over; `count` outlives the session. SSL_read then
- * returns after each record that has no bytes for the application. */
-static inline void tls_count_messages(const struct openssl *_Nonnull f, SSL *_Nonnull session,
-                                      unsigned int *_Nonnull count) {
+/** Counts the messages and records that arrive, also after the handshake; `arrivals` outlives the session. SSL_read
+ * then returns after each record that holds no content, except that it skips up to 32 empty records of the application.
+ */
+static inline void tls_count_arrivals(const struct openssl *_Nonnull f, SSL *_Nonnull session,
+                                      struct tls_arrivals *_Nonnull arrivals) {
   f->SSL_set_msg_callback(session, tls_message);
-  f->SSL_ctrl(session, SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, count);
+  f->SSL_ctrl(session, SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, arrivals);
   f->SSL_ctrl(session, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
 }
 /** Copies the only URI of a certificate's subjectAltName; its length, or -1 without exactly one that fits. */

@@ -26,16 +26,16 @@ public final class TLSSession {
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var headers: RecordHeaders
-  /// Messages of the handshake that have come; since it is over, those after it. OpenSSL counts them.
-  private let messages: UnsafeMutablePointer<UInt32>
+  /// Records, and messages of the handshake; once that is over, those after it. OpenSSL counts them.
+  private let arrivals: UnsafeMutablePointer<tls_arrivals>
   /// The device at the other end, once both have shown their certificates; nil while joining.
   public private(set) var peer: DeviceIdentity?
   /// Whether the handshake is over, and the other end is the one that it has to be.
   public private(set) var isAuthenticated = false
   /// Whether application bytes have arrived. Only then does a client know that the server has accepted its certificate.
   public private(set) var hasReceived = false
-  /// Records that were decrypted since `takeRecordCount`.
-  private var recordCount = 0
+  /// The records at the last `takeRecordCount`.
+  private var countedRecords: UInt32 = 0
   /// Whether the other end has ended the session.
   public private(set) var isClosed = false
   /// Whether the other end has refused the certificate of this one as revoked. A client does so before it is
@@ -73,15 +73,15 @@ public final class TLSSession {
     self.incoming = incoming
     self.outgoing = outgoing
     headers = RecordHeaders(ofClient: role == .server)
-    messages = .allocate(capacity: 1)
-    messages.initialize(to: 0)
-    tls_count_messages(f, session, messages)
+    arrivals = .allocate(capacity: 1)
+    arrivals.initialize(to: tls_arrivals())
+    tls_count_arrivals(f, session, arrivals)
   }
 
   /// The buffers are the session's.
   deinit {
     f.pointee.SSL_free(session)
-    messages.deallocate()
+    arrivals.deallocate()
   }
 
   // MARK: The handshake
@@ -103,7 +103,7 @@ public final class TLSSession {
       throw SegueError(.notAllowed, "a device joins without the key of an invite")
     }
     isAuthenticated = true
-    messages.pointee = 0
+    arrivals.pointee.messages = 0
   }
 
   private func checkProtocol() throws(SegueError) {
@@ -225,25 +225,23 @@ public final class TLSSession {
     guard isAuthenticated, !isClosed else { return 0 }
     var filled = 0
     while filled < buffer.count, let base = buffer.baseAddress {
-      let (before, counted) = (f.pointee.BIO_ctrl_pending(incoming), messages.pointee)
+      let (before, counted) = (f.pointee.BIO_ctrl_pending(incoming), arrivals.pointee.messages)
       let result = call { f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled)) }
       if result > 0 {
         filled += Int(result)
-        recordCount += 1
         hasReceived = true
         continue
       }
       switch f.pointee.SSL_get_error(session, result) {
       case SSL_ERROR_WANT_READ:
-        guard messages.pointee <= Self.lateMessageLimit else {
+        guard arrivals.pointee.messages <= Self.lateMessageLimit else {
           throw SegueError(
             .limitExceeded,
             "TLS: more than \(Self.lateMessageLimit) messages of the handshake have come after it was over")
         }
         // A record without bytes for the application, of which a KeyUpdate takes two calls: another one may follow.
         let left = f.pointee.BIO_ctrl_pending(incoming)
-        guard left > 0, left < before || messages.pointee != counted else { return filled }
-        recordCount += 1
+        guard left > 0, left < before || arrivals.pointee.messages != counted else { return filled }
       case SSL_ERROR_ZERO_RETURN:
         isClosed = true
         return filled
@@ -253,11 +251,11 @@ public final class TLSSession {
     return filled
   }
 
-  /// - Returns: the number of records that were decrypted since the last call: what they cost does not depend on their
-  ///   size alone.
+  /// - Returns: the number of records that have arrived since the last call, those without content included: their cost
+  ///   does not depend on their size alone.
   func takeRecordCount() -> Int {
-    defer { recordCount = 0 }
-    return recordCount
+    defer { countedRecords = arrivals.pointee.records }
+    return Int(arrivals.pointee.records &- countedRecords)
   }
 
   /// Encrypts bytes, in whole records, as long as little output waits.

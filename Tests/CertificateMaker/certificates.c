@@ -1,6 +1,7 @@
 #include "certificates.h"
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -172,3 +173,64 @@ int certificates_send_ticket(void *session) {
 }
 
 void certificates_leave_error(void) { ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR); }
+
+static unsigned char secret[EVP_MAX_MD_SIZE];
+static size_t secret_size;
+
+static void note_secret(const SSL *session, const char *line) {
+  (void)session;
+  if (strncmp(line, "CLIENT_TRAFFIC_SECRET_0 ", 24) != 0)
+    return;
+  secret_size = 0;
+  for (const char *digits = strrchr(line, ' ') + 1; sscanf(digits, "%2hhx", &secret[secret_size]) == 1; digits += 2)
+    secret_size++;
+}
+
+void certificates_note_secret(void *context) { SSL_CTX_set_keylog_callback(context, note_secret); }
+
+/** HKDF-Expand-Label (RFC 8446, section 7.1) of the secret, without a context. */
+static void expand(const EVP_MD *digest, const char *label, unsigned char *bytes, size_t size) {
+  unsigned char info[32] = {0, (unsigned char)size, (unsigned char)(6 + strlen(label))};
+  memcpy(info + 3, "tls13 ", 6);
+  memcpy(info + 9, label, strlen(label));
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, NULL);
+  require(EVP_PKEY_derive_init(context) == 1);
+  require(EVP_PKEY_CTX_set_hkdf_mode(context, EVP_PKEY_HKDEF_MODE_EXPAND_ONLY) == 1);
+  require(EVP_PKEY_CTX_set_hkdf_md(context, digest) == 1);
+  require(EVP_PKEY_CTX_set1_hkdf_key(context, secret, (int)secret_size) == 1);
+  require(EVP_PKEY_CTX_add1_hkdf_info(context, info, (int)(10 + strlen(label))) == 1);
+  require(EVP_PKEY_derive(context, bytes, &size) == 1);
+  EVP_PKEY_CTX_free(context);
+}
+
+struct certificates_bytes certificates_empty_records(void *session, int count) {
+  enum { header = 5, tag = 16, largest = header + 2 + tag };
+  unsigned id = SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(session));
+  const EVP_CIPHER *cipher = id == 0x1301   ? EVP_aes_128_gcm()
+                             : id == 0x1302 ? EVP_aes_256_gcm()
+                                            : EVP_chacha20_poly1305();
+  const EVP_MD *digest = id == 0x1302 ? EVP_sha384() : EVP_sha256();
+  unsigned char key[32], first[12];
+  expand(digest, "key", key, (size_t)EVP_CIPHER_get_key_length(cipher));
+  expand(digest, "iv", first, sizeof first);
+  struct certificates_bytes records = {OPENSSL_malloc((size_t)(count + 1) * largest), 0};
+  EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+  for (int number = 0; number <= count; number++) {
+    unsigned char nonce[12], *record = records.start + records.count, content[2] = {7, SSL3_RT_APPLICATION_DATA};
+    int size = number < count ? 1 : 2, written;
+    memcpy(nonce, first, sizeof nonce);
+    nonce[11] ^= (unsigned char)number;
+    record[0] = SSL3_RT_APPLICATION_DATA;
+    record[1] = record[2] = 3;
+    record[3] = 0;
+    record[4] = (unsigned char)(size + tag);
+    require(EVP_EncryptInit_ex(context, cipher, NULL, key, nonce) == 1);
+    require(EVP_EncryptUpdate(context, NULL, &written, record, header) == 1);
+    require(EVP_EncryptUpdate(context, record + header, &written, content + 2 - size, size) == 1);
+    require(EVP_EncryptFinal_ex(context, record + header + size, &written) == 1);
+    require(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, tag, record + header + size) == 1);
+    records.count += (size_t)(header + size + tag);
+  }
+  EVP_CIPHER_CTX_free(context);
+  return records;
+}

@@ -220,6 +220,21 @@ import Testing
     #expect(feed(output(of: link.client), to: link.server, { _ in }) == nil && link.server.takeRecordCount() == 2)
   }
 
+  @Test func `A8: records without content count as well`() throws {
+    let client = try account.device().context()
+    certificates_note_secret(UnsafeMutableRawPointer(client.context))
+    let link = link(client, try account.device().context())
+    #expect(link.isUp)
+    _ = link.server.takeRecordCount()
+    let session = UnsafeMutableRawPointer(try #require(link.client.session?.session))
+    let records = certificates_empty_records(session, 31)
+    defer { certificates_free(records) }
+    var heard: [UInt8] = []
+    let sent = Array(UnsafeBufferPointer(start: records.start, count: records.count))
+    #expect(feed(sent, to: link.server, { heard += $0 }) == nil && heard == [7])
+    #expect(link.server.takeRecordCount() == 32)
+  }
+
   @Test func `A8: tickets that nobody uses do not come without end`() throws {
     let result = try lateMessages(from: { $0.server }, to: { $0.client }, atOnce: false) {
       certificates_send_ticket($0)
