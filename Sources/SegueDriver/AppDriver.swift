@@ -185,6 +185,12 @@ public final class AppDriver<Engine: HubParticipant> {
     }
   }
 
+  /// A hub of a higher generation has come: leaves the present one.
+  public func superseded(by generation: UInt64, _ now: Instant) -> NextHubAttempt {
+    disconnect(now)
+    return policy.superseded(by: generation, now)
+  }
+
   /// The hub accepts no further connection.
   public func backlogFull(at generation: UInt64, _ now: Instant) -> NextHubAttempt {
     problem = SegueError(

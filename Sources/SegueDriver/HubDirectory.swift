@@ -69,8 +69,10 @@ public protocol HubSeeker: AnyObject {
   func prepare() throws(SegueError)
   /// Takes over a connection to a hub, and closes it if that fails.
   func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError)
-  /// Leaves its hub for a higher one.
+  /// Leaves its hub, since it is not to be found any more.
   func disconnect()
+  /// Leaves its hub for one of a higher generation; returns the next step.
+  func superseded(by generation: UInt64) -> NextHubAttempt
   /// The hub accepts no further connection; returns the next step.
   func backlogFull(at generation: UInt64) -> NextHubAttempt
   /// Records a refusal of the system. Returns milliseconds until the next attempt.

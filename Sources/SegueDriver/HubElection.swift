@@ -237,8 +237,7 @@ public final class HubElection {
     let highest = directory.highestGeneration
     for member in members {
       guard let generation = member.app.hubGeneration, generation < highest else { continue }
-      member.app.disconnect()
-      seek(member.app, minimum: highest, now)
+      follow(member.app.superseded(by: highest), for: member.app, now)
     }
     for member in members {
       if let wait = member.wait, wait.awaited <= highest { seek(member.app, minimum: wait.awaited, now) }

@@ -123,6 +123,12 @@ struct HubFailoverPolicy {
     }
   }
 
+  /// A hub of a higher generation has come. Generations may rise without end, so it is followed at the same pace as
+  /// hubs that are lost.
+  mutating func superseded(by generation: UInt64, _ now: Instant) -> NextHubAttempt {
+    seek(minimum: generation, now)
+  }
+
   /// Looks for the successor of a hub that has closed the connection. After `burst` losses the app opens no hub of its
   /// own before the pause has passed, but a hub of a higher generation ends that pause.
   private mutating func replace(_ generation: UInt64, _ now: Instant) -> NextHubAttempt {

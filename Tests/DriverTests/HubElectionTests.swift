@@ -35,6 +35,20 @@ import Testing
     #expect(hub?.generation == 8 && app.hubGeneration == 8)
   }
 
+  @Test func `generations that rise are followed at the pace of the app (section 9)`() {
+    directory.open(1)
+    election.add(app, 0)
+    app.pace = 200
+    directory.open(2)
+    election.directoryChanged(10)
+    #expect(app.hubGeneration == nil && directory.timer == 210)
+    directory.open(3)
+    election.directoryChanged(20)
+    #expect(app.hubGeneration == nil)
+    election.tick(210)
+    #expect(app.hubGeneration == 3)
+  }
+
   @Test func `who is about to listen is waited for, for 500 ms (section 9)`() {
     directory.locked = [1]
     election.add(app, 1_000)

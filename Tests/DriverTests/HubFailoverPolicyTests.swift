@@ -43,6 +43,8 @@ import Testing
     case welcomes
     case isAnother
     case isFull
+    /// It does not: a hub of a higher generation has come.
+    case isSuperseded
   }
 
   @Test(arguments: End.allCases)
@@ -63,9 +65,15 @@ import Testing
             .refused(error), generation, wasWelcome: false, at(now), hubLives: { false })
         else { return #expect(Bool(false), "it stays") }
         search = left
+      case .isSuperseded: search = policy.superseded(by: generation + 1, at(now))
       }
-      // The next generation is there at once.
-      if case .seek(_, let time) = search { now += time }
+      switch search {
+      case .seek(_, let time):
+        #expect(time <= 200)
+        now += time
+      // The next generation is there at once. If it were not, the app would wait, but not for the sum of all pauses.
+      case .retry(_, let time): #expect(time <= 200 || end == .isAnother || end == .isFull)
+      }
     }
     // 20 at once, then two in 200 ms.
     #expect(connections <= 20 + 2 * 8_000 / 200 + 1, "\(connections)")

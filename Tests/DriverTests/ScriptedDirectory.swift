@@ -124,10 +124,16 @@ final class ScriptedSeeker: HubSeeker {
   /// What it does when the backlog is full; then it asks again after 50 ms.
   var onFullBacklog: [NextHubAttempt] = []
   var retryTime: Int64 = 1_000
+  /// Milliseconds until it follows a hub of a higher generation.
+  var pace: Int64 = 0
 
   func prepare() throws(SegueError) {}
   func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) { hubGeneration = generation }
   func disconnect() { hubGeneration = nil }
+  func superseded(by generation: UInt64) -> NextHubAttempt {
+    hubGeneration = nil
+    return .seek(minimum: generation, after: pace)
+  }
   func backlogFull(at generation: UInt64) -> NextHubAttempt {
     onFullBacklog.isEmpty ? .retry(generation, after: 50) : onFullBacklog.removeFirst()
   }

@@ -399,6 +399,12 @@ extension FleetProcess: HubSeeker {
     perform { driver?.disconnect($1) }
   }
 
+  public func superseded(by generation: UInt64) -> NextHubAttempt {
+    var next = NextHubAttempt.retry(generation, after: 0)
+    perform { if let driver { next = driver.superseded(by: generation, $1) } }
+    return next
+  }
+
   public func backlogFull(at generation: UInt64) -> NextHubAttempt {
     driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
   }

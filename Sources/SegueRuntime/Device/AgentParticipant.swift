@@ -96,6 +96,12 @@ extension AgentParticipant: HubSeeker {
     driver.drain(for: self)
   }
 
+  public func superseded(by generation: UInt64) -> NextHubAttempt {
+    let next = driver.superseded(by: generation, Clock.now)
+    driver.drain(for: self)
+    return next
+  }
+
   public func backlogFull(at generation: UInt64) -> NextHubAttempt { driver.backlogFull(at: generation, Clock.now) }
   public func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
 }

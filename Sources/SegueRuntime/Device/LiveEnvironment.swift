@@ -427,6 +427,15 @@ extension LiveEnvironment: HubSeeker {
     unlock()
   }
 
+  func superseded(by generation: UInt64) -> NextHubAttempt {
+    monitor.lock()
+    let next = driver?.superseded(by: generation, now) ?? .retry(generation, after: 0)
+    notifyWaiting()
+    app?.drainEngine()
+    unlock()
+    return next
+  }
+
   func backlogFull(at generation: UInt64) -> NextHubAttempt {
     monitor.lock()
     defer { monitor.unlock() }

@@ -93,6 +93,12 @@ final class AgentSeat<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
     settle()
   }
 
+  func superseded(by generation: UInt64) -> NextHubAttempt {
+    let next = driver.superseded(by: generation, agent.now)
+    settle()
+    return next
+  }
+
   func backlogFull(at generation: UInt64) -> NextHubAttempt { driver.backlogFull(at: generation, agent.now) }
   func couldNotConnect(_ error: SegueError) -> Int64 { driver.couldNotConnect(error) }
 }
