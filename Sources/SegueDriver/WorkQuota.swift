@@ -1,9 +1,8 @@
 import SegueEngine
 
-/// The hub's work for each account: messages and frames that it has sent and caused, reads, and what was decrypted for
-/// them. An account that has
-/// caused too much waits while others have their turn, whichever of its connections it has used. So a process that
-/// floods the hub costs others little time.
+/// The hub's work for each account: messages and frames that it has sent and caused, reads, and records that were
+/// decrypted for them. An account that has caused too much waits while others have their turn, whichever of its
+/// connections it has used. So a process that floods the hub costs others little time.
 ///
 /// The balance of an account is a moment, in units of work since the start of the clock: all of its work is paid for
 /// then (the generic cell rate algorithm).

@@ -50,6 +50,12 @@ public struct OfferOrigin: Sendable {
   /// The origin's hub, and the version of its offers.
   public let version: OffersVersion
 
+  /// The numbers of versions that the hub of an agent sends to that: the offer is of an app of this device; of a device
+  /// of the account, by its identifier; of a hub behind the link of an app.
+  public static let app: UInt64 = 0
+  public static let device: UInt64 = 1
+  public static let link: UInt64 = 2
+
   public init(team: String, activation: UInt64, version: OffersVersion) {
     self.team = team
     self.activation = activation

@@ -132,7 +132,7 @@ import Testing
       return AppManifest(name: "Newer", team: nil, types: ["com.example.new"], documents: [])
     }
     let generation = try #require(notes.engine.hubGeneration)
-    world.device.hub?.cut()
+    notes.process.driver?.disconnect(world.now)
     notes.process.seek(.seek(minimum: generation, after: 0))
     world.settle()
     world.wait(5_000)

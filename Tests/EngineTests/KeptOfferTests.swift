@@ -226,11 +226,12 @@ import Testing
     #expect(titles == ["two"] && agent.inbox.kept.isEmpty)
   }
 
-  @Test func `A13: what a device says that an app of this one offers does not end it`() throws {
+  @Test(arguments: [Identifier(high: 0xd0, low: 1), nil])
+  func `A13: what another hub says that an app of this device offers does not end it`(device: Identifier?) throws {
     world.close(editor)
     let again = world.open("editor")
     world.wait(10)
-    let linked = try world.linkHub(device: Identifier(high: 0xd0, low: 1))
+    let linked = try world.linkHub(device: device)
     try linked.peer.say(.offered(world.identifier(), "two", by: again.engine.identity.id, of: linked.id))
     world.wait(10)
     #expect(Set(titles) == ["one", "two"] && agent.inbox.kept.count == 1)
@@ -375,6 +376,21 @@ import Testing
     let second = world.startAgent(agent.inbox)
     #expect(second.kept.isEmpty, "its app may still register")
     world.wait(5_000)
+    #expect(titles == ["one"])
+    #expect(try continued().title == "one")
+  }
+
+  @Test func `R2.5: an app that offers what another one has left before a restart does not end it`() throws {
+    world.close(editor)
+    world.killAgent()
+    let second = world.startAgent(agent.inbox)
+    let enemy = world.open("enemy")
+    enemy.add(try Activity(type: "com.example.note"), as: activity)
+    world.tell(enemy) { $0.becomeCurrent(activity, $1) }
+    world.wait(5_000)
+    #expect(second.inbox.kept.map { $0.app.name } == ["editor"] && second.kept.isEmpty)
+    world.close(enemy)
+    world.wait(1_000)
     #expect(titles == ["one"])
     #expect(try continued().title == "one")
   }

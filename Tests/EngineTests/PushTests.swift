@@ -159,10 +159,14 @@ import Testing
     #expect(admit(.atOnce, waiting: Array(repeating: third, count: 16)) == .limitExceeded)
   }
 
-  @Test func `R3.15: who gives up while the offer is awaited gets nothing`() {
+  @Test func `R3.15: an asker that goes while the offer is awaited is forgotten at once`() {
     let number = world.ask(agent, for: world.identifier(), isPush: true)
     agent.engine.abandon(number, world.now)
+    func statuses() -> [Status?] {
+      agent.answers.map { if case .failure(let error) = $0 { error.status } else { nil } }
+    }
+    #expect(statuses() == [.userCancelled] && agent.engine.leak == nil)
     world.wait(2_000)
-    #expect(agent.answers.isEmpty && agent.engine.leak == nil)
+    #expect(statuses() == [.userCancelled], "its owner keeps the question until there is an answer")
   }
 }

@@ -38,7 +38,12 @@ final class AgentContext {
 
     /// The device of the account that offers an activity; nil: none does.
     func device(of activity: Identifier) -> Identifier? {
-      byActivity[activity].flatMap { $0.version.number == 0 ? nil : $0.version.hub }
+      byActivity[activity].flatMap { $0.version.number == OfferOrigin.device ? $0.version.hub : nil }
+    }
+
+    /// Whether an app of this device offers an activity.
+    func isOfThisDevice(_ activity: Identifier) -> Bool {
+      byActivity[activity].map { $0.version.number == OfferOrigin.app } ?? false
     }
   }
 

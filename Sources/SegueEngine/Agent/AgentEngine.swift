@@ -101,7 +101,8 @@ public final class AgentEngine: HubParticipant {
   /// An offer that was to be connected to the hub could not be: tried again later.
   public func notJoined(_ offer: KeptParticipant, _ now: Instant) { kept.notJoined(offer, now) }
 
-  /// The agent ends: all that waits is asked of the inbox, and no answer is awaited.
+  /// The agent ends: all that waits is asked of the inbox, and no answer is awaited. Only activities that apps have left
+  /// before the disk has said what it holds are lost: one of another app may be there.
   public func flush() {
     deliveries.flush()
     kept.flush()
@@ -221,7 +222,9 @@ public final class AgentEngine: HubParticipant {
       seen.put(offer, timing, now)
       starts.offered(offer.description.id, now)
       kept.review(now)
-    case .gone(let id, _): seen.remove(id)
+    case .gone(let id, _):
+      seen.remove(id)
+      kept.review(now)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .present(let app, let accepts, let account):
       deliveries.present(app, accepts: accepts, of: account, now)

@@ -81,9 +81,12 @@ final class ColdStarts: AppFeature {
   /// An asker waits no longer. The last one cancels a start that is not in the inbox yet; an entry of one that is keeps
   /// the default deadline.
   func abandon(_ number: UInt64, _ now: Instant) {
-    awaited.removeAll { $0.number == number }
-    guard let index = starts.firstIndex(where: { $0.has(number) }) else { return }
     let error = SegueError(.userCancelled, "its asker has gone")
+    if let index = awaited.firstIndex(where: { $0.number == number }) {
+      awaited.remove(at: index)
+      return agent.owner.answer(number, .failure(error))
+    }
+    guard let index = starts.firstIndex(where: { $0.has(number) }) else { return }
     if starts[index].askers.count > 1 {
       starts[index].askers.removeAll { $0.number == number }
       return agent.owner.answer(number, .failure(error))

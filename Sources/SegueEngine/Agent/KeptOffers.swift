@@ -39,7 +39,8 @@ final class KeptOffers: AppFeature {
     var pause = ExpiryPause()
     /// Whether it is on the disk.
     var isStored: Bool
-    /// Nil while its app is open, or its date is past.
+    /// Nil while it is not offered: its app is open, or may still register; its date is past; it is not on the disk
+    /// yet; or the system has refused to connect it.
     var offer: KeptParticipant?
 
     /// The uptime at which it expires.
@@ -337,6 +338,11 @@ final class KeptOffers: AppFeature {
         continue
       }
       if isOthers(record) {
+        // It was there before that app if it was left before a restart: then it waits until that one has withdrawn it.
+        guard kept[index].account != nil else {
+          index += 1
+          continue
+        }
         agent.log(.error, "\(record.app.name) has left an activity of another app", now)
         remove(at: index, now)
         continue
@@ -356,13 +362,14 @@ final class KeptOffers: AppFeature {
     setExpiry()
   }
 
-  /// Whether the app has made another activity current since, in another process: no device says that for it.
+  /// Whether the app has made another activity current since, in another process of this device. Neither another device
+  /// nor a hub behind an app's link says that for it.
   private func isSuperseded(_ kept: Kept, by open: [AppIdentity]) -> Bool {
     let app = kept.record.app
     for other in open
     where other.isSameApp(as: app) {
       let isNewer = seen.list.all.contains {
-        $0.origin == other.id && $0.activatedAt > kept.since && agent.origins.device(of: $0.description.id) == nil
+        $0.origin == other.id && $0.activatedAt > kept.since && agent.origins.isOfThisDevice($0.description.id)
       }
       if isNewer { return true }
     }

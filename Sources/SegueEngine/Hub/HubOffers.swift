@@ -251,9 +251,9 @@ final class HubOffers: HubFeature {
     if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {
       // The agent chooses an app of the same team (R6.2), and knows which device pushes (R3.15).
       let device = offer.remote == nil ? nil : offer.peer.device
+      let kind = offer.remote == nil ? OfferOrigin.app : device == nil ? OfferOrigin.link : OfferOrigin.device
       let origin = OfferOrigin(
-        team: offer.team ?? "", activation: 0,
-        version: OffersVersion(hub: device ?? identity.id, number: device == nil ? 0 : 1))
+        team: offer.team ?? "", activation: 0, version: OffersVersion(hub: device ?? identity.id, number: kind))
       return send(.offer(published, timing(of: offer), origin), to: peer)
     }
     if update.encoding == nil, let published = published(offer) {
