@@ -70,15 +70,15 @@
  * segue_app_dispatch of its own app (SEGUE_ERROR_BUSY).
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. It starts only the threads named above. It installs no signal handler, raises
- * no SIGPIPE, writes no environment variable and no locale, and prints nothing (unless SEGUE_LOG asks for it). All its
- * descriptors are close-on-exec. They have the lowest free numbers: a process that closes 0, 1 or 2 should open
- * /dev/null there first. After fork in a process that has opened an app, values, writers, readers and segue_free work
- * in the child; every other call there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything
- * works in the child, except an object, or a fleet and what is on it, that another thread was using in a call at the
- * moment of the fork. An idle app causes no wake-ups if the process gets one inotify instance; without one the app
- * checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s, which wakes up
- * the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these environment
- * variables:
+ * no SIGPIPE, writes no environment variable and no locale, and prints nothing, unless SEGUE_LOG asks for it, or a
+ * program links both libraries in the wrong order (section 12). All its descriptors are close-on-exec. They have the
+ * lowest free numbers: a process that closes 0, 1 or 2 should open /dev/null there first. After fork in a process that
+ * has opened an app, values, writers, readers and segue_free work in the child; every other call there gives
+ * SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything works in the child, except an object, or a
+ * fleet and what is on it, that another thread was using in a call at the moment of the fork. An idle app causes no
+ * wake-ups if the process gets one inotify instance; without one the app checks the runtime folder every 5 s. While the
+ * device is linked, its hub pings the other every 10 s, which wakes up the app that carries the hub. The library stays
+ * loaded once loaded (-z nodelete). It reads these environment variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
@@ -628,7 +628,7 @@ segue_status segue_activity_encode(const segue_activity *activity, uint8_t **doc
  */
 segue_status segue_activity_describe(const segue_activity *activity, char **text, size_t *length);
 /**
- * Lists all problems of an activity at once (R1.14).
+ * Lists all problems of an activity at once (R1.14): of more than 1 MiB the last one says how many more there are.
  *   problems  out, required, owned: release with segue_value_release; an array (empty if there are none) of
  *             dictionaries
  *             {"path": "user_info/…", "status": integer, "message": string}
@@ -1301,9 +1301,9 @@ segue_status segue_continuation_cancel(segue_continuation *continuation);
 segue_status segue_continuation_decline(segue_continuation *continuation, const char *reason, size_t length);
 /**
  * The restoration handler: call it inside continue or later, at most once. Each object's function runs where the app's
- * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), the results of
- * the functions count for the outcome: "handled" waits for them, and so does a document that is opened. Other answers
- * do not wait.
+ * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), or before a
+ * document is opened in its place, the results of the functions count for the outcome: "handled" waits for them, and so
+ * does a document that is opened. Other answers do not wait.
  *   restorables  retained: count handles
  * Errors: INVALID_STATE (before continue, or a second time); REMOTE_APPLICATION_TIMED_OUT (after its end without an
  * answer); INVALIDATED (the app is closed).
@@ -2191,9 +2191,9 @@ segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segu
  * and role, and if the file is inside a container (section 13), so that the other devices have it, too; otherwise the
  * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
  * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
- * the file in the URL that you tell, and follows that until you set another. Its user_info has the file's URL under
- * SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into an activity that you have given to
- * the responder; documents are asked before other responders (R4.2).
+ * the file in the URL that you tell, and follows that until you set another; the folder of a container has none. Its
+ * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into
+ * an activity that you have given to the responder; documents are asked before other responders (R4.2).
  *
  * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
  * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that

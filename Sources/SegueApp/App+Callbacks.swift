@@ -228,8 +228,7 @@ extension App: AppEngineOwner {
         _ = self.answer(continuation, failure: error)
         return Self.didFail(state.type, error, continuation, self, delegate)
       }
-      continuation.arrived(activity)
-      continuation.hasContinueHandler = delegate.map { $0.isAttached && $0.continues } ?? false
+      continuation.arrived(activity, hasHandler: delegate.map { $0.isAttached && $0.continues } ?? false)
       let reply = delegate?.call { delegate?.continue(self, activity, continuation) }.flatMap { $0 }
       switch reply {
       case .later?: break

@@ -7,8 +7,37 @@ public struct Problem: Sendable {
   public let message: String
 }
 
+/// The problems of an activity, as many as there is room for.
+private struct ProblemList {
+  /// The most bytes of paths and messages, except those of the last problem.
+  private static let limit = 1024 * 1024
+
+  private(set) var problems: [Problem] = []
+  private var size = 0
+  private var omitted = 0
+
+  /// - Parameter path: not asked for if there is no room.
+  mutating func add(_ path: () -> DiagnosticText, _ status: Status, _ message: DiagnosticText) {
+    guard size < Self.limit else { return omitted += 1 }
+    let problem = Problem(path: path().string, status: status, message: message.string)
+    size += Text.size(problem.path) + Text.size(problem.message)
+    problems.append(problem)
+  }
+
+  mutating func add(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
+    add({ path }, status, message)
+  }
+
+  /// Adds the number of problems for which there was no room.
+  mutating func end() {
+    guard omitted > 0 else { return }
+    let message: DiagnosticText = "has \(omitted) more problems, which are not listed"
+    problems.append(Problem(path: "user_info", status: .limitExceeded, message: message.string))
+  }
+}
+
 extension Activity {
-  /// All problems at once.
+  /// All problems at once; of more than 1 MiB the last one says how many more there are.
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - containers: those of the activity's app.
@@ -16,11 +45,8 @@ extension Activity {
   public func problems(
     at now: Double, _ containers: Containers = .none, userInfoLimit: Int = Limits.value
   ) -> [Problem] {
-    var problems: [Problem] = []
-    func report(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
-      problems.append(Problem(path: path.string, status: status, message: message.string))
-    }
-    if isExpired(at: now) { report("expiration_date", .invalidArgument, "is past: it is not offered") }
+    var list = ProblemList()
+    if isExpired(at: now) { list.add("expiration_date", .invalidArgument, "is past: it is not offered") }
     if let requiredUserInfoKeys {
       var reader = ValueReader(requiredUserInfoKeys)
       _ = reader.next()
@@ -28,56 +54,88 @@ extension Activity {
       var entries = EntryFinder(userInfo ?? .emptyDictionary)
       while reader.next()?.kind != nil, let key = reader.take() {
         guard !entries.has(key) else { continue }
-        report("user_info/\(key.briefDiagnostic)", .notFound, "is required, but absent")
+        list.add("user_info/\(key.briefDiagnostic)", .notFound, "is required, but absent")
       }
     }
     if eligibility.contains(.search), title == nil {
-      report("title", .invalidArgument, "eligible for search, but there is nothing to find it by")
+      list.add("title", .invalidArgument, "eligible for search, but there is nothing to find it by")
     }
-    guard let userInfo else { return problems }
+    if let userInfo { list.add(problemsOf: userInfo, containers, limit: userInfoLimit) }
+    list.end()
+    return list.problems
+  }
+}
+
+extension ProblemList {
+  fileprivate mutating func add(problemsOf userInfo: Value, _ containers: Containers, limit: Int) {
     if userInfo.encoding.count > Limits.advisedPayload {
-      report(
+      add(
         "user_info", .limitExceeded,
         "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
     }
     var reader = ValueReader(userInfo)
-    reader.forEachURL(path: "user_info") { path, url in
+    var path = ValuePlace()
+    reader.forEachURL(&path) { path, url in
       if let missing = ContainerReference.missing(url) {
         guard containers[missing] == nil else { return }
-        report(DiagnosticText(of: path), .notFound, "a file of the container \"\(missing)\", which the app lacks")
+        add({ path.text }, .notFound, "a file of the container \"\(missing)\", which the app lacks")
       } else if AbsoluteURL.isFileWithMore(url) {
-        report(DiagnosticText(of: path), .invalidURL, "\(AbsoluteURL.more)")
+        add({ path.text }, .invalidURL, "\(AbsoluteURL.more)")
       } else if AbsoluteURL(url)?.hasScheme("file") ?? false, containers.place(of: url) == nil {
-        report(
-          DiagnosticText(of: path), .invalidURL,
-          "a file: URL outside every container means something on this device only")
+        add({ path.text }, .invalidURL, "a file: URL outside every container means something on this device only")
       }
     }
     do throws(SegueError) {
       var writer = ValueWriter()
-      try writer.put(userInfo, travellingFrom: containers, limit: userInfoLimit)
+      try writer.put(userInfo, travellingFrom: containers, limit: limit)
     } catch {
-      report("user_info", error.status, "cannot travel, with files in containers as they do: \(error.message)")
+      add("user_info", error.status, "cannot travel, with files in containers as they do: \(error.message)")
     }
-    return problems
+  }
+}
+
+/// The place of a value in user_info: its text is made only where a problem is reported.
+private struct ValuePlace {
+  enum Step {
+    case index(Int)
+    case key(String)
+  }
+
+  var steps: [Step] = []
+
+  var text: DiagnosticText {
+    var text = "user_info"
+    for step in steps {
+      switch step {
+      case .index(let index): text = String(joining: "\(text)/\(index)")
+      case .key(let key): text = String(joining: "\(text)/\(key)")
+      }
+    }
+    return DiagnosticText(of: text)
   }
 }
 
 extension ValueReader {
   /// Every URL in the next item, with its path. Depth is bounded by `Limits.nesting`.
-  fileprivate mutating func forEachURL(path: String, _ body: (String, String) -> Void) {
+  fileprivate mutating func forEachURL(_ path: inout ValuePlace, _ body: (ValuePlace, String) -> Void) {
     guard let item = next(), let kind = item.kind else { return }
     switch kind {
     case .url:
       if let url = string { body(path, url) }
     case .array, .set:
-      for index in 0..<item.count { forEachURL(path: String(joining: "\(path)/\(index)"), body) }
+      for index in 0..<item.count {
+        path.steps.append(.index(index))
+        forEachURL(&path, body)
+        path.steps.removeLast()
+      }
       _ = next()
     case .dictionary:
       for _ in 0..<item.count {
         let key = nextKey
-        forEachURL(path: path, body)
-        forEachURL(path: String(joining: "\(path)/\(key)"), body)
+        forEachURL(&path, body)
+        path.steps.append(.key(key))
+        forEachURL(&path, body)
+        path.steps.removeLast()
       }
       _ = next()
     default: break

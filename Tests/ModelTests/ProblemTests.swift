@@ -85,6 +85,24 @@ import Testing
     #expect(ratio < 64)
   }
 
+  @Test func `of problems without end the last one says how many more there are (R1.14)`() throws {
+    let count = 14_000
+    var nested = try Value.array((0..<count).map { _ in try .url("file:///a?b") })
+    for _ in 0..<40 { nested = try .dictionary([(.string(String(repeating: "k", count: 800)), nested)]) }
+    var activity = try Activity(type: "com.example.editing")
+    try activity.setUserInfo(nested, limit: Limits.value)
+    var problems: [Problem] = []
+    let time = cost { problems = activity.problems(at: 0) }
+    let size = problems.reduce(0) { $0 + $1.path.utf8.count + $1.message.utf8.count }
+    #expect(size < 1_200_000 && time < 1_000_000_000, "\(size) bytes, \(time) ns")
+    let last = try #require(problems.last)
+    // Besides them, user_info has more than the advised 3 KiB.
+    let listed = problems.count { $0.status == .invalidURL }
+    #expect(listed > 20 && problems.count == listed + 2 && last.status == .limitExceeded)
+    #expect(last.message.contains("\(count - listed) more"))
+    #expect(problems[1].path.hasSuffix("/0") && problems[listed].path.hasSuffix("/\(listed - 1)"))
+  }
+
   @Test(arguments: ["test?file", "C#.txt"])
   func `R5.3: a file: URL with a query or a fragment is reported, also inside a container`(name: String) throws {
     var containers = Containers()

@@ -20,9 +20,9 @@ public final class Continuation: Handled {
   /// Whether the answer "not handled" has left the rest to the opening of the document.
   private var isLeftToOpening = false
   private var held: AnyObject?
-  /// Whether continue has a handler: if its document is opened, that has declined (R3.5). Only its app uses this, on
-  /// the thread of its callbacks.
-  var hasContinueHandler = false
+  /// Whether continue has a handler: if its document is opened, that has declined (R3.5). Set with the lock, before any
+  /// answer counts.
+  private(set) var hasContinueHandler = false
   private var lastProgress = (received: 0, total: 0)
 
   private enum Phase {
@@ -40,7 +40,7 @@ public final class Continuation: Handled {
     case handled
     /// The engine has the answer.
     case answered
-    /// It has failed after continue, or the app was closed.
+    /// It has failed after continue, or the app was closed after that.
     case ended
   }
 
@@ -80,8 +80,8 @@ public final class Continuation: Handled {
   /// The received and total bytes of the payload (total is 0 until known). After the end, the last figures.
   public var progress: (received: Int, total: Int) { app.progress(of: self) ?? lock.withLock { lastProgress } }
 
-  /// Whether `openDocument` or `openingFailed` has the last word, because continue has not handled it (R3.5). Once
-  /// true, it stays so.
+  /// Whether `openDocument` or `openingFailed` has the last word, because continue has not handled it (R3.5): to be
+  /// asked after `complete`. False if that has thrown.
   public var opensDocument: Bool { lock.withLock { isLeftToOpening } }
 
   /// Declines. Throws INVALID_STATE outside of will_continue.
@@ -186,7 +186,12 @@ public final class Continuation: Handled {
       case .done(let isRestored): restoration = .waiting(own, isRestored: isRestored)
       }
     }
-    try app.restoreSoon(self)
+    do throws(SegueError) {
+      try app.restoreSoon(self)
+    } catch {
+      end()
+      throw error
+    }
   }
 
   /// Holds something in place of the former until the answer, or the end.
@@ -232,10 +237,12 @@ public final class Continuation: Handled {
     }
   }
 
-  func arrived(_ activity: LiveActivity) {
+  /// - Parameter hasHandler: whether continue is called with the activity.
+  func arrived(_ activity: LiveActivity, hasHandler: Bool) {
     lock.withLock {
       guard case .begun = phase else { return }
       phase = .arrived
+      hasContinueHandler = hasHandler
       self.activity = activity
     }
   }
