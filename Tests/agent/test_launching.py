@@ -73,17 +73,17 @@ def quoted(word: str) -> str:
 
 @pytest.fixture
 def probe(tmp_path: Path, launcher_probe: Path) -> Iterator[Callable[..., Probe]]:
-    """probe(NAME=value): may write in tmp_path/own; probe("--free"): is not confined."""
+    """probe(NAME=value): may write in tmp_path/own; probe("--free"): is not confined; `before` starts it."""
     (tmp_path / "own").mkdir()
     applications = tmp_path / "data" / "applications"
     applications.mkdir(parents=True)
     with programs() as run:
 
-        def begin(where: str = str(tmp_path / "own"), **more: str) -> Probe:
+        def begin(where: str = str(tmp_path / "own"), before: tuple[str, ...] = (), **more: str) -> Probe:
             environment = {key: value for key, value in os.environ.items() if "DISPLAY" not in key}
             environment |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_DATA_DIRS": "/nonexistent"}
             variables = [f"{key}={value}" for key, value in {**environment, **more}.items()]
-            program = run("probe", ["env", "-i", *variables, launcher_probe, where])
+            program = run("probe", ["env", "-i", *variables, *before, launcher_probe, where])
             program.wait_for("^ready (free|full|withoutScopes)$")
             return Probe(program, applications)
 
@@ -145,6 +145,15 @@ def test_a_program_has_a_session_of_its_own_and_nothing_else_of_the_agents(probe
     assert {words[0]: words[2] for words in descriptors}["0"] == "/dev/null"
     assert not any("socket:" in words[2] for words in descriptors), descriptors
     os.kill(process, signal.SIGKILL)
+
+
+def test_a_program_has_all_standard_streams_also_if_the_agent_lacks_one(probe, script, tmp_path):
+    """Otherwise its first file would get the number of one."""
+    report = tmp_path / "report"
+    lines = "for n in 0 1 2; do readlink /proc/$$/fd/$n || echo closed; done"
+    program = script(f"({lines}) >{report}.new; mv {report}.new {report}")
+    probe(before=("/bin/sh", "-c", 'exec "$@" 2>&-', "sh")).start(program)
+    assert read_report(report).split() == ["/dev/null"] * 3
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "end"])

@@ -166,8 +166,6 @@ final class RoutingAsks {
 
   /// Text of any length, as far as an answer has room for it.
   private static func cut(_ text: String) -> String {
-    guard text.utf8.count > Limits.title else { return text }
-    // What is cut in the middle of a character becomes a replacement character.
-    return String(decoding: Array(text.utf8.prefix(Limits.title - 4)), as: UTF8.self) + "…"
+    text.utf8.count > Limits.title ? Text.start(of: text, atMost: Limits.title - 3) + "…" : text
   }
 }

@@ -215,7 +215,10 @@ final class InboxAttachments {
     let fetch = Fetch(request: request, socket: request.descriptor.owned.take(), offer: offer)
     let id = offer?.engine.identity.id ?? request.continuationID.ofDelivery
     let key = Key(id: id, kept: offer?.activity, name: part.name)
-    guard StreamSocket(fetch.socket) != nil, hasRoom(for: request.account) else {
+    guard StreamSocket(fetch.socket) != nil else {
+      return refuse(fetch, SegueError(.invalidArgument, "attachment: the descriptor is no stream socket"))
+    }
+    guard hasRoom(for: request.account) else {
       return refuse(fetch, SegueError(.limitExceeded, "the agent sends as many attachments as it may"))
     }
     if let upload = uploads.first(where: { $0.key.isSame(as: key) }) { return send(upload.file, key, to: fetch) }

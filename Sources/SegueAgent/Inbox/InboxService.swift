@@ -92,7 +92,7 @@ final class InboxService {
   }
 
   func close() {
-    storeUses()
+    storeUses(isLast: true)
     offerEnded = nil
     isOpen = false
     preferencesTimer?.close()
@@ -386,9 +386,10 @@ extension InboxService: AgentOwner {
     if !isStoringUses, !used.isEmpty { usesTimer?.set(Clock.uptime + Self.usesDelay) }
   }
 
-  /// Stores all uses since the last time, in one commit. The next ones wait until the disk has these.
-  private func storeUses() {
-    guard isOpen, !isStoringUses, !used.isEmpty else { return }
+  /// Stores all uses since the last time, in one commit. The next ones wait until the disk has these, except the last
+  /// ones before the end.
+  private func storeUses(isLast: Bool = false) {
+    guard isOpen, isLast || !isStoringUses, !used.isEmpty else { return }
     isStoringUses = true
     let apps = used
     used = []

@@ -101,7 +101,9 @@ enum ProgramStart {
     var report: [Int32] = [0, 0]
     while true {
       var waiting = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
-      if poll(&waiting, 1, Int32(clamping: max(0, deadline - Clock.uptime))) == 0 {
+      let ready = poll(&waiting, 1, Int32(clamping: max(0, deadline - Clock.uptime)))
+      if ready < 0, linux_errno() == EINTR { continue }
+      if ready == 0 {
         kill(process, SIGKILL)
         return SegueError(.system, "launch of \(program.app): \(program.arguments[0]) was not executed within 5 s")
       }
