@@ -92,8 +92,8 @@ let package = Package(
     module(
       "SegueFleetABI",
       imports: [
-        "CSegue", "CLinux", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport",
-        "SegueRuntime", "SegueFleet", "SegueABI",
+        "CSegue", "CLinux", "CLoaded", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp",
+        "SegueTransport", "SegueRuntime", "SegueFleet", "SegueABI",
       ]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(

@@ -1,10 +1,14 @@
 // Section 12 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CLinux
+import CLoaded
 import CSegue
 import SegueABI
 import SegueApp
 import SegueModel
 import SegueTransport
+
+@_cdecl("fleet_library_loaded") @implementation
+public func fleet_library_loaded() { tagHandlesOfFleet() }
 
 extension HandleKind where Object == LiveFleet {
   static var fleet: Self { Self(.fleet) }

@@ -99,6 +99,37 @@ def test_a_program_with_both_libraries_has_the_fleet_only_if_it_comes_first(tmp_
     assert (done.stdout, done.stderr) == (f"{said}\n", line if said else "")
 
 
+APART = """
+#include <dlfcn.h>
+#include <segue.h>
+#include <stdio.h>
+typedef segue_status create(const char *, size_t, segue_app **);
+typedef segue_status release(segue_app *);
+int main(int count, char **paths) {
+  segue_app *apps[2];
+  release *releases[2];
+  for (int i = 0; i < 2; i++) {
+    void *library = dlopen(paths[1 + i], RTLD_NOW | RTLD_LOCAL);
+    if (!library || ((create *)dlsym(library, "segue_app_create"))("org.example.a", SEGUE_NUL_TERMINATED, &apps[i]))
+      return count;
+    releases[i] = (release *)dlsym(library, "segue_app_release");
+  }
+  for (int i = 0; i < 4; i++)
+    printf("%d ", releases[i % 2](apps[i < 2 ? 1 - i : i % 2]));
+  return 0;
+}
+"""
+
+
+def test_a_handle_of_one_library_is_invalid_in_the_other(tmp_path):
+    """A program may have both: a plugin brings its own. The first handle of each has the same place in its table."""
+    source = tmp_path / "apart.c"
+    source.write_text(APART)
+    program = build(source, tmp_path, "-ldl", library=LIBRARY)
+    done = subprocess.run([program, LIBRARY, FLEET_LIBRARY], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "2 2 0 0 "), done.stderr
+
+
 def test_a_process_that_forks_while_fleets_play_has_fleets_in_the_child():
     ended = subprocess.run([PROGRAM.with_name("forks")], capture_output=True, text=True, timeout=130)
     assert ended.returncode == 0, ended.stderr
