@@ -117,7 +117,7 @@ extension ScriptedApp {
     do throws(SegueError) { try app.setNext(next?.live, of: window) } catch { isRefused = true }
     if isLoop != isRefused { process.complain("R4.3: a loop is an error, and nothing else is") }
     // What is refused changes nothing, also where the app has made another activity current by hand.
-    guard !isRefused else { return }
+    guard !isRefused, !isLoop else { return }
     responders.setNext(next?.number, of: index)
     checkChain()
   }
