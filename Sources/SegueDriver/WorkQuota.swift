@@ -1,9 +1,8 @@
 import SegueEngine
 
 /// The hub's work for each account: messages and frames that it has sent and caused, reads, and what was decrypted for
-/// them. An account that has
-/// caused too much waits while others have their turn, whichever of its connections it has used. So a process that
-/// floods the hub costs others little time.
+/// them. An account that has caused too much waits while others have their turn, whichever of its connections it has
+/// used. So a process that floods the hub costs others little time.
 ///
 /// The balance of an account is a moment, in units of work since the start of the clock: all of its work is paid for
 /// then (the generic cell rate algorithm).
@@ -14,10 +13,10 @@ struct WorkQuota {
   static let burst: Int64 = 8
   /// Milliseconds that an account waits at most: less than an app waits for its hub.
   static let longestWait: Int64 = 100
-  /// What one read counts.
+  /// The units of one read.
   static let readCost = 8
-  /// What one record of TLS counts, which may hold a single byte: about 1.5 µs, of which 5 % of the hub's time are
-  /// spent.
+  /// The units of one record of TLS, which may hold a single byte. A record takes about 1.5 µs, so that an account can
+  /// spend 5 % of the hub's time on records.
   static let recordCost = 16
 
   /// Never iterated.
@@ -37,7 +36,7 @@ struct WorkQuota {
     paidAt[account] = min(paid, (uptime + Self.longestWait) * Self.rate)
   }
 
-  /// Its last connection has closed. What it owes it owes as long as before.
+  /// The last connection of an account has closed. The account owes its work as long as before.
   mutating func remove(_ account: Account, _ uptime: Int64) {
     if isPaid(account, uptime) {
       paidAt[account] = nil
