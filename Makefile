@@ -74,8 +74,8 @@ lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their d
 	  ln -sf $$soname lib/lib$$product.so || exit; \
 	done
 
-# What the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the mode that
-# ships.
+# The products that the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the
+# mode that ships.
 probe:
 	for product in StoreProbe ManifestProbe; do $(EMBEDDED) --product $$product $(LINK) || exit; done
 
@@ -133,7 +133,7 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
 	@$(MAKE) --no-print-directory built-wheel
 
-# Of the library that has been built.
+# Builds the wheel of the library that has been built.
 built-wheel:
 	rm -rf .build/wheel dist
 	.venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
@@ -182,7 +182,7 @@ uninstall: ## takes away what install put there
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
-# What the formatters are for; scripts without an extension are found by their first line.
+# The files that the formatters are for; scripts without an extension are found by their first line.
 SWIFT_SOURCES  = Package.swift Sources Tests
 C_SOURCES      = $(shell git ls-files '*.c' '*.h')
 PYTHON_SCRIPTS = $(shell git ls-files '*.py'; git ls-files -z | xargs -0 grep -lsE '^\#!.*python3' --)

@@ -20,7 +20,7 @@ class Said(NamedTuple):
 
 
 def segue(folder: Path, *words: str, status: int = 0, answer: str = "") -> Said:
-    """What the command says.
+    """Runs the command with these words, and returns its output. Fails if its exit status is another one.
 
     folder: the runtime folder
     answer: its standard input

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of every suite may ask for."""
+"""Fixtures for the tests of every suite."""
 
 from __future__ import annotations
 

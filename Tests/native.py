@@ -23,7 +23,7 @@ def load() -> ctypes.CDLL:
 
 
 class Native:
-    """An app of the library. What its callbacks saw is in `seen`."""
+    """An app of the library. `seen` holds what its callbacks have noted, in their order."""
 
     def __init__(self, library: ctypes.CDLL, folder: str, types: tuple[str, ...] = ()):
         self.library, self.seen = library, []

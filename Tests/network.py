@@ -23,7 +23,7 @@ class Network:
 
     @property
     def under(self) -> list[str]:
-        """What a command is started under."""
+        """The words before a command that start it on this machine."""
         namespaces = [f"--user=/proc/{self.user}/ns/user", f"--net=/proc/{self.network}/ns/net"]
         return ["nsenter", *namespaces, "--preserve-credentials"]
 
@@ -31,7 +31,7 @@ class Network:
         run(*self.under, *command)
 
     def call(self, function: Callable[..., bytes], *arguments: object) -> bytes:
-        """What a function of a test's module, by its name, returns on this machine."""
+        """Calls a function of a test's module on this machine, by its name, and returns its result."""
         name = f"{function.__module__}.{function.__name__}"
         script = f"import sys; sys.path[:0] = {sys.path!r}; import {function.__module__}; "
         script += f"sys.stdout.buffer.write({name}(*{arguments!r}))"

@@ -31,7 +31,7 @@ class Participant:
         return self.tell(line).hears(pattern, patience)
 
     def events(self, patience: float = 20.0) -> list[str]:
-        """What was said since the last look, without times, up to now."""
+        """Returns the lines that the program has said since the last one that was taken, without their times."""
         taken = len(self.program.said)
         self.ask("handles", r"handles \d+", patience)
         return [line.partition(" ")[2] for line in self.program.said[taken:-1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites share: where the project and the library are, and how C programs are built against it."""
+"""Shared by the suites: the paths of the project and the library, and a function that builds C programs against it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Terminal:
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
 
     def screen(self, *options: str) -> str:
-        """What is on the screen now, wrapped lines joined; with -e, colours too."""
+        """Returns the present text of the screen, with wrapped lines joined; with -e, colours too."""
         return self._tmux("capture-pane", "-p", "-J", *options, "-t", self.name)
 
     def type(self, line: str) -> None:
@@ -64,7 +64,7 @@ class Terminal:
                 os.read(self._output, 1 << 16)
 
     def runs(self, line: str, status: int = 0) -> str:
-        """Types a command, and waits for its end. What it has shown."""
+        """Types a command, waits for its end, and returns the screen."""
         self.type(f"{line}; echo status=$?")
         self.shows(rf"^status={status} *$")
         return self.screen()

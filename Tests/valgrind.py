@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program leaves behind, and where it reads and writes, watched by valgrind."""
+"""The command that runs a program under valgrind, which reports leaks and accesses outside of the program's memory."""
 
 from __future__ import annotations
 

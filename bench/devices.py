@@ -242,7 +242,7 @@ def delayed(pair: Pair, target: int, port: int) -> queue.Queue[str]:
 
 
 def cold_round(pair: Pair, address: str, heard: queue.Queue[str]) -> tuple[float, float]:
-    """What a link with a new agent, and a continuation over it, take in all four processes (`measured`)."""
+    """Measures a link with a new agent, and a continuation over it, in all four processes (`measured`)."""
     pair.two.end()
     pair.one.linked()
     pair.cable.pull()
@@ -258,7 +258,7 @@ def cold_round(pair: Pair, address: str, heard: queue.Queue[str]) -> tuple[float
 
 
 def peer_round(pair: Pair, client: Program, heard: queue.Queue[str]) -> tuple[float, float]:
-    """What a connection over TLS with a new server, and a round trip, take in both processes (`measured`)."""
+    """Measures a connection over TLS with a new server, and a round trip, in both processes (`measured`)."""
     with pair.serving() as server:
         return measured(
             (client.pid, server.pid), lambda: client.tell("dial"), heard, lambda: client.wait_for(r"^answered (.+)$")

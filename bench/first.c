@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the hub runs, for docs/decisions/numbered-generations.md: in the first app that opens, as decided, or in a
+/* Compares two hosts of the hub, for docs/decisions/numbered-generations.md: the first app that opens, as decided, or a
  * helper process that the first app starts, as it might have been. The helper is a prototype: this program, as an app
  * that does nothing else. It does not end when its last client has gone. */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measurements share: figures, the programs that measure them, and what the kernel says of a process."""
+"""Helpers of the measurements: figures, the programs that measure them, and what the kernel says of a process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Figure(NamedTuple):
     peers: str
     wanted: tuple[str, float] | None
     short_bound: float | None = None
-    """What fails it in a short run: where few events decide."""
+    """The bound of a short run, in which few events decide; None: that of `wanted`."""
 
     def verdict(self, is_short: bool) -> str:
         if self.wanted is None:
@@ -53,7 +53,7 @@ class NotMeasured(Exception):
 
 
 class Skipped(Exception):
-    """What a figure needs cannot be had on this machine; the text says what."""
+    """A figure needs something that this machine does not have; the text names it."""
 
 
 class Settings(NamedTuple):
@@ -93,7 +93,7 @@ def values_of(command: list[str], settings: Settings, **options) -> dict[str, fl
 
 
 def private_bytes(pid: int) -> int:
-    """What a process alone has in memory."""
+    """Returns the bytes of memory that a process has alone (Private_Dirty)."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Private_Dirty:"):
             return int(line.split()[1]) * 1024

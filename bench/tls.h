@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/** What a client asks for: a number of bytes, or with 0 a message of BENCH_MESSAGE_SIZE back. */
+/** The request of a client: a number of bytes, or with 0 a message of BENCH_MESSAGE_SIZE back. */
 struct wish {
   uint64_t bytes;
 };

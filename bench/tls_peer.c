@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two agents are compared with: OpenSSL between two machines, with the certificates of the agents. */
+/* The reference for two agents: OpenSSL between two machines, with the certificates of the agents. */
 #include "tls.h"
 #include <poll.h>
 

@@ -88,7 +88,7 @@
  * and, only to pass them to a program that the agent starts for a call of section 11 or 16: DISPLAY, WAYLAND_DISPLAY,
  * XAUTHORITY, DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_ID, LANG, XDG_ACTIVATION_TOKEN, DESKTOP_STARTUP_ID.
  *
- * WHERE THE SYSTEM SETS LIMITS. If the system refuses something when an app opens (descriptors, random numbers, pipes,
+ * LIMITS OF THE SYSTEM. If the system refuses something when an app opens (descriptors, random numbers, pipes,
  * write, the folder), segue_app_open gives SEGUE_ERROR_SYSTEM or SEGUE_ERROR_UNSAFE_FOLDER. segue_app_get_connection
  * reports what it refuses later; the library retries after 1 s, 2 s ... 16 s. But libuv ends the process (abort) if the
  * system refuses, once an app has opened, epoll_ctl (ENOSPC: the user's limit of epoll watches is reached; ENOMEM) or
@@ -190,9 +190,9 @@ typedef int32_t segue_status;
 /** The file of a container is not there yet; synchronisation may bring it: try again later (R5.4). */
 #define SEGUE_ERROR_NOT_THERE_YET 18
 /**
- * The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). Of devices:
- * the call is for the manager of the account, or what is asked for is private, void, or of another time; see section
- * 16.
+ * The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). In a call
+ * about devices: the call is for the manager of the account, or what is asked for is private, void, or of another time;
+ * see section 16.
  */
 #define SEGUE_ERROR_NOT_ALLOWED 19
 /** The continuation failed on the other side. Foundation: 4608. */
@@ -542,17 +542,17 @@ segue_status segue_reader_take(segue_reader *reader, segue_value **value);
 segue_status segue_reader_release(segue_reader *reader);
 
 /**
- * How values and JSON text (RFC 8259) correspond. All modes: UTF-8 without a byte order mark; objects are dictionaries;
+ * The mapping of values and JSON text (RFC 8259). All modes: UTF-8 without a byte order mark; objects are dictionaries;
  * digits without point and exponent are integers (-0 is 0), every other number is a double, and is written with one of
  * them, by the fewest digits that are read as the same double. Entries are written in the order of the value. The
  * locale does not matter.
  */
 typedef int32_t segue_json_mode;
-/** What JSON has, and nothing else: data, dates, URLs, UUIDs, sets, NaN, infinities and keys that are no strings are
- *  refused. "$" means nothing. */
+/** The values that JSON has, and no others: data, dates, URLs, UUIDs, sets, NaN, infinities and keys that are no
+ *  strings are refused. "$" means nothing. */
 #define SEGUE_JSON_PLAIN 1
 /**
- * Every value, and the same value again when it is decoded. What JSON lacks is an object with one entry:
+ * Every value, and the same value again when it is decoded. A value that JSON lacks is an object with one entry:
  *   {"$date": seconds since 1970}  {"$data": "base64, RFC 4648 section 4"}  {"$url": "..."}  {"$uuid": "..."}
  *   {"$set": [...]}  {"$dict": [[key, value], ...]} (a key is no string)  {"$double": "NaN", "Infinity" or "-Infinity"}
  *   {"$int": "digits"} (decoded only)
@@ -563,7 +563,7 @@ typedef int32_t segue_json_mode;
 /** The same, but integers below -2^53 or above 2^53 are written as {"$int": "digits"}: for JavaScript and other readers
  *  that keep numbers as doubles. */
 #define SEGUE_JSON_TAGGED_INTEGERS 3
-/** Indented, for people. What JSON lacks becomes text or an array, so that the value cannot be decoded again; two keys
+/** Indented, for people. A value that JSON lacks becomes text or an array, so that it cannot be decoded again; two keys
  *  of an object may then be equal. */
 #define SEGUE_JSON_FOR_PEOPLE 4
 
@@ -1202,9 +1202,9 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
  * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13). What fails after continue tells opening_failed (section 15), by the same rules. What the user
- * has cancelled (USER_CANCELLED) is no error: the log has it at level info. The agent keeps the last 16 failures that
- * no function and no log was told of, and `segue doctor` shows them (segue_app_get_failures).
+ * at level error (R3.13). A failure after continue goes to opening_failed (section 15), by the same rules. A cancel by
+ * the user (USER_CANCELLED) is no error: the log has it at level info. The agent keeps the last 16 failures that no
+ * function and no log was told of, and `segue doctor` shows them (segue_app_get_failures).
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1238,7 +1238,7 @@ segue_status segue_error_release(segue_error *error);
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
- * The same for all offers of one activity by one device. That of a device of the user's account is not the one that
+ * The same for all offers of one activity by one device. An offer of a device of the user's account has another id than
  * segue_activity_get_id gives there.
  *   id  out: SEGUE_ID_SIZE bytes
  */
@@ -1312,8 +1312,8 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
                                         size_t count);
 /**
  * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed, and
- * opening_failed runs (section 15). What the agent has delivered may be answered after its deadline: the origin's
- * receipt then says unknown (R3.8).
+ * opening_failed runs (section 15). A delivery by the agent may be answered after its deadline: the origin's receipt
+ * then says unknown (R3.8).
  * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (it has ended, by its
  * deadline, a cancel or the app's next continuation: the origin was told that the attempt failed), INVALIDATED (the app
  * is closed).
@@ -1321,8 +1321,8 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
 segue_status segue_continuation_complete(segue_continuation *continuation, bool handled);
 /**
  * Answers continue, inside of it (the return value then does not count) or later: the app broke. The origin's receipt
- * says failed. What the agent has delivered waits in its inbox, and comes again (R3.8): then the receipt says unknown,
- * with the reason.
+ * says failed. A continuation that the agent has delivered waits in its inbox, and comes again (R3.8): then the receipt
+ * says unknown, with the reason.
  *   reason  copied, may be NULL: for the receipt; cut and mended as in segue_continuation_decline
  * Errors: as for segue_continuation_complete.
  */
@@ -1375,12 +1375,12 @@ typedef void (*segue_resume_back_function)(void *context, segue_activity *activi
 /**
  * Takes the state of an activity back from the app that last continued it, as it is there now (R3.10), as long as that
  * app keeps the continued activity. Works whether or not either app has it as its current activity, and whether or not
- * it is still offered. That app's will_save runs, by its save policy (R2.9), and its delegate gets was_continued and a
- * receipt, as for any continuation: it may discard the activity there. Then will_save runs here, by the save policy,
- * and will_resume_back of the delegate says whether the state may be replaced; without it, changes that were made here
- * since the other app got the activity stay. If so, all properties but the type and the attachments are replaced,
- * needs_save is false, and did_resume_back of the delegate runs before the function. Otherwise the other app's receipt
- * says declined.
+ * it is still offered. The will_save of that app runs, by its save policy (R2.9), and its delegate gets was_continued
+ * and a receipt, as for any continuation: it may discard the activity there. Then will_save runs here, by the save
+ * policy, and will_resume_back of the delegate says whether the state may be replaced; without it, changes that were
+ * made here since the other app got the activity stay. If so, all properties but the type and the attachments are
+ * replaced, needs_save is false, and did_resume_back of the delegate runs before the function. Otherwise the other
+ * app's receipt says declined.
  *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
@@ -1512,8 +1512,8 @@ segue_status segue_activity_request(segue_activity *activity, const uint8_t *byt
                                     segue_request **request);
 /**
  * Stops waiting for the answer, or for the state that segue_activity_resume_back asks for: the callback gets
- * USER_CANCELLED. After the callback has run, this has no effect. Of a request the origin is not told; its answer is
- * dropped. Errors: INVALID_STATE (another app's request).
+ * USER_CANCELLED. After the callback has run, this has no effect. The origin is not told of a request's cancel, and its
+ * answer is dropped. Errors: INVALID_STATE (another app's request).
  */
 segue_status segue_request_cancel(segue_request *request);
 /**
@@ -1553,11 +1553,11 @@ segue_status segue_request_release(segue_request *request);
  * origin's app does nothing: its library sends. Each transfer has a thread at either end. If the bytes are sent and
  * there are 4 MiB or more of them, the receiver uses a second thread. All signals are blocked in these threads.
  *
- * What arrives is what was attached, or an error. A file that was written to after it was attached (its size or
- * modification time differ) does not arrive until the origin attaches it again. It may be renamed or deleted. Into a
- * file on the same device the kernel copies, from a read-only descriptor of the origin; otherwise the bytes are sent,
- * and both sides compare the SHA-256 of the whole. A transfer that breaks, or is silent for 10 s, is retried for up to
- * SEGUE_LIMIT_TRANSFER_RESUME_MS, and resumes where it was.
+ * The receiver gets the bytes that were attached, or an error. A file that was written to after it was attached (its
+ * size or modification time differ) does not arrive until the origin attaches it again. It may be renamed or deleted.
+ * Into a file on the same device the kernel copies, from a read-only descriptor of the origin; otherwise the bytes are
+ * sent, and both sides compare the SHA-256 of the whole. A transfer that breaks, or is silent for 10 s, is retried for
+ * up to SEGUE_LIMIT_TRANSFER_RESUME_MS, and resumes where it was.
  *
  * SHA-256 comes from OpenSSL: the first call that attaches or fetches loads libcrypto.so.3 (else SYSTEM).
  * --------------------------------------------------------------------------------------------------------------- */
@@ -1649,9 +1649,10 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * 11. The agent: apps that are not running (R3.8)
  *
  * If segue-agent runs (docs/agent.md), an offer can be continued in an app that does not: the agent fetches the
- * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue. What
- * waits survives crashes of all involved. It is delivered at least once, always under the same continuation_id; later
- * deliveries have "redelivered" in segue_activity_get_continued_from, and there is none after the app has answered.
+ * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue. An
+ * entry that waits survives crashes of all involved. It is delivered at least once, always under the same
+ * continuation_id; later deliveries have "redelivered" in segue_activity_get_continued_from, and there is none after
+ * the app has answered.
  *
  * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
  * activity of the calling app, segue_app_open_saved one that the agent has saved. They differ in what they wait for:
@@ -1722,7 +1723,7 @@ segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
  * Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told by, the
  * oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for what fails after
- * continue, opening_failed (section 15). What the user has cancelled is not listed.
+ * continue, opening_failed (section 15). A cancel by the user is not listed.
  *   failures  out, required, owned: release with segue_value_release; an array of dictionaries {"bundle_identifier":
  *             string, "app_name": string, "type": string, "status": segue_status, "message": string, "date": date}
  */
@@ -1743,8 +1744,8 @@ segue_status segue_app_retry_entry(segue_app *app, const uint8_t *continuation_i
 segue_status segue_app_withdraw_offer(segue_app *app, const segue_offer *offer);
 
 /*
- * Which apps there are, and which one continues what (docs/manifests.md). The agent knows the apps that run, and those
- * that have a manifest (R6.1). Waiting and errors are those at the head of this section.
+ * The apps that there are, and the choice among them for an activity (docs/manifests.md). The agent knows the apps that
+ * run, and those that have a manifest (R6.1). Waiting and errors are those at the head of this section.
  */
 
 /**
@@ -1802,8 +1803,8 @@ segue_status segue_app_choose(segue_app *app, const char *type, size_t type_leng
  */
 typedef void (*segue_deletion_function)(void *context, segue_app *app, size_t count, const segue_error *error);
 /**
- * Deletes saved activities of this app by their persistent identifiers (R8.2). What the app saves after this call
- * stays.
+ * Deletes saved activities of this app by their persistent identifiers (R8.2). Activities that the app saves after this
+ * call stay.
  *   persistent_identifiers  borrowed; an array or set of strings
  *   function                required
  *   context                 retained until destroy
@@ -1967,7 +1968,8 @@ SEGUE_FLEET segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_m
 SEGUE_FLEET segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
 
 /**
- * Gets the trace, one line per event: seconds, device/app, what happened. Of a very long trace the last 32 MiB or more.
+ * Gets the trace, one line per event: seconds, device/app, what happened. A very long trace is cut to its last 32 MiB
+ * or more.
  *   text  out, owned: free with segue_free
  */
 SEGUE_FLEET segue_status segue_fleet_get_trace(const segue_fleet *fleet, char **text, size_t *length);
@@ -2035,19 +2037,19 @@ SEGUE_FLEET segue_status segue_fleet_device_release(segue_fleet_device *device);
  * identifier and the path inside the folder, and arrives as the receiver's own URL; the origin keeps what it has set.
  * The library synchronises nothing: a file may arrive later than the activity that names it.
  *
- * WHICH URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
+ * URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
  * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
  * counts. Several slashes in a row are one. A path with the components "." or "..", or with %2F or %00 is in no
  * container. A path that leads into the folder only through another symbolic link is in none either, and one that
- * leaves it through a link is in it; but a document is where its real path is (section 15). What follows the path,
- * query and fragment, stays as it is; but no such URL is opened, since no file has either: in a name write ? as %3F and
- * # as %23.
+ * leaves it through a link is in it; but a document is where its real path is (section 15). The query and the fragment
+ * after the path stay as they are; but no such URL is opened, since no file has either: in a name write ? as %3F and #
+ * as %23.
  *
- * HOW LARGE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). What
- * rewriting adds to user_info may take it up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the
- * origin the save then fails, at the receiver the continuation, with USER_INFO_TOO_LARGE.
+ * SIZE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). Rewriting
+ * may take user_info up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the origin the save then
+ * fails, at the receiver the continuation, with USER_INFO_TOO_LARGE.
  *
- * WHAT segue_activity_validate REPORTS. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
+ * REPORTS of segue_activity_validate. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
  * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
  * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
  * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
@@ -2205,7 +2207,7 @@ typedef struct segue_document segue_document;
 /** The key of user_info under which the URL of the activity's document stands: Apple's name. */
 #define SEGUE_DOCUMENT_URL_KEY "NSUserActivityDocumentURLKey"
 
-/** What the app does with a document: CFBundleTypeRole of its manifest. */
+/** The role of the app for a document: CFBundleTypeRole of its manifest. */
 typedef int32_t segue_role;
 #define SEGUE_ROLE_EDITOR 1
 #define SEGUE_ROLE_VIEWER 2
@@ -2306,9 +2308,9 @@ segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, s
 /**
  * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
  * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
- * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). That is not did_fail,
- * because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without did_fail
- * (section 6).
+ * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). The function is not
+ * did_fail, because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without
+ * did_fail (section 6).
  */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**
@@ -2397,7 +2399,7 @@ segue_status segue_app_create_account(segue_app *app, const char *name, size_t n
  */
 segue_status segue_app_invite(segue_app *app, const segue_value *options, segue_value **invite);
 /**
- * Voids invites that can be used. What has begun to join with one goes on: see segue_app_answer_join.
+ * Voids invites that can be used. A join that has begun with one goes on: see segue_app_answer_join.
  *   link  copied, may be NULL: all of them; else the "link" of one, at most 2048 bytes
  * Errors: INVALID_URL (no invite, and why).
  */
@@ -2507,8 +2509,8 @@ segue_status segue_app_recover_account(segue_app *app, const uint8_t *file, size
  */
 segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
 /**
- * Pushes the current activity of an app to another device (R3.15): an app there continues it, which need not run. What
- * that device's user has set decides whether it does so at once, asks (the default), or never does. Returns when the
+ * Pushes the current activity of an app to another device (R3.15): an app there continues it, which need not run. The
+ * settings of that device's user decide whether it does so at once, asks (the default), or never does. Returns when the
  * app there is chosen; the receipt with the same continuation_id says how it ended, as for segue_activity_push. Stay
  * open until then.
  *   device             copied: SEGUE_ID_SIZE bytes, of segue_app_get_account

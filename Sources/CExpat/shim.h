@@ -1,4 +1,4 @@
-// What expat's header offers, without a program of ours being linked with it: `expat_load` fills a table of its
+// The declarations of expat's header. No program of ours is linked with expat: `expat_load` fills a table of its
 // functions. No logic.
 #pragma once
 #include <dlfcn.h>

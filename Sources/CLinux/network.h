@@ -1,4 +1,4 @@
-// What links between devices need of the system: TCP, multicast, and news of the network. No logic, as in shim.h.
+// The system's interfaces for links between devices: TCP, multicast, and news of the network. No logic, as in shim.h.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/netlink.h>

@@ -1,4 +1,4 @@
-// What the agent needs of the system: processes, confinement, and what systemd passes. No logic, as in shim.h.
+// The system's interfaces for the agent: processes, confinement, and what systemd passes. No logic, as in shim.h.
 #include <malloc.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static inline void linux_reset_signals(void) {
 }
 /** Has the system forget children that end. */
 static inline void linux_ignore_children(void) { signal(SIGCHLD, SIG_IGN); }
-/** What is written to files and terminals stays away from a program. */
+/** Points the standard descriptors to /dev/null: a program gets no files or terminals through them; 0 or -1. */
 static inline int linux_redirect_to_null(void) {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)

@@ -1,5 +1,5 @@
-// What the system's C headers offer, and for what Swift cannot see of them (variadic functions, macros) a name that
-// it can. No logic.
+// The declarations of the system's C headers. Those that Swift cannot see (variadic functions, macros) have a name here
+// that it can see. No logic.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

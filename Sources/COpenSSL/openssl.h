@@ -1,5 +1,5 @@
-// OpenSSL 3, which no program of ours is linked with: `openssl_load` fills a table of its functions. What is a macro in
-// OpenSSL, or variadic, has a function in tls.h or trust.h that takes the table. No logic.
+// OpenSSL 3, which no program of ours is linked with: `openssl_load` fills a table of its functions. For each of
+// OpenSSL's macros and variadic functions, tls.h or trust.h has a function that takes the table. No logic.
 #pragma once
 #include "functions.h"
 #include "tls_functions.h"

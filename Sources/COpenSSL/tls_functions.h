@@ -62,5 +62,5 @@
   F(X509_cmp_current_time)                                                                                             \
   F(X509_verify_cert_error_string)
 
-// Of the records of TLS.
+// The functions for the records of TLS.
 #define OPENSSL_RECORD_FUNCTIONS(F) F(SSL_CTX_set_record_padding_callback)

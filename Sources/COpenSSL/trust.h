@@ -4,7 +4,7 @@
 
 /** The form of a text in a name: UTF-8 (a macro with a cast). */
 static inline int trust_utf8(void) { return MBSTRING_UTF8; }
-/** What a verification checks beside the signatures: revocation of the whole chain, and the form strictly. */
+/** The checks of a verification besides the signatures: revocation of the whole chain, and the form strictly. */
 static inline unsigned long trust_verification(void) {
   return X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL | X509_V_FLAG_X509_STRICT;
 }

@@ -1,5 +1,5 @@
-// What SQLite's header offers, and for what Swift cannot see of it (variadic functions, macros with casts) a name that
-// it can. No logic.
+// The declarations of SQLite's header. Those that Swift cannot see (variadic functions, macros with casts) have a name
+// here that it can see. No logic.
 #include <sqlite3.h>
 
 /** Sets an option of a connection that is on or off. */

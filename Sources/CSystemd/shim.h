@@ -9,7 +9,7 @@
 typedef struct sd_bus sd_bus;
 typedef struct sd_bus_slot sd_bus_slot;
 typedef struct sd_bus_message sd_bus_message;
-/** What receives a message: its last parameter is an sd_bus_error, which nothing here sets. */
+/** The function that receives a message: its last parameter is an sd_bus_error, which nothing here sets. */
 typedef int (*systemd_handler)(sd_bus_message *_Nullable message, void *_Nullable context, void *_Nullable error);
 
 #define SYSTEMD_FUNCTIONS(DO)                                                                                          \

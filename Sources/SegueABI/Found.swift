@@ -4,7 +4,7 @@ import SegueApp
 import SegueModel
 import SegueRuntime
 
-/// What a look-up copies out, and where to: the output parameters of its function.
+/// The output parameters of a look-up: the kind of item that it copies out, and where to.
 enum Found {
   case bool(UnsafeMutablePointer<Bool>?)
   case int64(UnsafeMutablePointer<Int64>?)

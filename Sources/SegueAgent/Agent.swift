@@ -6,7 +6,7 @@ import SegueTransport
 
 /// The process `segue-agent`, one per user: carries the hub of this device (docs/agent.md).
 public enum Agent {
-  /// How the process ends.
+  /// The exit status of the process.
   public enum Status: Int32 {
     /// In order.
     case success = 0

@@ -6,7 +6,7 @@ struct ActivityTable {
   /// Those that were invalidated while other apps continue them: until the last of these attempts has ended (R3.6).
   private var awaitingEnd: [LiveActivity] = []
   private var current: LiveActivity?
-  /// Of those that have none of their own (R3.12).
+  /// The delegate of the activities that have none of their own (R3.12).
   var delegate: ActivityDelegate?
 
   subscript(id: Identifier) -> LiveActivity? { activities[id] }

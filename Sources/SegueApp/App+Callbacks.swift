@@ -240,7 +240,7 @@ extension App: AppEngineOwner {
     }
   }
 
-  /// Writes it to the log; without one, the agent keeps it. What the user has cancelled is no error.
+  /// Writes the error to the log; without a log, the agent keeps it. A cancel by the user is no error.
   private func report(_ error: SegueError, ofType type: String) {
     let isCancel = error.status == .userCancelled
     if environment.logs(.error) {

@@ -119,8 +119,8 @@ extension App {
     return body()
   }
 
-  /// Where the document of a responder is: they are in the order in which they were added, which is that of the
-  /// numbers. Called with the lock.
+  /// The index of the document of a responder: the documents are in the order in which they were added, which is that
+  /// of the numbers. Called with the lock.
   private func index(of number: UInt64) -> Int? {
     var (from, end) = (0, documents.count)
     while from < end {

@@ -129,7 +129,7 @@ public final class App: Handled {
     unlockAndLog()
   }
 
-  /// What waits at the agent comes once there is a handler for it (R3.8). Called with the lock.
+  /// Whether the agent may deliver what waits there: once there is a handler for it (R3.8). Called with the lock.
   private var acceptsDeliveries: Bool {
     isReadyForWaiting && delegate.map { $0.isAttached && ($0.continues || $0.opensDocuments) } ?? false
   }

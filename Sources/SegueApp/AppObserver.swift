@@ -19,7 +19,7 @@ public protocol AppObserver: AnyObject {
   func replaced(_ activity: Identifier, with state: Activity)
 }
 
-/// What an app begins, and what ends in exactly one callback.
+/// An operation that an app begins, and that ends in exactly one callback.
 public enum AppOperation {
   case continuation(Identifier, Offer)
   /// The state of an activity comes back (R3.10).

@@ -19,7 +19,7 @@ public struct AppSettings: Sendable {
   public var offersFrontmostOnly = false
   public var savePolicy = SavePolicy.whenPulled
 
-  /// Where the app's callbacks run. Raw values are those of `segue_delivery`.
+  /// The thread on which the app's callbacks run. Raw values are those of `segue_delivery`.
   public enum CallbackThread: Int32, Sendable {
     case host = 0
     case thread = 1
@@ -70,7 +70,7 @@ public struct AppSettings: Sendable {
     let left = declared.add(manifest)
     for document in manifest.documents {
       let kind = Self.documentKind(Int64(document.role.rawValue), document.contentType)
-      // What the app has added itself comes first.
+      // An entry that the app has added itself comes first.
       guard activityType(ofDocument: kind) == nil, types.contains(where: { Text.isSame($0, document.activityType) })
       else { continue }
       documentKinds.append(kind)

@@ -28,7 +28,7 @@ public final class Dispatcher {
   public func enter() { thread.store(pthread_self(), ordering: .relaxed) }
   public func leave() { thread.store(0, ordering: .relaxed) }
 
-  // MARK: Who reads the socket
+  // MARK: The reader of the socket
 
   /// Milliseconds for which a thread that dispatches may be away from the socket and keep it.
   private static let loanTime: Int64 = 10

@@ -6,7 +6,7 @@ import SegueTrust
 
 /// The primitives of accounts from OpenSSL 3, which is loaded when the first object is made.
 ///
-/// What OpenSSL reads has come from outside: it is bounded, and must be in DER, whole, with nothing after it.
+/// Data that OpenSSL reads has come from outside: it is bounded, and must be in DER, whole, with nothing after it.
 public final class OpenSSLCryptography: Cryptography {
   /// A table that lives as long as the process.
   let f: UnsafePointer<openssl>
@@ -173,7 +173,7 @@ public final class OpenSSLCryptography: Cryptography {
 
   // MARK: - DER
 
-  /// What `i2d` writes into memory of OpenSSL's.
+  /// The bytes that `i2d` writes into memory of OpenSSL's.
   func encoded(
     _ what: StaticString, _ i2d: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
   ) throws(SegueError) -> [UInt8] {
@@ -184,7 +184,7 @@ public final class OpenSSLCryptography: Cryptography {
     return Array(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 
-  /// What `d2i` reads, if it takes all bytes. The caller frees it.
+  /// The object that `d2i` reads, if it takes all bytes. The caller frees it.
   func decoded(
     _ der: [UInt8], _ d2i: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?,
     free: (OpaquePointer) -> Void

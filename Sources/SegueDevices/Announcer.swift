@@ -1,7 +1,7 @@
 import SegueModel
 import SegueTrust
 
-/// What a device announces to the others of its account, and hears of them. No I/O, no clock, no randomness: its owner
+/// Announces a device to the others of its account, and reads their beacons. No I/O, no clock, no randomness: its owner
 /// sends what `takeDue` returns, on each network.
 public final class Announcer {
   private var codec: BeaconCodec
@@ -10,12 +10,12 @@ public final class Announcer {
   private var known: [Identifier] = []
   /// Those that were linked in the current epoch: they know it.
   private var linkedInEpoch: [Identifier] = []
-  /// How many epochs back the last beacon of a former epoch was made, and whether it was the last one.
+  /// The age of the last former epoch under which a beacon was made, and whether that beacon was the last of all.
   private var (age, wasFormer) = (0, false)
-  /// Of this device's listener.
+  /// The port of this device's listener.
   public var port: UInt16 = 0
 
-  /// - Parameter epochs: of the account, newest first. Throws as `BeaconCodec` does.
+  /// - Parameter epochs: those of the account, newest first. Throws as `BeaconCodec` does.
   public convenience init(_ epochs: [EpochKeys]) throws(SegueError) { self.init(try BeaconCodec(epochs)) }
 
   private init(_ codec: BeaconCodec) { self.codec = codec }
@@ -59,9 +59,9 @@ public final class Announcer {
     return beacon.isEmpty ? nil : beacon
   }
 
-  /// How many epochs back the next beacon is made. A device that was not linked in the current epoch may have another
-  /// one: two managers have begun one each, or one was restored from a backup. What both know are former ones, so every
-  /// second beacon is made under one of these.
+  /// The age of the next beacon's epoch: 0 for the current one, 1 for the one before it. A device that was not linked
+  /// in the current epoch may have another one: two managers have begun one each, or one was restored from a backup.
+  /// Both know the former ones, so every second beacon is made under one of these.
   private func nextAge() -> Int {
     guard codec.epochs > 1, known.contains(where: { !linkedInEpoch.contains($0) }) else { return 0 }
     wasFormer.toggle()

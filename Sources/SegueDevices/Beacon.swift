@@ -2,7 +2,7 @@ import SegueCrypto
 import SegueModel
 import SegueTrust
 
-/// What a device says of itself on a local network, in 38 bytes:
+/// The datagram by which a device announces itself on a local network, in 38 bytes:
 ///
 ///     16 bytes   a random nonce
 ///      6 bytes   the port of its listener (2) and the number of the slot (4), under a key stream of the beacon key and
@@ -40,7 +40,7 @@ public enum Beacon {
   }
 }
 
-/// Makes and recognises beacons. What is not genuine changes nothing in it, but counts.
+/// Makes and recognises beacons. A datagram that is not genuine changes nothing in it, but counts.
 public final class BeaconCodec {
   /// The most genuine beacons that are remembered to recognise a replay. The oldest make room.
   static let remembered = 8_192
@@ -59,8 +59,8 @@ public final class BeaconCodec {
   private var (second, reads) = (0.0, 0)
 
   /// - Parameters:
-  ///   - epochs: whose beacons are recognised, newest first; the first is announced under. 16 at most.
-  ///   - former: what it has seen was seen.
+  ///   - epochs: those whose beacons are recognised, newest first; the first is announced under. 16 at most.
+  ///   - former: the codec before this one; the beacons that it has seen were seen.
   /// Throws SYSTEM without OpenSSL 3, INVALID_ARGUMENT without an epoch.
   public convenience init(_ epochs: [EpochKeys], after former: BeaconCodec? = nil) throws(SegueError) {
     guard !epochs.isEmpty else { throw SegueError(.invalidArgument, "a beacon needs an epoch") }
@@ -78,10 +78,10 @@ public final class BeaconCodec {
 
   /// Returns a beacon of 38 bytes; none if OpenSSL has no memory.
   /// - Parameters:
-  ///   - port: of this device's listener.
+  ///   - port: that of this device's listener.
   ///   - nonce: 16 new random bytes.
   ///   - date: seconds since 1970.
-  ///   - age: how many epochs back it is made; less than `epochs`.
+  ///   - age: the age of its epoch, 0 for the current one; less than `epochs`.
   public func make(port: UInt16, nonce: [UInt8], at date: Double, age: Int = 0) -> [UInt8] {
     guard keys.indices.contains(age) else { return [] }
     let key = keys[age].key
@@ -90,13 +90,13 @@ public final class BeaconCodec {
     var shown = [UInt8(port >> 8), UInt8(port & 0xFF)]
     for shift in [24, 16, 8, 0] { shown.append(UInt8(truncatingIfNeeded: number >> UInt32(shift))) }
     let hidden = Beacon.hiding(shown, key, nonce[...])
-    // What comes back is this device's own.
+    // A beacon that comes back is this device's own.
     if let name = Identifier(bytes: nonce) { remember(name, slot) }
     let beacon = nonce + hidden + Beacon.code(key, nonce[...], hidden[...])
     return beacon.count == Beacon.size ? beacon : []
   }
 
-  /// What a beacon says.
+  /// The content of a beacon.
   public enum News: Equatable, Sendable {
     /// A device of the account listens at that port.
     /// - Parameter isFormer: whether the beacon was made under a former epoch.

@@ -1,9 +1,9 @@
 import SegueModel
 
-/// Which addresses a device dials, and when. No I/O, no clock, no randomness: its owner dials what `takeDue` returns,
-/// and says how that ended. An address is dialled again after a pause that doubles, for as long as it is static or was
-/// announced lately. Addresses that lead to a linked device, or to this one, are left alone for a while: where a
-/// connection leads is not up to the device that was there last.
+/// Decides which addresses a device dials, and when. No I/O, no clock, no randomness: its owner dials what `takeDue`
+/// returns, and says how that ended. An address is dialled again after a pause that doubles, for as long as it is
+/// static or was announced lately. Addresses that lead to a linked device, or to this one, are left alone for a while:
+/// where a connection leads is not up to the device that was there last.
 public struct Dialler<Address: Equatable> {
   /// Milliseconds between two attempts at one address, whatever happens there: a beacon that is replayed, or an
   /// address that comes and goes, causes no more (A8).
@@ -33,7 +33,7 @@ public struct Dialler<Address: Equatable> {
   /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one.
   public static var recheckPause: Int64 { 300_000 }
 
-  /// How an attempt ended.
+  /// The end of an attempt.
   public enum End: Sendable {
     /// A device is linked by it now, or already was.
     case linked(Identifier)
@@ -51,7 +51,7 @@ public struct Dialler<Address: Equatable> {
     case failed
   }
 
-  /// How far attempts at an address have come.
+  /// The furthest step that attempts at an address have reached.
   private enum Standing: Int {
     case unknown
     /// The other side has proved the knock key.
@@ -99,7 +99,7 @@ public struct Dialler<Address: Equatable> {
     var device: Identifier?
     /// Whether the user has named the address again since: it may lead elsewhere now.
     var isDoubted = false
-    /// How many epochs back the next knock goes.
+    /// The age of the next knock's epoch: 0 for the current one, 1 for the one before it.
     var age = 0
   }
 
@@ -170,7 +170,7 @@ public struct Dialler<Address: Equatable> {
     return ending.map { targets[$0].address }
   }
 
-  /// Of two attempts, whether the first ends before the second: the one that has come less far, then the older.
+  /// Whether the first of two attempts ends before the second: first the one that has come less far, then the older.
   private func goesFirst(_ one: Target, _ other: Target) -> Bool {
     let ranks = [one, other].map { $0.standing.rawValue + ($0.isStatic ? 4 : 0) }
     return ranks[0] != ranks[1] ? ranks[0] < ranks[1] : (one.triedAt ?? 0) < (other.triedAt ?? 0)
@@ -290,8 +290,8 @@ public struct Dialler<Address: Equatable> {
     return (targets[index].address, targets[index].age)
   }
 
-  /// Of two addresses that are due, whether the first is dialled before the second: what was announced under a former
-  /// epoch comes last; first come addresses of the user, and those that have led to a device.
+  /// Whether the first of two addresses that are due is dialled before the second. Addresses of the user and those that
+  /// have led to a device come first; those that were announced under a former epoch come last.
   private func hasTurn(_ one: Target, before other: Target) -> Bool {
     let ranks = [one, other].map { $0.isFormer ? 2 : $0.isStatic || $0.standing == .linked ? 0 : 1 }
     guard ranks[0] == ranks[1] else { return ranks[0] < ranks[1] }
@@ -309,7 +309,7 @@ public struct Dialler<Address: Equatable> {
 
   /// An attempt has ended.
   /// - Parameters:
-  ///   - epochs: how many this device knows.
+  ///   - epochs: the number of epochs that this device knows.
   ///   - random: drawn for this call.
   public mutating func ended(_ address: Address, _ end: End, epochs: Int, _ uptime: Int64, random: UInt32) {
     if case .linked(let device) = end { self.linked(device) }
@@ -337,7 +337,7 @@ public struct Dialler<Address: Equatable> {
     plan(index, uptime, random)
   }
 
-  /// Of one device a few addresses are kept before others: those heard of last.
+  /// Keeps a few addresses of one device before others: those heard of last.
   private mutating func boundAddresses(of device: Identifier) {
     let all = targets.indices.filter {
       !targets[$0].isStatic && targets[$0].device == device && targets[$0].standing == .linked
@@ -379,8 +379,8 @@ public struct Dialler<Address: Equatable> {
   public func isLinked(_ device: Identifier) -> Bool { linked.contains(device) }
 
   /// Whether a device that is linked has announced an address that was not known to lead to it, after it was linked: it
-  /// has moved there, and may miss the link. Of an address that has led to it once, a beacon tells nothing: the device
-  /// may miss another one.
+  /// has moved there, and may miss the link. A beacon with an address that has led to the device once tells nothing:
+  /// the device may miss another one.
   /// - Parameter since: the uptime at which it was linked.
   public func hasMoved(_ device: Identifier, to address: Address, since: Int64) -> Bool {
     guard let target = targets.first(where: { $0.address == address }) else { return false }

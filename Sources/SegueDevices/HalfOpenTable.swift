@@ -23,11 +23,11 @@ public struct HalfOpenTable {
   /// The most addresses that are remembered because a connection from there has got past the knock.
   static let rememberedAddresses = 64
 
-  /// Where a connection comes from.
+  /// The source of a connection.
   public struct Source: Equatable, Sendable {
-    /// Of IPv6, without its port; IPv4 as ::ffff:a.b.c.d.
+    /// The IPv6 address, without its port; IPv4 as ::ffff:a.b.c.d.
     public let address: Identifier
-    /// What the addresses of one network have in common: the first 64 bits of IPv6, all of IPv4.
+    /// The part that the addresses of one network have in common: the first 64 bits of IPv6, all of IPv4.
     public let prefix: Identifier
 
     public init(address: Identifier, prefix: Identifier) {
@@ -36,7 +36,7 @@ public struct HalfOpenTable {
     }
   }
 
-  /// What becomes of a new connection.
+  /// The decision about a new connection.
   public enum Admission: Equatable, Sendable {
     /// It is added. The owner closes the other connection, if there is one.
     case added(ending: UInt64?)
@@ -146,7 +146,7 @@ public struct HalfOpenTable {
   }
 }
 
-/// How many connections have come from each address in the last one to two seconds.
+/// The number of connections that have come from each address in the last one to two seconds.
 private struct Arrivals {
   private static let window: Int64 = 1_000
   /// The most addresses of a window. Others count as new, as they do in the system's own table of neighbours.

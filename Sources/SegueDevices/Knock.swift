@@ -2,7 +2,7 @@ import SegueCrypto
 import SegueModel
 import SegueTrust
 
-/// What two devices say to each other before TLS, so that a listener shows nothing to those who are not of its account:
+/// The messages of two devices before TLS, so that a listener shows nothing to those who are not of its account:
 ///
 ///     server → client   16 random bytes
 ///     client → server   16 random bytes, HMAC-SHA256(knock key, client role ‖ both nonces)
@@ -17,7 +17,7 @@ public enum Knock {
   /// The most epochs that are answered: those of 366 days, 16 at most.
   public static let epochs = 16
 
-  /// Who proves the key: a message of one role is no message of the other, so that none can be reflected.
+  /// The side that proves the key: a message of one role is no message of the other, so that none can be reflected.
   enum Role: UInt8 {
     case client = 1
     case server = 2
@@ -25,7 +25,7 @@ public enum Knock {
 
   /// - Parameters:
   ///   - server: the nonce of the server.
-  ///   - client: that of the client.
+  ///   - client: the nonce of the client.
   static func proof(
     _ role: Role, of key: [UInt8], _ server: [UInt8], _ client: [UInt8]
   ) throws(SegueError) -> [UInt8] {
@@ -48,8 +48,8 @@ public struct KnockServer {
   public private(set) var invite: Invite?
 
   /// - Parameters:
-  ///   - epochs: whose keys are answered, newest first; those beyond 16 are not.
-  ///   - invites: whose keys are answered, too: those that can be used.
+  ///   - epochs: those whose keys are answered, newest first; those beyond 16 are not.
+  ///   - invites: those that can be used: their keys are answered, too.
   ///   - nonce: 16 new random bytes.
   public init(_ epochs: [EpochKeys], invites: [Invite] = [], nonce: [UInt8]) {
     self.epochs = Array(epochs.prefix(Knock.epochs))
@@ -57,7 +57,7 @@ public struct KnockServer {
     self.nonce = nonce
   }
 
-  /// What the server sends first.
+  /// The first message of the server.
   public var challenge: [UInt8] { nonce }
 
   /// Takes the 48 bytes of the client, and returns the 32 with which the server answers. Throws if no epoch's key

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// Which of two connections between the same two devices stays. Both devices decide alike, without a word.
+/// Decides which of two connections between the same two devices stays. Both devices decide alike, without a message.
 public enum LinkChoice {
   /// Milliseconds within which two connections count as made at the same time.
   public static let sameTime: Int64 = 3_000

@@ -1,9 +1,9 @@
 import SegueModel
 import SegueTrust
 
-/// How often connections of one device take the place of each other. A device that is cut off and comes back does so
-/// now and then. Two machines with one state folder would do so without end: each dials again when it has lost it. So a
-/// connection that leads to the same hub as the one before it does not count: a process has its own.
+/// Limits how often connections of one device take the place of each other. A device that is cut off and comes back
+/// does so now and then. Two machines with one state folder would do so without end: each dials again when it has lost
+/// it. So a connection that leads to the same hub as the one before it does not count: a process has its own.
 public struct LinkReplacements {
   /// The most in `time` milliseconds.
   public static let limit = 6
@@ -21,7 +21,7 @@ public struct LinkReplacements {
     var hub: Identifier?
   }
 
-  /// Of the last devices, at most `Limits.devices`.
+  /// The tries of the last devices, at most `Limits.devices`.
   private var all: [Tries] = []
 
   public init() {}

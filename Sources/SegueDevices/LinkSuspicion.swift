@@ -1,5 +1,5 @@
-/// Whether a link has outlived a change of networks: it has if something arrives on it that was sent afterwards. What
-/// the system had received before, and nobody had read yet, says nothing.
+/// Whether a link has outlived a change of networks: it has if something arrives on it that was sent afterwards. Bytes
+/// that the system had received before, and that were not read yet, say nothing.
 public struct LinkSuspicion {
   /// Bytes that had arrived before the change, and are not read yet; nil: the link is not suspected of being dead.
   private var unread: Int?

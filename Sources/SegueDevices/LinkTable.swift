@@ -8,7 +8,7 @@ public struct LinkTable<Address: Equatable> {
 
   private struct Entry {
     let number: UInt64
-    /// What this device has dialled; nil: the other end has.
+    /// The address that this device has dialled; nil: the other end has dialled.
     var dialled: Address?
     /// The uptime by which it must be a link, or ends because another one has taken its place.
     var deadline: Int64
@@ -16,7 +16,7 @@ public struct LinkTable<Address: Equatable> {
     var isProvisional = false
     /// The device at the other end, and the uptime since which it is a link; nil before.
     var link: (peer: Identifier, since: Int64)?
-    /// What it was before another connection with the same device took its place.
+    /// The link that it was before another connection with the same device took its place.
     var former: (peer: Identifier, since: Int64)?
   }
 
@@ -25,7 +25,7 @@ public struct LinkTable<Address: Equatable> {
   /// Milliseconds that an attempt has left when the network changes: it may come from an address that has gone.
   public static var changeTime: Int64 { 1_000 }
 
-  /// What becomes of a connection whose other end has shown its certificate.
+  /// The decision about a connection whose other end has shown its certificate.
   public enum Choice: Equatable, Sendable {
     /// The link that there is stays, and this connection ends.
     case refused
@@ -45,7 +45,7 @@ public struct LinkTable<Address: Equatable> {
   /// - Parameter own: this device.
   public init(own: Identifier) { self.own = own }
 
-  // MARK: What there is
+  // MARK: Links
 
   /// The devices that are linked; those alone of which something was heard since the network has changed.
   public var devices: [Identifier] { entries.compactMap { $0.link?.peer } }
@@ -171,7 +171,7 @@ public struct LinkTable<Address: Equatable> {
     if let peer = entries.first(where: { $0.number == number })?.link?.peer { dialler.heard(peer) }
   }
 
-  /// What the end of a connection that has failed means for its address.
+  /// The end of an attempt, from the error with which its connection has failed.
   /// - Parameters:
   ///   - error: INVALID_STATE: a dialled one has led back to this device; NOT_ALLOWED: to one whose certificate does
   ///     not count.
@@ -225,7 +225,7 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// A connection has ended, or its owner uses it for something else: a device that joins.
-  /// - Parameter end: what became of an attempt; of no account for a link, and for one that was accepted.
+  /// - Parameter end: the end of an attempt; it does not count for a link, and for a connection that was accepted.
   /// - Returns: the device that it was a link with; nil for none, and if the link whose place it took is still there.
   @discardableResult
   public mutating func remove(

@@ -226,7 +226,7 @@ public protocol AppDriverOwner: AnyObject {
 
 /// A hub was left.
 public struct HubLoss {
-  /// How the app finds the next hub.
+  /// The next step of the app to find a hub.
   public let search: NextHubAttempt
   /// The error to log, if any.
   public var problem: SegueError?

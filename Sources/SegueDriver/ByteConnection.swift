@@ -11,7 +11,7 @@ public protocol ByteConnection: AnyObject {
   func watch(reading: Bool, writing: Bool)
   /// Closes this end. No events follow. A second call has no effect.
   func close()
-  /// What to wait for outside of a loop; nil in the fleet, which has no such wait.
+  /// The connection for a wait outside of a loop; nil in the fleet, which has no such wait.
   var pollable: PollableConnection? { get }
   /// - Returns: the number of records that were decrypted since the last call. 0 if nothing is encrypted.
   func takeRecordCount() -> Int

@@ -79,7 +79,7 @@ public protocol HubSeeker: AnyObject {
   func couldNotConnect(_ error: SegueError) -> Int64
 }
 
-/// How an app finds its next hub.
+/// The next step of an app to find a hub.
 public enum NextHubAttempt {
   /// Looks for a hub of at least this generation after a delay, and becomes it if there is none.
   case seek(minimum: UInt64, after: Int64)

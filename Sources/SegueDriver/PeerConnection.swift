@@ -4,7 +4,7 @@ import SegueEngine
 final class PeerConnection {
   let number: HubEngine.PeerNumber
   let bytes: any ByteConnection
-  /// Who is charged for the connection; nil for another hub.
+  /// The account that is charged for the connection; nil for another hub.
   let account: Account?
   /// Whether the system has refused a write.
   var isRefused = false

@@ -13,10 +13,10 @@ struct WorkQuota {
   static let burst: Int64 = 8
   /// Milliseconds that an account waits at most: less than an app waits for its hub.
   static let longestWait: Int64 = 100
-  /// What one read counts.
+  /// The units of one read.
   static let readCost = 8
-  /// What one record of TLS counts, which may hold a single byte: about 1.5 µs, of which 5 % of the hub's time are
-  /// spent.
+  /// The units of one record of TLS, which may hold a single byte. A record takes about 1.5 µs, so that an account can
+  /// spend 5 % of the hub's time on records.
   static let recordCost = 16
 
   /// Never iterated.
@@ -36,7 +36,7 @@ struct WorkQuota {
     paidAt[account] = min(paid, (uptime + Self.longestWait) * Self.rate)
   }
 
-  /// Its last connection has closed. What it owes it owes as long as before.
+  /// The last connection of an account has closed. The account owes its work as long as before.
   mutating func remove(_ account: Account, _ uptime: Int64) {
     if isPaid(account, uptime) {
       paidAt[account] = nil

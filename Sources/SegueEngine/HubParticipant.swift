@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// What takes part on the socket of a hub: an app, or the agent. `AppDriver` connects it.
+/// A participant on the socket of a hub: an app, or the agent. `AppDriver` connects it.
 public protocol HubParticipant: AnyObject {
   /// The connection to the hub; nil while there is none.
   var link: FramedConnection? { get }

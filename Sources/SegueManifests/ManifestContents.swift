@@ -1,7 +1,7 @@
 import SegueModel
 import SegueRouting
 
-/// What a manifest says of its app, whatever the form of its file; the launcher is not known yet.
+/// The statements of a manifest about its app, whatever the form of its file; the launcher is not known yet.
 struct ManifestContents {
   var bundleIdentifier: String
   var team: String?
@@ -46,7 +46,7 @@ struct ManifestContents {
   }
 }
 
-/// What the values of manifests have to be; errors begin with the name of the key.
+/// The rules for the values of manifests; errors begin with the name of the key.
 enum ManifestCheck {
   /// Text that names something: not empty, bounded, without control characters. Blanks around it are none of it.
   static func name(_ text: String, _ key: String, atMost limit: Int = Limits.identifier) throws(SegueError) -> String {
@@ -96,7 +96,7 @@ enum ManifestCheck {
     for (index, entry) in entries.prefix(Limits.typesPerApp).enumerated() {
       let entry = Blanks.trimmed(entry)
       guard entry.utf8.starts(with: service) else { continue }
-      // What follows a question mark is for developers of Apple's platforms.
+      // The text after a question mark is for developers of Apple's platforms.
       let host = entry.utf8.dropFirst(service.count).prefix { $0 != UInt8(ascii: "?") }.map { byte in
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
       }

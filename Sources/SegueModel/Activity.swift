@@ -1,4 +1,4 @@
-/// What a user is doing in an app (handoff.md section 1): plain state with its rules, no lock, no clock.
+/// The activity of a user in an app (handoff.md section 1): plain state with its rules, no lock, no clock.
 ///
 /// Each setter checks its input, keeps the old value when it throws, and marks the activity as needing to be saved.
 public struct Activity: Sendable {

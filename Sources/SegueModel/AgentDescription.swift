@@ -2,7 +2,7 @@
 public struct AgentDescription: Sendable {
   /// The version of its program, for people: "0.1.0".
   public let version: String
-  /// What the agent does besides carrying the hub: a sum of bits. Readers ignore bits that they do not know.
+  /// The services of the agent besides carrying the hub: a sum of bits. Readers ignore bits that they do not know.
   public let capabilities: UInt64
   /// The app as which the agent takes part in continuations, and to which apps send what can be searched (R8.1); nil if
   /// it does not.

@@ -1,8 +1,8 @@
-/// Who an app is: what it says of itself, for one open of the library. An object, for it is handed on often.
+/// The identity of an app, as the app states it, for one open of the library. An object, for it is handed on often.
 public final class AppIdentity: Sendable {
   /// Drawn at random when the app opens. It goes to hubs only: who says it is this app.
   public let secret: Identifier
-  /// What the others know it by; it follows from the secret.
+  /// The identifier by which others know the app; it follows from the secret.
   public let id: Identifier
   public let bundleIdentifier: String
   public let name: String

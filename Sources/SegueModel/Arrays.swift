@@ -1,4 +1,4 @@
-// What the standard library copies into each caller, as calls (docs/decisions/two-build-modes.md).
+// Functions that the standard library copies into each caller, as calls (docs/decisions/two-build-modes.md).
 
 extension Array {
   /// Removes all elements that meet a condition; the others keep their order.

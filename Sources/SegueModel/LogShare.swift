@@ -1,4 +1,4 @@
-/// How much of a log may be filled by what others do: some lines at once, then one a second.
+/// The rate limit of log lines that others cause: a burst, then one a second.
 public struct LogShare: Sendable {
   private static let burst: Int64 = 64
   /// Milliseconds that a line is charged.

@@ -1,4 +1,4 @@
-/// How an attempt to continue an activity ended (R3.6). Raw values are those of `segue_outcome`.
+/// The outcome of an attempt to continue an activity (R3.6). Raw values are those of `segue_outcome`.
 public enum Outcome: Int32, Sendable {
   case restored = 1
   case declined = 2
@@ -49,7 +49,7 @@ public final class Receipt: Sendable {
   }
 }
 
-/// Where a continued activity came from (R3.12).
+/// The source of a continued activity (R3.12).
 public struct ContinuedFrom: Sendable {
   public let continuation: Identifier
   /// Its name on the wire: another one if the agent has delivered it (R3.8).

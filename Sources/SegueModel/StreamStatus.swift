@@ -1,4 +1,4 @@
-/// How one side of a stream has ended, as that side reports it (R7.3).
+/// The status of one side of a stream, as that side reports it (R7.3).
 public enum StreamStatus: Sendable, Equatable {
   /// Open, or shut down without a statement.
   case open

@@ -24,7 +24,8 @@ public enum Text {
     text.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }.unsafelyUnwrapped
   }
 
-  /// Bytes of UTF-8. What a String itself says would bring UTF-16 along, as for an argument of a C function.
+  /// The number of bytes of UTF-8. The count of the String itself would bring code for UTF-16 into the library, as an
+  /// argument of a C function does.
   @inline(never)
   public static func size(_ text: String) -> Int { withBytes(text) { $0.count } }
 

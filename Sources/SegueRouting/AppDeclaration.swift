@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What the manifest of an app says of it (R6.1): the app need not run. An object, for it is handed on often.
+/// The description of an app by its manifest (R6.1): the app need not run. An object, for it is handed on often.
 public final class AppDeclaration: Sendable {
   /// The file that says it, absolute.
   public let path: String
@@ -22,9 +22,9 @@ public final class AppDeclaration: Sendable {
   /// The desktop id of its launcher: `org.example.Notes.desktop`; nil: it names none.
   public let desktopFile: String?
   public let launch: AppLaunch
-  /// What holds while the app runs.
+  /// The part of the manifest that holds while the app runs.
   public let manifest: AppManifest
-  /// What is wrong with the file and has no effect, for people.
+  /// The errors in the file that have no effect, for people.
   public let warnings: [String]
 
   public init(

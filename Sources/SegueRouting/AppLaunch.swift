@@ -1,6 +1,6 @@
 import SegueModel
 
-/// How an app is started that does not run.
+/// The command that starts an app that does not run, or the reason why there is none.
 public enum AppLaunch: Sendable {
   case command(LaunchCommand)
   /// No command: the error says which file and key would have it, or why it cannot be used.

@@ -29,7 +29,7 @@ public final class Catalogue: Sendable {
   private let byType: [TextKey: [AppDeclaration]]
   private let byTeam: [TextKey: [AppDeclaration]]
 
-  /// Of several files for the same app the first counts (R6.1).
+  /// The first of several files for the same app counts (R6.1).
   /// - Parameter manifests: what was read, those of higher precedence first.
   public init(_ manifests: [(path: String, result: Result<AppDeclaration, SegueError>)]) {
     var entries: [Entry] = []

@@ -2,7 +2,7 @@ import SegueModel
 
 /// A kind of document that an app opens (R5.1): an element of `CFBundleDocumentTypes`.
 public struct DocumentType: Sendable {
-  /// What the app may do with such a document.
+  /// The role of the app: what it may do with such a document.
   public enum Role: Sendable {
     case editor, viewer, shell, quickLookGenerator, none
 

@@ -91,7 +91,7 @@ public struct Router: Sendable {
       if declaration == nil { return [.noManifest] }
     }
     var obstacles: [RoutingCandidate.Obstacle] = []
-    // What a process says of itself counts beside the manifest: the manifest may be of another version.
+    // The declarations of a process count beside the manifest: the manifest may be of another version.
     var isOfTeam = false
     var isDeclared = false
     if let declaration, Text.isSame(declaration.team, query.team) {

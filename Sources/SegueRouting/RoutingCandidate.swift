@@ -3,7 +3,7 @@ import SegueModel
 /// An app that might continue an activity here, with what speaks for it and against it (R6.5). An object, because
 /// candidates are sorted.
 public final class RoutingCandidate: Sendable {
-  /// What speaks for an app, the strongest last (R6.2).
+  /// A reason for an app, the strongest last (R6.2).
   public enum Preference: Sendable, Equatable, Comparable {
     case none
     /// Higher if it was used more recently.
@@ -13,7 +13,7 @@ public final class RoutingCandidate: Sendable {
     case sameBundle
   }
 
-  /// What speaks against an app: with any of these it is not chosen.
+  /// A reason against an app: with any of these it is not chosen.
   public enum Obstacle: Sendable {
     /// It is the origin, and no other process of it runs.
     case isOrigin

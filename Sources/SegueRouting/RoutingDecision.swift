@@ -1,4 +1,4 @@
-/// Which app continues an activity here, and why not another (R6.2, R6.5).
+/// The app that continues an activity here, and the reasons against the others (R6.2, R6.5).
 public struct RoutingDecision: Sendable {
   /// The best first; those with an obstacle come after all others.
   public let candidates: [RoutingCandidate]

@@ -1,7 +1,7 @@
 import SegueModel
 
-/// What the user prefers: the app that was chosen for a type, and how recently each app was used (R6.2). The store has
-/// it on the disk.
+/// The preferences of the user: the app that was chosen for a type, and how recently each app was used (R6.2). The
+/// store has them on the disk.
 public struct RoutingPreferences: Sendable {
   private var choices: [TextKey: String] = [:]
   private var uses: [TextKey: UInt64] = [:]

@@ -11,7 +11,7 @@ public enum AgentClient {
   static let answerTime: Int64 = 30_000
   /// Milliseconds: the timeout of a call that gives none, SEGUE_LIMIT_CONTINUATION_MS as far as the agent takes it.
   public static var usualTimeout: Int64 { min(ProcessLimits.current.continuation, Limits.longestAsk) }
-  /// Where a program that the agent launches shows itself, and in which language.
+  /// The environment variables for a program that the agent launches: they name its display, session and language.
   private static let variables: [StaticString] = [
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
     "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",

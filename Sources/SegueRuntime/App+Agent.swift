@@ -6,7 +6,7 @@ import SegueSystem
 import SegueTransport
 import SegueWire
 
-/// What an app asks of the agent of its user. Each call waits on its thread.
+/// The requests of an app to the agent of its user. Each call waits on its thread.
 extension App {
   /// Continues an offer in an app that need not run (R3.8).
   /// - Parameters:
@@ -62,7 +62,7 @@ extension App {
     return try askAgent(what, entries, timeout: waiting)
   }
 
-  /// What waits for apps: an array of dictionaries, the oldest first.
+  /// The entries that wait for apps: an array of dictionaries, the oldest first.
   public func inbox() throws(SegueError) -> Value {
     try list("inbox", AnswerPages("entries", .rising, atMost: Limits.inboxEntries))
   }
@@ -92,8 +92,8 @@ extension App {
     }
   }
 
-  /// Which app would continue an offer, and why no other would: an array of dictionaries, as `segue_app_get_route`
-  /// describes it.
+  /// The app that would continue an offer, and the reasons against the others: an array of dictionaries, as
+  /// `segue_app_get_route` describes it.
   public func route(_ offer: Offer) throws(SegueError) -> Value {
     try route([(key: .string("activity"), value: .uuid(offer.description.id))])
   }

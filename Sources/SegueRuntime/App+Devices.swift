@@ -1,7 +1,7 @@
 import SegueApp
 import SegueModel
 
-/// What an app asks the agent about the account of its user, and its devices (R10). Waits on the calling thread.
+/// The requests of an app to the agent about its user's account and devices (R10). Each call waits on its thread.
 extension App {
   /// - Parameters:
   ///   - what: the name of the question (docs/protocol.md).

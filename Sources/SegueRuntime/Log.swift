@@ -22,7 +22,7 @@ public enum Log {
   nonisolated(unsafe) private static var target: LogTarget?
   nonisolated(unsafe) private static var targetMost: Int32 = 0
   nonisolated(unsafe) private static var environmentMost: Int32 = 0
-  /// Of standard error, what errors and other lines may fill; nil: any number. Debug lines are bounded by nothing.
+  /// The limits of errors and of other lines on standard error; nil: no limit. Debug lines have no limit.
   nonisolated(unsafe) private static var shares: (errors: LogShare, others: LogShare)?
 
   /// Whether a line of this level is written: check this before building a costly message.

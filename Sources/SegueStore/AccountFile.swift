@@ -52,7 +52,7 @@ public final class AccountFile: AccountStorage {
   }
 
   public func erase() throws(SegueError) {
-    // What an interrupted write has left has keys, too.
+    // A file that an interrupted write has left has keys, too.
     for name in [Self.name, Self.name + StateFolder.unfinished] {
       guard unlinkat(folder.fd, name, 0) == 0 || linux_errno() == ENOENT else {
         throw .refused(DiagnosticText(of: path))

@@ -5,7 +5,7 @@ import SegueModel
 /// A database that was opened, and what the user should know of it.
 struct OpenedDatabase {
   let database: Database
-  /// Where a damaged one was set aside, and why; nil if nothing was wrong.
+  /// The message that a damaged database was set aside, where, and why; nil if nothing was wrong.
   let notice: String?
   /// Whether it was not closed as it should be, or found damaged, before.
   let wasSuspect: Bool
@@ -22,7 +22,7 @@ extension Database {
     _ name: String, in folder: StateFolder, _ schema: Schema, _ durability: Durability
   ) throws(SegueError) -> OpenedDatabase {
     guard StateFiles.registration == SQLITE_OK else { throw SegueError(.system, "SQLite refuses access to files") }
-    // What is left of a database whose set-aside was interrupted: no log of the next one.
+    // The log that an interrupted set-aside has left must not become that of the next database.
     if !folder.has(name), folder.has(name + "-wal") { _ = try folder.setAside(name, as: "damaged") }
     if folder.has(name + StateFolder.suspicion), folder.has(name + StateFolder.doubt) {
       return try replaced(name, folder, schema, durability, "\(folder.path)/\(name): is damaged again")
@@ -65,12 +65,12 @@ extension Database {
     try database.run("PRAGMA cell_size_check=ON")
     // KiB of pages in memory.
     try database.run("PRAGMA cache_size=-1024")
-    // What is deleted is overwritten (R10.3).
+    // Deleted content is overwritten (R10.3).
     try database.run("PRAGMA secure_delete=ON")
     try database.run("PRAGMA foreign_keys=ON")
     let version = try database.knownVersion(schema)
     try database.run(durability.pragma)
-    // Of an empty file: what is unused can be given back (`giveBack`).
+    // Has an effect on an empty file only: unused pages can then be given back (`giveBack`).
     try database.run("PRAGMA auto_vacuum=INCREMENTAL")
     try database.useLog()
     if isSuspect { try database.check() }
@@ -123,7 +123,7 @@ extension Database {
     guard let mode, Text.isSame(mode, "wal") else {
       throw SegueError(.system, "\(folder.path)/\(name): the file system allows no write-ahead log")
     }
-    // What a large attachment has made the log grow to is given back.
+    // The space that a large attachment has made the log grow by is given back.
     try run("PRAGMA journal_size_limit=1048576")
   }
 

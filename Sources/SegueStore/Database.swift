@@ -12,7 +12,7 @@ final class Database {
   private let connection: OpaquePointer
   /// Prepared statements, which last as long as the connection.
   private var statements: [OpaquePointer] = []
-  /// Where they stand, by the address of their text.
+  /// The index of each prepared statement, by the address of its text.
   private var places: [UnsafePointer<UInt8>: Int] = [:]
   private var damage: SegueError?
   private var isInTransaction = false
@@ -66,7 +66,7 @@ final class Database {
     }
   }
 
-  /// What `body` makes of the first row; nil if there is none.
+  /// The result of `body` for the first row; nil if there is none.
   func first<Result>(
     _ text: StaticString, _ cells: [Cell] = [], _ body: (Row) throws(SegueError) -> Result
   ) throws(SegueError) -> Result? {
@@ -123,7 +123,7 @@ final class Database {
     }
   }
 
-  /// The error for a row that cannot be read. Where rows are not left out, the database counts as damaged.
+  /// The error for a row that cannot be read. If rows are not left out, the database counts as damaged.
   func unreadable(_ what: DiagnosticText) -> SegueError {
     leavesOut ? SegueError(.malformed, "\(folder.path)/\(name): \(what)") : damaged(what)
   }

@@ -140,8 +140,8 @@ extension StateFolder {
       && ftruncate(file, off_t(bytes.count)) == 0 && fsync(file) == 0
   }
 
-  /// Keeps a file that cannot be used under another name, so that nothing is lost. Of a symbolic link that is a copy:
-  /// the link stays, and so does what it leads to.
+  /// Keeps a file that cannot be used under another name, so that nothing is lost. A symbolic link is copied: the link
+  /// stays, and so does what it leads to.
   /// - Returns: the new name.
   public func setDeviceSettingsAside() throws(SegueError) -> String {
     guard isLink else { return try setAside(Self.settingsFile, as: "damaged") }

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// Which app continues a type: what the user chose, and which app was used most recently (R6.2).
+/// The apps that continue a type: the one that the user chose, and the one that was used most recently (R6.2).
 extension Inbox {
   /// The bundle identifier of the app that the user chose for a type; nil if none.
   public func choice(for type: String) throws(SegueError) -> String? {

@@ -40,8 +40,8 @@ extension Inbox {
     return found
   }
 
-  /// Where the receipt of a continuation goes: the origin and its activity. Nil if the inbox never had its entry, or
-  /// has forgotten it.
+  /// The destination of the receipt of a continuation: the origin and its activity. Nil if the inbox never had its
+  /// entry, or has forgotten it.
   public func source(
     of continuation: Identifier
   ) throws(SegueError) -> (origin: Identifier, activity: Identifier)? {

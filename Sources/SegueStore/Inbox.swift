@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 
 /// The durable half of the agent: entries that wait for apps (R3.8), kept offers (R2.5), the user's choices (R6.2) and
-/// receipts. What a call has stored is on the disk when it returns; a call that throws has changed nothing, except that
+/// receipts. The changes of a call are on the disk when it returns; a call that throws has changed nothing, except that
 /// after a disk that fails to synchronise, a restart may show it as done.
 ///
 /// It has no clock: `now` is seconds since 1970. It waits for the disk, and so must not be used on a thread that others
@@ -12,7 +12,7 @@ import SegueModel
 public final class Inbox: @unchecked Sendable {
   static let fileName = "inbox.db"
   let database: Database
-  /// What the user should be told: that a damaged inbox was set aside, where, and why.
+  /// The message for the user that a damaged inbox was set aside, where, and why; nil: none.
   public let notice: String?
   /// Bytes of all documents and attachments that may be stored.
   let room: Int64
@@ -228,8 +228,8 @@ public final class Inbox: @unchecked Sendable {
   }
 
   /// Removes what has expired: entries that wait (one that is being delivered may still be acknowledged), kept offers,
-  /// and what is remembered of ended entries and receipts after `Limits.inboxLife`. What has a date of its own stays
-  /// while the date of the device may be wrong (`follow`).
+  /// and what is remembered of ended entries and receipts after `Limits.inboxLife`. An entry or an offer with a date of
+  /// its own stays while the date of the device may be wrong (`follow`).
   /// - Returns: the entries, and the activities of the kept offers.
   public func expire(at now: Double) throws(SegueError) -> (entries: [Identifier], keptOffers: [Identifier]) {
     guard clock.isKnown else { return ([], []) }
@@ -271,7 +271,7 @@ public final class Inbox: @unchecked Sendable {
     return count > 0
   }
 
-  /// Ends entries, within a transaction. What is remembered is that they were there.
+  /// Ends entries, within a transaction. The inbox remembers that they were there.
   private func end(_ continuations: [Identifier], as state: Int64, at now: Double) throws(SegueError) -> Int {
     var count = 0
     for continuation in continuations {

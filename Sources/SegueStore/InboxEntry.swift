@@ -21,16 +21,16 @@ public struct InboxEntry: Sendable {
   /// The activity document and its attachments.
   public let payload: StoredPayload
   public let state: State
-  /// How often it was handed to the app, this time included.
+  /// The number of times that it was handed to the app, this time included.
   public let attempts: Int
-  /// How often the app crashed on it.
+  /// The number of times that the app crashed on it.
   public let crashes: Int
   /// Seconds since 1970, as the clock of the device said when it came.
   public let receivedAt: Double
   /// Seconds since 1970, as its clock says now.
   public let expiresAt: Double
 
-  /// Whether its app may still get it, or has it. What has expired by a date that may be wrong is not deleted yet.
+  /// Whether its app may still get it, or has it. An entry expired by a date that may be wrong is not deleted yet.
   public func isHere(at now: Double) -> Bool { state == .delivered || expiresAt > now }
 
   /// Whether an app may have seen it before: this delivery is to be marked *redelivered*.
@@ -48,7 +48,7 @@ public struct IncomingEntry: Sendable {
   /// An activity document (docs/protocol.md), in the form that travels.
   public let document: [UInt8]
   public let attachments: [AttachmentContent]
-  /// Whose share of the inbox it takes, beside that of its app: of who has asked for it; nil: no share.
+  /// The requester whose share of the inbox the entry takes, beside that of its app; nil: no share.
   public let account: Identifier?
 
   public init(
@@ -65,7 +65,7 @@ public struct IncomingEntry: Sendable {
   }
 }
 
-/// What became of an entry that was put into the inbox.
+/// The result of putting an entry into the inbox.
 public enum Placement: Sendable {
   case stored
   /// An entry of this continuation waits already, or is being delivered; nothing changed.

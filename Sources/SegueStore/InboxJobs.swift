@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// Who has the inbox open. Each call may wait for the disk.
+/// The object that has the inbox open. Each call may wait for the disk.
 public protocol InboxHolder: AnyObject {
   /// Seconds since 1970.
   var date: Double { get }
@@ -13,7 +13,7 @@ public protocol InboxHolder: AnyObject {
   func log(_ severity: Severity, _ message: DiagnosticText)
 }
 
-/// What the agent's engine asks of the inbox.
+/// The requests of the agent's engine to the inbox.
 public enum InboxJobs {
   /// - Returns: nil if the request has no reply now.
   public static func run<Holder: InboxHolder>(_ request: InboxRequest, _ holder: Holder) -> InboxReply? {

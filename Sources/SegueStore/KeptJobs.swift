@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// What apps leave with the agent (R2.5).
+/// The offers that apps leave with the agent (R2.5).
 enum KeptJobs {
   static func keep(_ record: KeptRecord, _ holder: some InboxHolder) throws(SegueError) {
     // The device and the rank are of the hub that offers it.

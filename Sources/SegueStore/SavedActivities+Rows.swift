@@ -36,7 +36,7 @@ extension SavedActivities {
       CREATE INDEX saved_by_account ON saved (account, number, size) WHERE account IS NOT NULL;
       """,
       StoredClock.table,
-      // What has no date of its own ended 30 days after it was saved.
+      // A saved activity without a date of its own ended 30 days after it was saved.
       """
       ALTER TABLE saved ADD COLUMN expiration REAL;
       UPDATE saved SET expiration = expires WHERE expires <> saved + 2592000.0;

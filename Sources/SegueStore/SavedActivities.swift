@@ -4,12 +4,12 @@ import SegueModel
 /// Saved activities, and the index to search them (handoff.md section 8): at most `Limits.savedActivities` of at most
 /// `Limits.savedBytes`, beyond which the oldest go.
 ///
-/// What a call has stored survives the end of the process; a loss of power may take the last calls back, since apps
-/// save again. For the rest the rules of `Inbox` hold: no clock, one thread at a time, errors.
+/// The changes of a call survive the end of the process; a loss of power may take the last calls back, since apps save
+/// again. For the rest the rules of `Inbox` hold: no clock, one thread at a time, errors.
 public final class SavedActivities: @unchecked Sendable {
   static let fileName = "search.db"
   private let database: Database
-  /// What the user should be told: that a damaged file was set aside, where, and why; or that the index was made anew.
+  /// The message for the user that a damaged file was set aside, where, and why, or that the index was made anew.
   public private(set) var notice: String?
   private var total: Total
   /// The most that is saved.
@@ -87,7 +87,7 @@ public final class SavedActivities: @unchecked Sendable {
         [new, .text(title), .text(keywords), .text(text)])
       try database.run("INSERT INTO documents (number, document) VALUES (?1, ?2)", [new, .blob(activity.document)])
       total.count += 1
-      // What a damaged file says of the others may be anything.
+      // A damaged file may state any size of the others.
       total.bytes &+= Int64(size)
       if let account = activity.account { try makeRoom(inShareOf: Cell(account), &total) }
       while total.count > 1, total.count > bound.count || total.bytes > bound.bytes {
@@ -100,7 +100,7 @@ public final class SavedActivities: @unchecked Sendable {
   /// The share of all that one process may save, under whatever names.
   private static let share: Int64 = 4
 
-  /// What one process has saved takes at most its share, or is one: its oldest make room.
+  /// Removes the oldest saved activities of a process until they take at most its share, or only one is left.
   private func makeRoom(inShareOf account: Cell, _ total: inout Total) throws(SegueError) {
     let most = Total(count: bound.count / Self.share, bytes: bound.bytes / Self.share)
     while total.count > most.count || total.bytes > most.bytes {
@@ -115,7 +115,7 @@ public final class SavedActivities: @unchecked Sendable {
     }
   }
 
-  /// What a saved activity takes in the file besides its text and document, about, in bytes.
+  /// The bytes that a saved activity takes in the file besides its text and document, about.
   private static let overhead = 512
 
   private static func check(_ activity: SavedActivity) throws(SegueError) {
@@ -223,8 +223,8 @@ public final class SavedActivities: @unchecked Sendable {
     }
   }
 
-  /// Deletes all saved activities of an app (R8.2). Of them nothing is left in the file, which takes up to a second if
-  /// it is large.
+  /// Deletes all saved activities of an app (R8.2). Nothing of them is left in the file, which takes up to a second if
+  /// the file is large.
   /// - Returns: how many there were.
   @discardableResult
   public func deleteAll(of app: String) throws(SegueError) -> Int {
@@ -264,7 +264,7 @@ public final class SavedActivities: @unchecked Sendable {
     }
   }
 
-  /// Deletes what has expired. What has a date of its own stays while the date of the device may be wrong (`follow`).
+  /// Deletes expired activities. Those with a date of their own stay while the device's date may be wrong (`follow`).
   /// - Returns: how many there were.
   @discardableResult
   public func expire(at now: Double) throws(SegueError) -> Int {

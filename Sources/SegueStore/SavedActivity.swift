@@ -4,7 +4,7 @@ import SegueModel
 public struct SavedActivity: Sendable {
   /// The bundle identifier of its app.
   public let app: String
-  /// What the app calls itself.
+  /// The name by which the app calls itself.
   public let appName: String
   /// Its Team ID.
   public let team: String
@@ -14,7 +14,7 @@ public struct SavedActivity: Sendable {
   public let type: String
   public let title: String?
   public let keywords: [String]
-  /// What the app marks as searchable besides; at most `Limits.searchableText` bytes, the keywords included.
+  /// The text that the app marks as searchable besides; at most `Limits.searchableText` bytes, the keywords included.
   public let searchableText: String
   public let webpageURL: String?
   /// The activity document with the required keys, for the continuation on this device (R8.3).
@@ -48,7 +48,7 @@ public struct SavedActivity: Sendable {
 /// A saved activity that was found, without its document (`SavedActivities.document`).
 public struct SearchResult: Sendable {
   public let app: String
-  /// What the app has called itself; empty if that is not known.
+  /// The name by which the app has called itself; empty if that is not known.
   public let appName: String
   public let team: String
   public let activity: Identifier

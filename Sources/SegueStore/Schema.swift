@@ -1,6 +1,6 @@
 /// The tables of a database, by version. A database of an older version is migrated, one of a newer one left alone.
 struct Schema: Sendable {
-  /// What makes version N + 1 of version N; the first makes version 1 of an empty file.
+  /// The statements that make version N + 1 of version N; the first make version 1 of an empty file.
   let steps: [StaticString]
   /// Statements that name every column: they can be prepared only if all tables are there.
   let probes: [StaticString]
@@ -9,7 +9,7 @@ struct Schema: Sendable {
   var version: Int64 { Int64(steps.count) }
 }
 
-/// What a commit waits for.
+/// The guarantee that a commit waits for.
 enum Durability {
   /// Each commit is on the disk when it returns.
   case full

@@ -5,8 +5,8 @@ import SegueModel
 /// The tokenizer takes Chinese, Japanese and Korean, which have no blanks between words, as one word to the next mark.
 /// So each such character is stored as a word, and asked for as one; several of them are asked for as a phrase.
 ///
-/// The tokenizer removes accents and folds case, one character into one. What is left apart is folded here: ß is ss,
-/// and vowel points and elongation, which Arabic and Hebrew have or have not, are left out.
+/// The tokenizer removes accents and folds case, one character into one. Differences that it leaves are folded here: ß
+/// is ss, and vowel points and elongation, which Arabic and Hebrew have or have not, are left out.
 enum SearchText {
   /// The text, folded, with blanks around each character that is a word by itself.
   static func spaced(_ text: String) -> String {
@@ -27,8 +27,8 @@ enum SearchText {
     return String(result)
   }
 
-  /// What to ask FTS5 for all words of a query; nil if nothing is asked for. A word that ends in `*` is a prefix. Of
-  /// marks and symbols alone nothing is found; beside words they count for nothing.
+  /// The FTS5 expression for all words of a query; nil if nothing is asked for. A word that ends in `*` is a prefix.
+  /// Marks and symbols alone find nothing; beside words they count for nothing.
   /// Throws LIMIT_EXCEEDED beyond `Limits.query` bytes or `Limits.queryWords` words.
   static func expression(_ query: String) throws(SegueError) -> String? {
     guard query.utf8.count <= Limits.query else {

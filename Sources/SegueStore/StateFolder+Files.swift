@@ -2,7 +2,7 @@ import CLinux
 import SegueModel
 import SegueSystem
 
-/// What is in the folder.
+/// The files of the folder.
 extension StateFolder {
   /// A path of the folder for this process, which leads through the descriptor.
   public var address: String { "/proc/self/fd/\(fd)" }
@@ -197,7 +197,7 @@ extension StateFolder {
   /// Writes the file whole or not at all, durably, for the user alone.
   func store(_ bytes: UnsafeRawBufferPointer, as name: String) throws(SegueError) {
     let temporary = name + Self.unfinished
-    // What an earlier death has left, or something that cannot be written.
+    // A file that an earlier death has left, or something that cannot be written, may have this name.
     remove(temporary)
     let file = PrivateFile.open(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else { throw .refused("\(path)/\(temporary)") }

@@ -12,9 +12,9 @@ public struct ClockReading: Sendable {
 
 /// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
 ///
-/// While the system runs, uptime says how much time has passed. Of the time between the last reading and the start of
-/// the system at most `longestOff` counts, as the dates say: nobody can tell it from a date that was set. By whatever
-/// else the date has moved, the dates at which what is in the store ends move with it.
+/// While the system runs, uptime says how much time has passed. At most `longestOff` of the time between the last
+/// reading and the start of the system counts, as the dates say: it cannot be told from a date that was set. By
+/// whatever else the date has moved, the dates at which what is in the store ends move with it.
 struct StoreClock {
   /// Seconds by which a date may differ without having been set.
   private static let tolerance: Double = 60
@@ -33,7 +33,7 @@ struct StoreClock {
 
   init(_ first: ClockReading) { last = first }
 
-  /// What a disk says of it; nil if no clock can have said that.
+  /// The clock as a disk has it; nil if no clock can have had these readings.
   init?(_ stored: ClockReading, steady: Double) {
     let (uptime, date) = (stored.now.uptime, stored.now.date)
     guard uptime >= 0, Self.dates.contains(date), 0...Double(uptime) / 1000 + 1 ~= steady else { return nil }
@@ -65,7 +65,7 @@ struct StoreClock {
     if isSameBoot {
       passed = Double(reading.now.uptime - last.now.uptime) / 1000
     } else {
-      // Where no start is told from another one, uptime says nothing.
+      // If starts of the system cannot be told apart, uptime says nothing.
       let sinceStart = reading.boot.isEmpty ? 0 : Double(reading.now.uptime) / 1000
       passed = sinceStart + min(max(moved - sinceStart, 0), Self.longestOff)
     }

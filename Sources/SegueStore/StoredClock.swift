@@ -16,7 +16,7 @@ struct StoredClock {
   private enum State {
     /// The dates that callers give are taken as they are.
     case unused
-    /// What the disk has of it is older.
+    /// The clock, and its older state on the disk.
     case following(StoreClock, stored: StoreClock)
     /// The disk has refused to read or move dates.
     case failed
@@ -36,7 +36,7 @@ struct StoredClock {
     }
   }
 
-  /// Follows the clocks of the device. What the disk refuses is done at the next use.
+  /// Follows the clocks of the device. A change that the disk refuses is made at the next use.
   /// - Parameters:
   ///   - stores: whether the disk is to get this reading. Otherwise it gets one an hour.
   ///   - shift: moves the dates at which what waits ends by seconds, within a transaction.

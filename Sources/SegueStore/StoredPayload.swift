@@ -33,7 +33,7 @@ public struct StoredAttachment: Sendable {
   let number: Int64
 }
 
-/// What names a stored document and its attachments, as long as the entry or kept offer that it belongs to lasts.
+/// Names a stored document and its attachments, as long as the entry or kept offer that it belongs to lasts.
 public struct StoredPayload: Sendable {
   /// Bytes of the activity document.
   public let documentSize: Int

@@ -1,7 +1,7 @@
 import CLinux
 import SegueModel
 
-/// What the environment of the process says.
+/// The environment variables of the process.
 public enum Environment {
   /// The value of a variable; nil if it is missing, empty, or set by another user than the one with whose rights the
   /// program runs (setuid).

@@ -21,9 +21,9 @@ public final class SecureChannel {
   /// For links; of an accepted connection on which a device joins there is another one.
   private let context: TLSContext
   private let role: TLSSession.Role
-  /// What has arrived of a message of the knock.
+  /// The part of a message of the knock that has arrived.
   private var incoming: [UInt8] = []
-  /// What is to be sent of the knock.
+  /// The bytes of the knock that are to be sent.
   private var outgoing: [UInt8] = []
   /// Bytes that arrived before the other end was authenticated.
   private var unauthenticated = 0
@@ -34,8 +34,8 @@ public final class SecureChannel {
 
   /// A connection that this device has accepted.
   /// - Parameters:
-  ///   - epochs: whose knocks are answered, newest first.
-  ///   - invites: with whose keys devices may knock to join.
+  ///   - epochs: those whose knocks are answered, newest first.
+  ///   - invites: those with whose keys devices may knock to join.
   ///   - nonce: 16 new random bytes.
   public init(answering epochs: [EpochKeys], invites: [Invite] = [], nonce: [UInt8], _ context: TLSContext) {
     let knock = KnockServer(epochs, invites: invites, nonce: nonce)
@@ -48,7 +48,7 @@ public final class SecureChannel {
 
   /// A connection that this device has dialled.
   /// - Parameters:
-  ///   - keys: of the epoch under which it knocks.
+  ///   - keys: those of the epoch under which it knocks.
   ///   - nonce: 16 new random bytes.
   public init(knockingUnder keys: EpochKeys, nonce: [UInt8], _ context: TLSContext) {
     stage = .knocking(KnockClient(keys, nonce: nonce))
@@ -138,7 +138,7 @@ public final class SecureChannel {
     try session.receive(bytes)
     try session.advance()
     guard session.isAuthenticated else { return }
-    // Who has answered with the key of the invite has accepted it.
+    // An end that has answered with the key of the invite has accepted it.
     if case .server = role { isUp = true } else if invite != nil { isUp = true }
     try read(session, bytes.count, body)
     if session.hasReceived { isUp = true }
@@ -220,7 +220,7 @@ public final class SecureChannel {
   // MARK: To the connection
 
   /// Encrypts bytes, as long as little output waits.
-  /// - Returns: how many of them; 0 before the other end is authenticated.
+  /// - Returns: the number of bytes taken; 0 before the other end is authenticated.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
     guard let session else { return 0 }
     return try session.write(bytes)
@@ -235,7 +235,7 @@ public final class SecureChannel {
   public var hasOutput: Bool { outputCount > 0 }
 
   /// Moves bytes to send into `buffer`.
-  /// - Returns: how many.
+  /// - Returns: the number of bytes.
   public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = min(outgoing.count, buffer.count)
     if count > 0 {

@@ -5,9 +5,9 @@ import SegueDevices
 import SegueModel
 import SegueTrust
 
-/// What TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM or
-/// ChaCha20-Poly1305, no resumption. For links a certificate at both ends, revocations checked for the whole chain, and
-/// the application protocol `segue/1`; for joining the pre-shared key of an invite alone (RFC 9257), and
+/// The settings that TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM
+/// or ChaCha20-Poly1305, no resumption. For links a certificate at both ends, revocations checked for the whole chain,
+/// and the application protocol `segue/1`; for joining the pre-shared key of an invite alone (RFC 9257), and
 /// `segue-join/1`.
 ///
 /// New revocations or a renewed certificate need a new context; sessions keep theirs.
@@ -21,7 +21,7 @@ public final class TLSContext {
   public let identity: DeviceIdentity?
   /// The account's revoked certificates; nil for joining.
   private let revocations: OpaquePointer?
-  /// What certificates are verified against; nil for joining.
+  /// The credentials against which certificates are verified; nil for joining.
   let credentials: DeviceCredentials?
   /// For joining: the identity of the key, and the key; nil for links.
   private let sharedKey: SharedKey?
@@ -161,7 +161,7 @@ public final class TLSContext {
   }
 
   /// Has the list of revocations, which was verified, not verified again in each handshake, and there for each
-  /// certificate of the chain. What is left of OpenSSL's check of a list is its date. The list is the only one of the
+  /// certificate of the chain. Only the date is left of OpenSSL's check of a list. The list is the only one of the
   /// store, and the root its only issuer; whether it has a certificate is looked up as always.
   private static func checkDateAlone(of store: OpaquePointer?, _ functions: UnsafePointer<openssl>) {
     functions.pointee.X509_STORE_set_check_crl(store) { context, list in

@@ -259,7 +259,7 @@ public final class TLSSession {
   }
 
   /// Encrypts bytes, in whole records, as long as little output waits.
-  /// - Returns: how many of them.
+  /// - Returns: the number of bytes taken.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(SegueError) -> Int {
     guard isAuthenticated, !isClosed else { return 0 }
     var taken = 0
@@ -282,7 +282,7 @@ public final class TLSSession {
   public var outputCount: Int { Int(clamping: f.pointee.BIO_ctrl_pending(outgoing)) }
 
   /// Moves bytes to send into `buffer`.
-  /// - Returns: how many.
+  /// - Returns: the number of bytes.
   public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
     return Int(max(0, f.pointee.BIO_read(outgoing, base, Int32(clamping: buffer.count))))

@@ -4,7 +4,7 @@ import SegueSystem
 
 /// Sockets that listen in a folder of this user.
 public enum ListeningSocket {
-  /// Creates a listening socket under a name, which appears only once it listens. What had the name before loses it.
+  /// Creates a listening socket under a name, which appears only once it listens. A former socket loses the name.
   /// - Parameters:
   ///   - folder: a descriptor; the path of the folder may be longer than a socket's address.
   ///   - path: of the folder, for messages.

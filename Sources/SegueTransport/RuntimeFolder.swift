@@ -237,7 +237,7 @@ public final class RuntimeFolder {
 
   /// Returns nil, or SYSTEM if the system refuses to list the folder, or the rest of it.
   private func forEachEntry(_ body: (String) -> Void) -> SegueError? {
-    // What `rewinddir` does, which reports no error.
+    // Does the same as `rewinddir`, which reports no error.
     guard lseek(fd, 0, SEEK_SET) == 0 else { return .system("listing \(path)") }
     rewinddir(entries)
     while true {

@@ -51,7 +51,7 @@ public protocol Cryptography: AnyObject {
   ) throws(SegueError) -> CertificateProblem?
 }
 
-/// What a certificate says.
+/// The fields of a certificate.
 public struct CertificateFields: Sendable {
   /// The subject's common name, 64 characters at most.
   public let name: String
@@ -72,7 +72,7 @@ public struct CertificateFields: Sendable {
   }
 }
 
-/// What a list of revoked certificates says.
+/// The fields of a list of revoked certificates.
 public struct RevocationFields: Sendable {
   /// Rises with each list.
   public let number: UInt64

@@ -1,6 +1,6 @@
 import SegueSystem
 
-/// What a device shows to the other devices of its account, and checks theirs with. Bytes are DER.
+/// The credentials that a device shows to the others of its account, and with which it checks theirs. Bytes are DER.
 public struct DeviceCredentials: Sendable {
   /// The device's private key: PKCS#8.
   public let key: Secret

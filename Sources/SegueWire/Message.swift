@@ -204,7 +204,7 @@ public enum Message: Sendable {
 
   /// Why an app or a device does not see an activity.
   public struct Explanation: Sendable {
-    /// Of the app, or with `notLinked` of the device.
+    /// The name of the app, or with `notLinked` of the device.
     public let name: String
     public let obstacle: Routing.Obstacle
 
@@ -249,7 +249,7 @@ public enum ProtocolVersion {
   public static let current: UInt64 = 2
   public static let minimum: UInt64 = 2
 
-  /// What an app makes of the version in a welcome.
+  /// The conclusion that an app draws from the version in a welcome.
   public enum Fit {
     /// The app speaks it with this hub.
     case spoken

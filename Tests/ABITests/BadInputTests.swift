@@ -164,7 +164,7 @@ extension OneAtATime {
       }
     }
 
-    /// Of objects that an app has only while it is open.
+    /// The functions of objects that an app has only while it is open.
     private static let ofOpenApps: Set = ["segue_stream_ask_result", "segue_document_observe"]
 
     @Test(arguments: registering.filter { !ofOpenApps.contains($0.name) })

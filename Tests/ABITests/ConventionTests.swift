@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension OneAtATime {
-  /// What segue.h promises of every call, where no other suite looks.
+  /// The promises of segue.h about every call that no other suite checks.
   @Suite struct ConventionTests {
     private let library = SharedLibrary.shared
 
@@ -83,7 +83,7 @@ extension OneAtATime {
   }
 }
 
-/// What another thread found.
+/// The error messages that another thread has read.
 private final class Box: @unchecked Sendable {
   var messages: [String] = []
 }

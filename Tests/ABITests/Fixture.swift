@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What a call needs to be a good one, so that a test can spoil one argument of it: a live handle of each type that can
-/// be made without a second app, and fitting values for the rest. A `Pair` lends the handles of the other types.
+/// The arguments of a good call, so that a test can spoil one of them: a live handle of each type that can be made
+/// without a second app, and fitting values for the rest. A `Pair` lends the handles of the other types.
 final class Fixture {
   let library = SharedLibrary.shared
   /// Its own, to be released.
@@ -62,7 +62,7 @@ final class Fixture {
     UnsafeRawBufferPointer(start: outputs, count: Self.room * Self.most).allSatisfy { $0 == Self.untouched }
   }
 
-  /// What a successful call wrote as its output at that position; nil: nothing.
+  /// The word that a successful call wrote as its output at that position. Nil: it wrote none.
   func output(_ index: Int) -> UInt? {
     let word = (outputs + index * Self.room).load(as: UInt.self)
     return word == UInt(0x0101_0101_0101_0101) * UInt(Self.untouched) ? nil : word
@@ -94,7 +94,7 @@ final class Fixture {
       made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released(type, $0) }
     case "segue_fleet": made("segue_fleet_create", [.int(1)]).map { released(type, $0) }
     case "segue_fleet_device":
-      // Of a fleet of its own: two devices of one fleet have two names. That fleet goes when the device does.
+      // The device is of a fleet of its own: two devices of one fleet have two names. The fleet goes with the device.
       made("segue_fleet_create", [.int(1)])
         .flatMap { fleet in
           defer { library.status("segue_fleet_release", .handle(fleet)) }

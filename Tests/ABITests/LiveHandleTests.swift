@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension OneAtATime {
-  /// What a handoff leaves behind is held to the same rules as what an app makes by itself.
+  /// The objects that a handoff leaves behind are held to the same rules as those that an app makes by itself.
   @Suite struct LiveHandleTests {
     private static let functions = SignatureTable.shared.functions
-    /// That read one of the types that only a handoff gives.
+    /// The functions that read one of the types that only a handoff gives.
     private static let getters = functions.filter {
       $0.name.contains("_get_") && Pair.given.contains($0.parameters.first?.handle ?? "")
     }
@@ -94,7 +94,7 @@ extension OneAtATime {
       }
     }
 
-    /// What another app says must not look like lines of ours, or like commands to a terminal.
+    /// The words of another app must not look like lines of ours, or like commands to a terminal.
     @Test func `an error that quotes another app is one line`() throws {
       try withPair { pair, _ in
         try pair.decline("not\nnow\0,\u{1B}[0m later")

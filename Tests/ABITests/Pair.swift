@@ -16,12 +16,12 @@ final class Pair {
   private var origin: UInt = 0
   private var receiver: UInt { handles["segue_app"] ?? 0 }
   private var callbacks: [Callback] = []
-  /// What callbacks were lent, retained or not.
+  /// The handles that callbacks were lent, by type, retained or not.
   private(set) var lent: [String: UInt] = [:]
   private(set) var restored = 0
   private var failures = 0
   private var otherDevice: Int32 = -1
-  /// What the receiver declines with, if it declines.
+  /// The reason with which the receiver declines, if it declines.
   private var reason: String?
 
   init() throws {
@@ -125,7 +125,7 @@ final class Pair {
     }
     try on("segue_activity_delegate_on_continuation_ended", "segue_receipt_function", delegate) {
       [unowned self] arguments in
-      // That of the cancelled attempt may come at any time.
+      // The receipt of the cancelled attempt may come at any time.
       var outcome: Int32 = 0
       withUnsafeMutablePointer(to: &outcome) {
         _ = library.status("segue_receipt_get_outcome", .word(arguments[2]), .pointer($0))

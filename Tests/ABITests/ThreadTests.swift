@@ -138,7 +138,7 @@ extension OneAtATime {
   }
 }
 
-/// What threads gave, and where they wait for each other.
+/// The results of threads, and the place at which they wait for each other.
 private final class Results<Result>: @unchecked Sendable {
   private let condition = NSCondition()
   private var waiting = 0

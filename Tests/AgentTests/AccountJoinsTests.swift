@@ -24,7 +24,7 @@ import Testing
     func ended(_ connection: DeviceConnection) {}
   }
 
-  /// What another thread waits for.
+  /// A gate at which another thread waits until it is opened.
   private final class Gate: @unchecked Sendable {
     private let lock = ConditionLock()
     private var isOpen = false
@@ -49,7 +49,7 @@ import Testing
     return try Invite(link + String(decoding: Invite.end(of: Array(link.utf8)), as: UTF8.self))
   }
 
-  /// What the account's thread answers after `close` concerns nobody: the owner has gone.
+  /// An answer of the account's thread after `close` is not passed on: the owner has gone.
   @Test(arguments: [false, true]) func `a join that the account refuses as the agent ends is told nobody`(
     isClosed: Bool
   ) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueAgent
 
-/// How much a process may have asked for without an answer.
+/// The number of questions without an answer that a process may have.
 @Suite struct AskQuotaTests {
   @Test func `a process has its share of the questions until they are answered or dropped`() throws {
     let quota = AskQuota()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueAgent
 
-/// What of a file of settings counts, and what becomes of the rest (R10.2).
+/// The settings of a file that count, and the treatment of the others (R10.2).
 @Suite struct DeviceSettingsTests {
   private func entry(_ key: String, _ value: Value) -> (key: Value, value: Value) { (.string(key), value) }
   private func strings(_ texts: String...) throws -> Value { try .array(texts.map { .string($0) }) }
@@ -48,7 +48,7 @@ import Testing
     let kept = try Value(cbor: try settings.file())
     #expect(kept["later"] == unknown && kept["port"] == .integer(70_000) && kept["addresses"]?.elements?.count == 3)
     #expect(try DeviceSettings(file: try settings.file()).problem?.message == told)
-    // What the user sets anew takes the place of what could not be used, and of that alone.
+    // A value that the user sets anew takes the place of one that could not be used, and of that alone.
     try settings.change(ask("addresses", try strings("10.4.0.9:1")))
     try settings.change(ask("port", .integer(4_711)))
     let now = try Value(cbor: try settings.file())

@@ -3,7 +3,8 @@ import Testing
 
 @testable import SegueAgent
 
-/// What crosses the socket between agent and launcher, and when a launch may begin (docs/agent.md, "Launching").
+/// The messages on the socket between agent and launcher, and the rate at which launches may begin (docs/agent.md,
+/// "Launching").
 @Suite struct LaunchingTests {
   private let request = LaunchRequest(
     .startApp("com.example.a"), environment: [LaunchRequest.Variable(name: "LANG", value: "C")])

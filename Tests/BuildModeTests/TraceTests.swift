@@ -2,7 +2,7 @@ import Foundation
 import SegueFleet
 import Testing
 
-/// What ships is what is tested: the same sources, built in two modes, do the same.
+/// The library that ships does as the tested build does: the same sources, built in two modes, do the same.
 @Suite struct TraceTests {
   @Test func `1,000 seeds hash alike in this build and in the library that ships (R11.1)`() throws {
     let shipped = try ShippedFleet()

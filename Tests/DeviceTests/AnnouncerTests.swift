@@ -20,7 +20,7 @@ import Testing
     return nil
   }
 
-  /// How many epochs back the next beacons are made.
+  /// The ages of the next beacons, in epochs; 0: the newest epoch. Nil: no beacon comes.
   private func ages(_ announcer: Announcer, linked: [Identifier], count: Int) throws -> [Int?] {
     let codecs = try [3, 2, 1].map { try BeaconCodec([keys($0)]) }
     var uptime: Int64 = 0

@@ -112,7 +112,7 @@ import Testing
       return sizes
     }
     link.toServer = []
-    // Of an AES-GCM or ChaCha20-Poly1305 record 16 bytes are its code; one byte of the contents is its type.
+    // An AES-GCM or ChaCha20-Poly1305 record has a tag of 16 bytes. One byte of its contents is its type.
     for count in [1, 2, 80, 500, 512, 1_000, 1_023] { #expect(try sizes(count) == [1_024 + 16], "\(count)") }
     for count in [1_024, 2_000, 4_095] { #expect(try sizes(count) == [4_096 + 16], "\(count)") }
     for count in [4_096, 8_000] { #expect(try sizes(count) == [8_192 + 16], "\(count)") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueDevices
 
-/// Which connections become links.
+/// The connections that become links.
 @Suite struct LinkTableTests {
   private let low = Identifier(high: 1, low: 1)
   private let high = Identifier(high: 2, low: 2)
@@ -171,7 +171,7 @@ import Testing
       for number in UInt64(2)..<20 {
         let uptime = Int64(number) * 3_000
         _ = table.accepted(number, from: source, uptime)
-        // Of the link that there is.
+        // The hub at the other end of the link that there is.
         let hub = hubs[Int(number) % count]
         let choice = table.choice(for: number, of: high, hub: hub, uptime)
         choices.append(choice)
@@ -187,7 +187,7 @@ import Testing
   @Test func `connections count as another machine's until it is known which hubs they lead to`() {
     let (one, hub) = (Identifier(high: 1, low: 1), Identifier(high: 5, low: 5))
     var replacements = LinkReplacements()
-    // Which hub a link leads to is said a little later.
+    // The other end says a little later which hub a link leads to.
     var results = (0..<Int64(LinkReplacements.limit)).map { replacements.take(one, hub: nil, $0) }
     for uptime in Int64(10)..<20 { results.append(replacements.take(one, hub: hub, uptime)) }
     #expect(results == Array(repeating: true, count: 6) + Array(repeating: false, count: 10))
@@ -241,7 +241,7 @@ import Testing
     #expect(end(.invalidState, true, true) == "own" && end(.invalidState, false, true) == "failed")
     #expect(end(.notAllowed, true, true) == "foreign" && end(.notAllowed, false, true) == "failed")
     #expect(end(.malformed, true, true) == "failed" && end(.connectionUnavailable, true, false) == "silent")
-    // What was never asked for has not failed to answer: the epoch of the next knock stays.
+    // A knock that was never asked for has not failed: the epoch of the next one stays.
     let unasked = LinkTable<String>.end(
       of: SegueError(.connectionUnavailable, "so"), isDialled: true, isChallenged: false, hasKnocked: false)
     #expect("\(unasked)" == "unreached")

@@ -50,7 +50,7 @@ struct TestDevice {
       members: account.members)
   }
 
-  /// Of a device that has a certain list of revocations.
+  /// The context of a device that has this list of revocations.
   func context(with revocations: [UInt8]) throws -> TLSContext {
     try TLSContext(
       DeviceCredentials(
@@ -80,7 +80,7 @@ func keys(_ epoch: UInt64) -> EpochKeys {
 final class TestLink {
   let client: SecureChannel
   let server: SecureChannel
-  /// What arrived at each end under TLS.
+  /// The bytes that arrived at each end under TLS.
   var (toClient, toServer): ([UInt8], [UInt8]) = ([], [])
   private(set) var error: SegueError?
   /// All bytes that were moved so far.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueDriver
 
-/// How an agent takes the place of the hub, and keeps it (docs/protocol.md, "The agent").
+/// An agent takes the place of the hub, and keeps it (docs/protocol.md, "The agent").
 @Suite struct AgentPlaceTests {
   private let directory = ScriptedDirectory()
   private let election: HubElection

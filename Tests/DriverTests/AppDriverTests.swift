@@ -34,7 +34,7 @@ private final class NotingOwner: AppDriverOwner {
   }
 }
 
-/// What passes between an app and its hub, and when it leaves the hub (docs/protocol.md, "Leaving a hub").
+/// An app reads from its hub and writes to it, and leaves it (docs/protocol.md, "Leaving a hub").
 @Suite struct AppDriverTests {
   private let source = NoActivities()
   private let directory = ScriptedDirectory()

@@ -43,7 +43,7 @@ import Testing
     #expect(many[20...].allSatisfy { $0.isClosed && $0.goodbye?.status == .limitExceeded })
     let other = connect(process: 8, saying: hello(1))
     #expect(other.isWelcome && !other.isClosed)
-    // What it gives back it may have again.
+    // A process that ends a connection may have another one.
     many[0].hasEnded = true
     driver.readable(many[0].number)
     #expect(many[0].isClosed && !connect(process: 7).isClosed && connect(process: 7).isClosed)
@@ -255,7 +255,7 @@ import Testing
 /// A connection whose other end does what the test says.
 private final class TestConnection: ByteConnection {
   var number: HubEngine.PeerNumber = 0
-  /// What each read gives, and whether the end is behind it.
+  /// The bytes of each read, and whether the end is behind them.
   var input: [[UInt8]] = []
   var hasEnded = false
   /// Bytes that it takes.

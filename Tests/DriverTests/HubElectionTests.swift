@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueDriver
 
-/// How a process finds the hub of its device, or becomes it (docs/protocol.md, "Where the hub is").
+/// A process finds the hub of its device, or becomes it (docs/protocol.md, "Where the hub is").
 @Suite struct HubElectionTests {
   private let directory = ScriptedDirectory()
   private let election: HubElection

@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// How a hub ends a connection.
+  /// The ways in which a hub ends a connection.
   enum End: CaseIterable {
     case closes
     case welcomes

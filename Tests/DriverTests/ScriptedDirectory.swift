@@ -121,7 +121,7 @@ final class ScriptedSeeker: HubSeeker {
   private(set) var hubGeneration: UInt64?
   var offersFrontmostOnly = false
   private(set) var errors: [SegueError] = []
-  /// What it does when the backlog is full; then it asks again after 50 ms.
+  /// Its next attempts when the backlog is full, in their order. After the last one it asks again after 50 ms.
   var onFullBacklog: [NextHubAttempt] = []
   var retryTime: Int64 = 1_000
   /// Milliseconds until it follows a hub of a higher generation.

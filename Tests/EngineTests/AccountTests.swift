@@ -243,7 +243,7 @@ import Testing
     #expect(heard() == HubTransfers.channelLimit + 1)
   }
 
-  // MARK: What a hub keeps
+  // MARK: Quotas at a hub
 
   @Test func `a process has so many transfers at a hub, to all others together (section 9)`() throws {
     let scene = try Continued()
@@ -293,7 +293,7 @@ import Testing
     #expect(kept == HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast)
   }
 
-  // MARK: What an origin keeps
+  // MARK: Quotas at an origin
 
   @Test func `a process that continues as many apps takes nobody else's right to ask for more (R7.1)`() {
     func grant(_ number: Int, by app: Int, of account: Account) -> ActivityGrant {

@@ -52,7 +52,7 @@ import Testing
   }
 }
 
-/// What the manifest of an app says holds while it runs, where an agent carries the hub (R6.1).
+/// The manifest of an app holds while the app runs, if an agent carries the hub (R6.1).
 @Suite struct RunningManifestTests {
   private let manifest = AppManifest(
     name: "Notes", team: "TEAM", types: ["com.example.note", "com.example.list"],

@@ -99,7 +99,7 @@ import Testing
       _ = try world.continue(in: viewer)
       #expect(viewer.events.last == events)
     }
-    // What was larger from the start was the origin's to judge.
+    // A user_info that was larger from the start is not refused here: the origin has judged it.
     let id = try world.offer("Large", by: editor)
     try editor.change(id) {
       try $0.setUserInfo(

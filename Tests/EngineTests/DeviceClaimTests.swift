@@ -12,7 +12,7 @@ import Testing
   private static let laptop = Identifier(high: 0xd0, low: 1)
   private static let other = Identifier(high: 0xd0, low: 2)
 
-  /// Which links lead to the honest hub and to the liar; nil: those of apps.
+  /// The kinds of the links that lead to the honest hub and to the liar. The link of an app has no device (nil).
   enum Links: CaseIterable {
     case devices
     case deviceAndApp
@@ -34,7 +34,7 @@ import Testing
     peer.heard.contains { if case .refused(attempt, _, _) = $0 { true } else { false } }
   }
 
-  // MARK: What comes back (R3.10)
+  // MARK: States that come back (R3.10)
 
   /// An app of the hub `peer` has continued an activity of the editor.
   private func `continue`(
@@ -131,7 +131,7 @@ import Testing
       #expect(fetches(asked).count == before.0 + 1 && fetches(other).count == before.1)
       #expect(fetches(asked).last?.continuation.activity == activity, "by the name that it knows")
     }
-    // What one withdraws is its own.
+    // Each of them withdraws its own offer alone.
     try liar.peer.say(.gone(activity, OffersVersion(hub: liar.id, number: 2)))
     #expect(titles(viewer) == ["Letter"])
     try liar.peer.say(.gone(activity, OffersVersion(hub: liar.id, number: 3)))
@@ -205,7 +205,7 @@ import Testing
       }
     }
     #expect(named == Array(repeating: activity, count: 5))
-    // What the device says is passed on by the name that is known here.
+    // A message of the device is passed on with the name of the activity that is known here.
     let there = Message.Continuation(id: attempt.id, origin: app, activity: activity)
     let receiver = try #require(world.hub?.parts.peers.apps.first?.app?.id)
     try desk.say(.response(1, there, to: receiver, channel: 0, size: 0, SegueError(.declined, "no")))

@@ -5,7 +5,7 @@ import Testing
 @testable import SegueEngine
 @testable import SegueFleet
 
-/// What crosses the link of a device, whose certificate was shown (docs/device-links.md).
+/// The messages that cross the link of a device, which has shown its certificate (docs/device-links.md).
 @Suite struct DeviceLinkTests {
   let world = World(hasHub: true)
   private let one = Identifier(high: 0xd0, low: 1)
@@ -134,7 +134,7 @@ import Testing
     let honest = try claim(id, one, "Letter")
     let liar = try early ?? claim(id, other, "Lie")
     #expect(honest.isConnected && liar.isConnected && shown() == ["laptop: Letter", "xray: Lie"])
-    // What it says of that hub is about its own.
+    // The liar's messages about that hub concern its own offers alone.
     try liar.say(.refresh, .listed(OffersVersion(hub: id, number: .max)))
     try liar.say(.route(to: id, nil, isSought: true), .route(to: id, nil, isSought: false))
     #expect(shown() == ["laptop: Letter"])
@@ -307,7 +307,8 @@ import Testing
     set(isPrivate: true)
     #expect(reasons().isEmpty)
     set(isPrivate: false)
-    // What the user keeps off the account is for whom an app links, unless the app says that it is private.
+    // An activity that the user keeps off the account is told to a device that an app links, unless the app says that
+    // it is private.
     _ = try world.linkHub()
     #expect(reasons().isEmpty)
     set(isPrivate: true)
@@ -364,7 +365,7 @@ import Testing
     let version = OffersVersion(hub: id, number: 1)
     try second.say(.offered(activity, "Letter", by: origin, of: id), .listed(version))
     #expect(titles(in: chooser) == ["Letter"] && chooser.takeEvents().isEmpty)
-    // What the new list does not have is gone.
+    // An offer that is not in the new list is gone.
     try second.say(.refresh, .route(to: id, Route([id], sequence: 1), isSought: false), .listed(version))
     #expect(titles(in: chooser).isEmpty)
   }
@@ -409,7 +410,7 @@ import Testing
     try third.resume((try #require(first.secretOfHub), isConnected: false), (secret, isConnected: false))
     try third.say(.proceed(session: secret, received: 0))
     #expect(third.decision?.session == second.secret && !second.isConnected && third.isConnected)
-    // What changes is taken over the session that goes on.
+    // A change of the offer is taken over the session that goes on.
     try third.say(.offered(activity, "Answer", by: origin, of: id))
     #expect(titles(in: chooser) == ["Answer"])
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// Which session resumes over a new connection of two hubs, and which connection stays.
+/// The session that resumes over a new connection of two hubs, and the connection that stays.
 @Suite struct HandshakeTests {
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
 
@@ -34,7 +34,7 @@ import Testing
       let secret = try #require(scene.first.secretOfHub)
       if isCut { scene.first.disconnect() }
       let other = try RawPeer(hubIn: scene.world, as: scene.identity)
-      // What it may have guessed proves nothing, either.
+      // A secret that it has guessed proves nothing, either.
       try other.resume((scene.world.identifier(), isConnected: false))
       #expect(scene.first.isConnected == !isCut)
       #expect(other.isConnected, "it is another link")
@@ -163,7 +163,7 @@ import Testing
   }
 }
 
-/// What links may hold.
+/// The quotas of links.
 @Suite struct LinkQuotaTests {
   @Test func `links that are cut by the thousand cost no memory, and not those of others (A8)`() throws {
     let world = World(hasHub: true)

@@ -51,7 +51,7 @@ private final class InboxWorkload {
     checkReceipts()
   }
 
-  // MARK: What happens
+  // MARK: Steps
 
   private func step() {
     switch number(14) {
@@ -84,7 +84,7 @@ private final class InboxWorkload {
     Set(inbox.entries.filter { $0.isAcknowledged }.map { $0.record.continuation })
   }
 
-  /// What the disk had not done is lost with the agent.
+  /// Kills the agent. The requests that the disk had not done are lost with it.
   private func killAgent() {
     world.killAgent()
     // Another process may carry the hub meanwhile.
@@ -127,7 +127,7 @@ private final class InboxWorkload {
     world.wait(60_000)
   }
 
-  // MARK: What must hold
+  // MARK: Invariants
 
   /// - Parameter former: the entries that were acknowledged before the step.
   private func check(_ former: Set<Identifier>) {

@@ -533,7 +533,7 @@ import Testing
     #expect(try running(of: 1_100, in: { $0 < 1_050 ? process : Account.process(8).id }) == 1_024 + 50)
   }
 
-  /// How many apps an agent knows to be open if a hub says that there are so many, of these accounts.
+  /// The number of apps that an agent knows to be open if a hub says that `count` are, of these accounts.
   private func running(of count: Int, in account: (Int) -> Identifier?) throws -> Int {
     let other = TestAgent(TestInbox(), in: world)
     other.engine.connected(world.now)

@@ -271,7 +271,7 @@ import Testing
     #expect(agent.servedKept.count == 2, "nobody who has not continued it gets one")
   }
 
-  // MARK: What apps may leave
+  // MARK: Bounds
 
   private func document(_ attachments: (name: String, size: UInt64)...) throws -> [UInt8] {
     var activity = try Activity(type: "com.example.note")

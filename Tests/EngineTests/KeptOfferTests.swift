@@ -26,7 +26,8 @@ import Testing
 
   private var titles: [String?] { viewer.engine.offers.all.map { $0.description.title } }
 
-  /// What the viewer gets when it continues the frontmost offer.
+  /// Has the viewer continue the frontmost offer.
+  /// - Returns: the activity that it gets.
   private func continued() throws -> Activity {
     try #require(!viewer.engine.offers.all.isEmpty)
     _ = try world.continue(in: viewer)
@@ -133,7 +134,7 @@ import Testing
     #expect(try continued().userInfo == big)
   }
 
-  // MARK: How it ends
+  // MARK: Its end
 
   @Test func `R2.5: after twelve hours it is gone`() {
     world.close(editor)
@@ -560,7 +561,7 @@ import Testing
     #expect(titles.first == "three" && titles.contains("one"))
   }
 
-  // MARK: What it does not have
+  // MARK: Restrictions
 
   @Test func `R2.5: no streams and requests, and the error says why`() throws {
     editor.change(activity) { $0.setSupportsContinuationStreams(true) }
@@ -586,7 +587,7 @@ import Testing
     #expect(agent.inbox.kept.isEmpty && dock.logs.contains { $0.contains("chooser") })
   }
 
-  // MARK: Who may leave what
+  // MARK: Rights and bounds
 
   private func document(_ title: String) throws -> [UInt8] {
     var activity = try Activity(type: "com.example.note")

@@ -10,7 +10,7 @@ import Testing
   private static let text = String(repeating: "a", count: Limits.identifier)
   private static let title = String(repeating: "t", count: Limits.title)
 
-  /// Of those that a linked hub opens whose identifier is the higher one.
+  /// The first channel that a linked hub opens if it has the higher identifier.
   private static let firstChannel: FramedConnection.Channel = 2
 
   /// A large offer.
@@ -49,12 +49,12 @@ import Testing
       #expect(kept <= limit && kept > limit - 4_096, "it takes all that it may, and no more")
       #expect(peer.isConnected, "what is more is not taken, and that is all")
     }
-    // What is there may change, in the room that it has.
+    // An offer that is there may change, in the room that it has.
     let (first, last) = (links[0], links[4])
     let viewer = world.open("viewer", types: ["com.example.note"])
     try first.peer.say(offered(first.first, "Draft", of: first.id, 2))
     #expect(viewer.takeEvents().contains("appeared Draft") || viewer.engine.offers[first.first] != nil)
-    // What goes leaves room for others.
+    // An offer that goes leaves room for others.
     let more = world.identifier()
     try last.peer.say(offered(more, of: last.id, 2))
     #expect(viewer.engine.offers[more] == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// A hub and the raw hub of another device. What linked devices do by themselves: LinkTests of the fleet.
+/// A hub and the raw hub of another device. Linked devices with engines alone: LinkTests of the fleet.
 @Suite struct LinkingTests {
   @Test func `a link to itself is refused (A12)`() throws {
     let world = World(hasHub: true)

@@ -42,7 +42,7 @@ import Testing
       #expect(pending.count == others + 1)
       #expect(pending.removeUnseen(passing) && pending.count == others && !pending.contains(.activity(passing)))
     }
-    // What was told before, or waits to be, has to be taken back.
+    // An activity that was told before, or waits to be told anew, is not removed: its end has to be told.
     #expect(!pending.removeUnseen(passing) && !pending.removeUnseen(Identifier(high: 0, low: 0)))
     pending.append(.activity(passing))
     pending.appendFirst(of: passing)

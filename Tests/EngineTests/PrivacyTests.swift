@@ -5,7 +5,7 @@ import Testing
 @testable import SegueEngine
 @testable import SegueFleet
 
-/// What stays on its device (R10.2), and what another device tells and delivers all the same (A18).
+/// Activities that stay on their device (R10.2), and another device that tells of such ones, or delivers them (A18).
 @Suite struct PrivacyTests {
   private let world = World(hasHub: true)
   private let device = Identifier(high: 0xd0, low: 1)
@@ -98,7 +98,8 @@ import Testing
     #expect(viewer.engine.offers.all.isEmpty)
   }
 
-  /// What a device delivers whose hub tells of it as of any activity.
+  /// Has a device deliver a changed activity, of which its hub tells as of any other.
+  /// - Returns: the `continue` and `did_fail` of the app.
   private func deliver(
     _ change: (inout Activity) throws -> Void, to app: TestApp, by linked: (peer: RawPeer, id: Identifier)
   ) throws -> [String] {

@@ -18,7 +18,7 @@ final class RawPeer: WorldParticipant {
   /// All else that the hub has said, and the bytes that came on its channels.
   private(set) var heard: [Message] = []
   private(set) var byteCount = 0
-  /// What the hub calls the session that may begin over this connection.
+  /// The hub's secret of the session that may begin over this connection.
   private(set) var secretOfHub: Identifier?
   /// Sessions that the hub says it has with this one.
   private(set) var sessions: [Message.SharedSession] = []

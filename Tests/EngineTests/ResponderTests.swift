@@ -158,7 +158,7 @@ import Testing
     }
     #expect(engine.setNext(responders[19_999], of: responders[0], now)?.status == .invalidArgument)
     for responder in responders { #expect(engine.setNext(nil, of: responder, now) == nil) }
-    // What followed others, and follows none, may be put before them.
+    // A responder that followed others, and follows none now, may be put before them.
     #expect(engine.setNext(responders[1], of: responders[0], now) == nil)
     #expect(engine.setNext(responders[0], of: responders[1], now)?.status == .invalidArgument)
     for index in 1..<responders.count - 1 {
@@ -220,7 +220,7 @@ import Testing
     scene.give(try scene.activity("list"), other)
     for responder in [scene.text, first, scene.window, second, scene.pane] { scene.give(note, responder) }
     #expect(try scene.pull() == [first, second, scene.window, scene.pane, scene.text].map { $0.number })
-    // Who gets it again comes later.
+    // A responder that gets the activity again comes later.
     scene.give(nil, first)
     scene.give(note, first)
     scene.turn(to: scene.window)

@@ -42,7 +42,7 @@ import Testing
 
     var title: String? { editor.activity(activity)?.title }
 
-    /// What the editor was told, which has to be all.
+    /// Checks that the editor was told of this failure, and of no other.
     func expectFailure(_ status: Status) {
       #expect(editor.takeEvents().filter { $0.hasPrefix("did_fail") } == ["did_fail \(status)"])
       #expect(editor.resumed.isEmpty && title == "Draft")
@@ -60,7 +60,7 @@ import Testing
     #expect(scene.title == "Written")
     #expect(scene.editor.activity(scene.activity)?.needsSave == false)
     #expect(scene.editor.resumed.count == 1 && scene.editor.resumed[0].isStale == false)
-    // Where it is, it counts as continued.
+    // For the viewer, which had the state, it counts as a continuation.
     #expect(scene.viewer.takeEvents() == ["will_save", "was_continued", "ended restored"])
     #expect(scene.viewer.receipts.last?.receiver.appName == "editor")
     #expect(scene.editor.takeEvents() == ["will_save", "will_resume_back"], "it is no continuation of an offer")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import SegueEngine
 
-/// By which linked hub a hub hears of the offers of others, and whom it believes (R1.11). What a network of hubs does:
-/// RoutesTests of the fleet.
+/// The linked hubs by which a hub hears of the offers of others, and the messages that it believes (R1.11). Networks of
+/// hubs: RoutesTests of the fleet.
 @Suite struct RoutesTests {
   private func titles(_ app: TestApp) -> [String] { app.engine.offers.all.map { $0.description.title ?? "" } }
 
@@ -107,7 +107,7 @@ import Testing
     try say(
       .list(home, try #require(relay.lists[home])), .offered(world.identifier(), "Draft", of: home, 1),
       by: relay, in: world)
-    // What is longer now may lead back to this hub, or to nothing.
+    // A route that is longer now may lead back to this hub, or to nothing.
     try say(
       .route(to: home, Route([relaying, world.identifier(), home], sequence: 3), isSought: false), by: relay, in: world)
     #expect(relay.sought[home] == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// What can be searched reaches the agent, and what is deleted goes (R8.1, R8.2).
+/// Activities that can be searched reach the agent, and deletions remove them there (R8.1, R8.2).
 @Suite struct SearchUpdatesTests {
   private let world = World()
   private let agent: TestAgent

@@ -8,7 +8,7 @@ import Testing
 @Suite final class SharedEntryTests: InboxScene {
   private func answerSave() { world.tell(editor) { [save = editor.pendingSaves[0]] in $0.saved(save, $1) } }
 
-  /// Of each answer that is a report, in their order.
+  /// Whether each answer says that the entry is shared, in their order. Nil: the answer is an error.
   private func isShared(_ agent: TestAgent) -> [Bool?] { agent.answers.map { try? $0.get().isShared } }
 
   private func failures(_ agent: TestAgent) -> [Status?] {
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test func `an entry of a type that its app does not take ends (R2.6, R3.8)`() throws {
-    // What the manifest declares, the process does not.
+    // The manifest declares a type that the process does not declare.
     agent.app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: ["com.example.other"])
     editor.add(try Activity(type: "com.example.other"), as: activity)
     world.ask(agent, for: activity)

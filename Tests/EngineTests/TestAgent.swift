@@ -5,7 +5,7 @@ import Testing
 
 @testable import SegueFleet
 
-/// What an agent has on its disk, as plain as possible: it outlives the agents that use it.
+/// The inbox on the disk of an agent, as plain as possible: it outlives the agents that use it.
 final class TestInbox {
   struct Entry {
     let record: InboxRecord
@@ -13,22 +13,22 @@ final class TestInbox {
     var isAcknowledged = false
     var attempts = 0
     var crashes = 0
-    /// Who was the last to be sent the whole document.
+    /// The app that was the last to be sent the whole document.
     var sent: Identifier?
   }
 
   var entries: [Entry] = []
-  /// What apps have left (R2.5).
+  /// The activities that apps have left (R2.5).
   private(set) var kept: [KeptRecord] = []
   private(set) var receipts: [Receipt] = []
   private var confirmed: Set<Identifier> = []
-  /// What the disk answers to each change.
+  /// The error of each change. Nil: the disk makes it.
   var failure: SegueError?
   /// The most bytes of attachments of what an app leaves.
   var room = UInt64.max
-  /// What it answers if that is too little.
+  /// The error if that is too little.
   var roomFailure = SegueError(.limitExceeded, "the inbox is full")
-  /// What it answers if it is asked what is kept.
+  /// The error if it is asked what is kept. Nil: it answers.
   var loadFailure: SegueError?
 
   /// Those that wait, or are being delivered.
@@ -173,20 +173,20 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [])
   private(set) var choices: [AppChoice] = []
-  /// What apps have saved for search, in the order in which it came, and who.
+  /// The activities that apps have saved for search, in the order in which they came, and the apps.
   private(set) var saved: [(app: String, record: SavedRecord)] = []
-  /// What apps have asked to change, in a few words each.
+  /// The changes that apps have asked for, in a few words each.
   private(set) var changes: [String] = []
   /// Changes that the disk has not done yet.
   private var pendingChanges: [(number: UInt64, app: AppIdentity, change: SavedChange)] = []
-  /// What the disk answers to changes.
+  /// The error of each of these changes. Nil: the disk makes it.
   var changeFailure: SegueError?
   private var asked: UInt64 = 0
-  /// What was answered to those who withdraw what apps have left.
+  /// The answers to requests that withdraw what apps have left. Nil: it is withdrawn.
   private(set) var withdrawals: [SegueError?] = []
-  /// What it offers for apps that have ended (R2.5).
+  /// The connections of the offers that it makes for apps that have ended (R2.5).
   private(set) var kept: [KeptConnection] = []
-  /// What its log says.
+  /// The lines of its log.
   private(set) var lines: [String] = []
 
   init(_ inbox: TestInbox, in world: World) {
@@ -242,7 +242,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
     return hasMoved
   }
 
-  /// Of all that it has at the hub.
+  /// The next deadline of its engine, and of the offers that it makes for apps.
   var nextDeadline: Int64? {
     ([engine.nextDeadline] + kept.map { $0.participant.engine.nextDeadline }).compactMap { $0 }.min()
   }
@@ -256,7 +256,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   /// Not one after the other: a delivery has the name of its continuation but for the lowest bit.
   func drawIdentifier() -> Identifier? { Identifier(ofSecret: world.identifier()) }
 
-  /// What it has looked for, and found.
+  /// The results of its searches for an app.
   private(set) var found: [Result<AppChoice, SegueError>] = []
   func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) { found.append(result) }
 

@@ -8,17 +8,17 @@ import SegueWire
 final class TestApp: FleetProgram, AppEngineOwner {
   let process: FleetProcess
   private(set) var engine: AppEngine!
-  /// What it was told, in a few words each.
+  /// Its callbacks, in a few words each.
   private(set) var events: [String] = []
   private(set) var receipts: [Receipt] = []
   private(set) var continued: [(activity: Activity, from: ContinuedFrom)] = []
-  /// What did_fail got.
+  /// The errors of did_fail.
   private(set) var failures: [SegueError] = []
   private(set) var reasons: [Reason] = []
-  /// How its own requests ended, and those of others.
+  /// The ends of its own requests, and the requests of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
   private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
-  /// Who is charged for the streams that it was asked for.
+  /// The accounts that are charged for the streams that it was asked for.
   private(set) var accountsAsking: [Identifier] = []
   private(set) var attachmentsAsked: [Message.AttachmentPart] = []
   private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
@@ -26,10 +26,10 @@ final class TestApp: FleetProgram, AppEngineOwner {
   private(set) var streamEnds: [StreamStatus] = []
 
   var containers = Containers.none
-  /// What it was told in its log.
+  /// The lines of its log.
   private(set) var logs: [String] = []
 
-  // How it answers.
+  // Its behaviour.
   var answersSaves = true
   var answersWillSave = true
   /// The continuations by which activities came.
@@ -53,7 +53,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
   var takesStreams = true
   /// Whether its files are as they were when they were attached.
   var handsOver = true
-  /// What can be seen of the ends of its streams.
+  /// The visible state of the ends of its streams.
   var end = StreamStatus.open
   private(set) var pendingSaves: [UInt64] = []
   /// Whom the saves were to ask, by their numbers; nil: the save was given up.
@@ -63,14 +63,14 @@ final class TestApp: FleetProgram, AppEngineOwner {
 
   var isBacklogged = false
 
-  /// What it was told of its manifest, each time (R6.1).
+  /// The manifests of which it was told, in their order (R6.1).
   private(set) var manifests: [AppManifest] = []
   func manifestHolds(_ manifest: AppManifest) {
     manifests.append(manifest)
     events.append("manifest")
   }
 
-  /// What it has not been told yet.
+  /// The deliveries whose callbacks have not run yet.
   private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]
   private var changes: [Identifier: Int64] = [:]

@@ -27,7 +27,7 @@ final class World {
   private var names: UInt64 = 0
   private var participants: [Participant] = []
 
-  /// What has no engine that the fleet knows.
+  /// A participant whose engine, if it has one, the fleet does not know.
   private struct Participant { weak var object: (any WorldParticipant)? }
 
   /// - Parameter hasHub: whether a hub runs from the start.
@@ -40,7 +40,7 @@ final class World {
     if hasHub { startHub() }
   }
 
-  /// What the hubs of agents have passed on (R3.13).
+  /// The failures that the hubs of agents have passed on (R3.13).
   private(set) var unheardFailures: [UnheardFailure] = []
 
   var now: Instant { device.now }
@@ -89,7 +89,7 @@ final class World {
     return agent
   }
 
-  /// The agent is killed, and the hub with it. What it has stored stays.
+  /// The agent is killed, and the hub with it. Its inbox stays.
   func killAgent() {
     agent = nil
     killHub()

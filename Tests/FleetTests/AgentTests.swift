@@ -89,7 +89,7 @@ import Testing
     let apps = try open(2)
     _ = try startAgent()
     fleet.advance(5_000)
-    // What no election does.
+    // No election does this.
     apps[0].process.disconnect()
     apps[0].process.seek(.seek(minimum: try #require(device.hub).generation + 1, after: 0))
     #expect(fleet.violation?.contains("it supersedes an agent that answers") == true)

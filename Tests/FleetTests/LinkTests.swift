@@ -80,7 +80,7 @@ import Testing
     devices.wait()
     try devices.offer(1, by: editor)
     devices.wait(LinkedDevices.delay / 2)
-    // What the second device passes on to the third takes long.
+    // Messages that the second device passes on to the third take long.
     try devices.fleet.network.setDelay(5_000, 5_000)
     devices.wait(LinkedDevices.delay)
     try devices.fleet.network.setDelay(LinkedDevices.delay, LinkedDevices.delay)

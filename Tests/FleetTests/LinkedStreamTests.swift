@@ -10,13 +10,13 @@ import Testing
   /// One end of a stream, which a test reads and writes in place of its app.
   private final class StreamEnd {
     let socket: FleetSocket
-    /// What it writes, and how much of that the socket has taken.
+    /// The bytes that it writes, and the number of them that the socket has taken.
     var bytes: [UInt8] = []
     private(set) var written = 0
     private(set) var arrived: [UInt8] = []
     /// The most bytes that it reads; nil if it reads no more.
     var room: Int? = .max
-    /// What it does once it has written everything.
+    /// The action that follows once it has written everything.
     var ending: Ending?
 
     enum Ending { case shutDown, close }

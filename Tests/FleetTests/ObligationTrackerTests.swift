@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueFleet
 
-/// That broken promises are found: the library gives no occasion.
+/// Broken promises are found. These tests break them: the library gives no occasion.
 @Suite struct ObligationTrackerTests {
   private let one = Identifier(high: 1, low: 1)
   private let other = Identifier(high: 1, low: 2)

@@ -4,7 +4,7 @@ import Testing
 @testable import SegueEngine
 @testable import SegueFleet
 
-/// How a network of hubs learns of offers (R1.11, R2.8). What a hub believes: RoutesTests of the engine.
+/// A network of hubs learns of offers (R1.11, R2.8). The messages that one hub believes: RoutesTests of the engine.
 @Suite struct RoutesTests {
   /// Devices that are all linked with each other: an editor on the first one, which offers, and a viewer on each other.
   private func fullMesh(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueFleet
 
-/// That streams of the fleet behave as sockets do, and that a broken promise of theirs is found.
+/// Streams of the fleet behave as sockets do, and a broken promise of theirs is found.
 @Suite struct StreamTests {
   private let fleet = Fleet(seed: 1)
 

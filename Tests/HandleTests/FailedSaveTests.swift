@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueABI
 
-/// How an app answers its saves.
+/// An app's answers to its saves.
 private final class Editor {
   var saves = 0
   var failsAtOnce = false
@@ -12,8 +12,8 @@ private final class Editor {
   var retained: [OpaquePointer?] = []
 }
 
-/// The mark of an activity after a save that has failed (R2.2, R2.4), in a fleet, whose time is virtual. Of the same
-/// suite as tests that count all handles: one of them runs at a time.
+/// The mark of an activity after a save that has failed (R2.2, R2.4), in a fleet, whose time is virtual. It is in the
+/// suite of the tests that count all handles: one of them runs at a time.
 extension HandleTests {
   @Test(arguments: [true, false])
   func `a change after a save that failed, or was not answered, is saved (R2.2, R2.4)`(failsAtOnce: Bool) {

@@ -6,7 +6,7 @@ import SegueRouting
 /// Data folders of one test, removed with the object.
 final class DataFolders {
   let path: String
-  /// Of a user, then of the system.
+  /// The data folders: that of a user, then that of the system.
   var folders: [String] { ["\(path)/home", "\(path)/system"] }
 
   init() {
@@ -58,7 +58,7 @@ final class DataFolders {
 }
 
 extension Catalogue {
-  /// What is wrong with files, after their paths.
+  /// The errors of broken files, without the paths before them.
   var problems: [String] {
     entries.compactMap { entry in
       guard case .broken(let error) = entry.state else { return nil }

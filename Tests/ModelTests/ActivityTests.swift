@@ -15,7 +15,8 @@ import Testing
     } catch { return (error as? SegueError)?.status ?? .system }
   }
 
-  /// What a change gives on a clean activity: its status, and the mark afterwards.
+  /// Changes a clean activity.
+  /// - Returns: the status, the mark afterwards, and the changed activity.
   private func change(
     _ what: (inout Activity) throws -> Void
   ) -> (status: Status, needsSave: Bool, activity: Activity) {
@@ -376,7 +377,7 @@ import Testing
     #expect(mine.attachments.map { $0.name } == ["photo"] && mine.attachments[0].source != nil)
   }
 
-  // MARK: What is continued
+  // MARK: Continued activities
 
   private func offered(isPrivate: Bool = false) -> OfferDescription {
     OfferDescription(

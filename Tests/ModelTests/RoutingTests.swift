@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-/// Who may continue what (R6.2), and why not (R6.5).
+/// The apps that may continue an activity (R6.2), and the obstacles of the others (R6.5).
 @Suite struct RoutingTests {
   private func app(
     _ number: UInt64, team: String = "TEAM", types: [String] = ["com.example.note"], chooser: Bool = false

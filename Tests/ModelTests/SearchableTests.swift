@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-/// What is saved for search.
+/// The activities that are saved for search.
 @Suite struct SearchableTests {
   @Test func `R8.1, R10.2: an activity is searchable if it is eligible, and not private`() throws {
     var activity = try Activity(type: "com.example.note")

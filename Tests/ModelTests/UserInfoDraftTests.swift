@@ -2,7 +2,7 @@ import Testing
 
 @testable import SegueModel
 
-/// What a save fills (R4.2): many entries, merged once.
+/// The user_info that a save fills (R4.2): many entries, merged once.
 @Suite struct UserInfoDraftTests {
   private func entries(_ pairs: (String, Int64)...) throws -> Value {
     try .dictionary(pairs.map { (key: .string($0.0), value: .integer($0.1)) })

@@ -2,7 +2,7 @@ import SegueModel
 import SegueRouting
 import Testing
 
-/// What is known of all manifests (R6.1).
+/// The catalogue of all manifests (R6.1).
 @Suite struct CatalogueTests {
   private func app(_ bundle: String, _ path: String, types: [String] = []) -> AppDeclaration {
     AppDeclaration(

@@ -2,7 +2,7 @@ import SegueModel
 import SegueRouting
 import Testing
 
-/// Which app of a device continues an activity (R6.2), and why no other does (R6.5).
+/// The choice of the app of a device that continues an activity (R6.2), and the obstacles of the others (R6.5).
 @Suite struct RouterTests {
   private let type = "com.example.note"
 

@@ -92,7 +92,7 @@ private func benchSearch(_ state: StateFolder, _ count: Int) throws(SegueError) 
     var found = 0
     for _ in 0..<500 {
       let query = query()
-      // Of the processor: all of it is in memory by now.
+      // The time of the processor: all of the database is in memory by now.
       let start = microseconds(CLOCK_THREAD_CPUTIME_ID)
       found += try saved.search(query, at: 1_800_000_001).count
       times.append(microseconds(CLOCK_THREAD_CPUTIME_ID) - start)

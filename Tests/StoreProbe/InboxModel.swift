@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueStore
 
-/// What the inbox should hold, in arrays: written from the rules, not from the code.
+/// The expected content of the inbox, in arrays: written from the rules, not from the code.
 struct InboxModel {
   private struct Entry {
     let id: Int

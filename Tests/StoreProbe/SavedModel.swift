@@ -54,7 +54,7 @@ extension SavedActivities {
     }
   }
 
-  /// What it finds of each word, and of none, as lines.
+  /// The count of the saved activities, and the results of a search for each word, and for none, as lines.
   func summary(at now: Double) throws(SegueError) -> String {
     var lines = ["count \(count)"]
     for word in [""] + Workload.words {
@@ -67,7 +67,7 @@ extension SavedActivities {
   }
 }
 
-/// What should be saved, newest last: written from the rules, not from the code.
+/// The expected saved activities, newest last: written from the rules, not from the code.
 struct SavedModel {
   private var saved: [(activity: SavedActivity, expires: Double)] = []
 
@@ -121,7 +121,8 @@ struct SavedModel {
     }
   }
 
-  /// Of the few words above: lower case, without accents, each character beyond Latin by itself.
+  /// The tokens of a text that is made of the few words above: lower case, without accents, each character beyond Latin
+  /// by itself.
   private static func tokens(_ text: String) -> [String] {
     var found: [String] = []
     var word = ""

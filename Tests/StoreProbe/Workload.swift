@@ -62,7 +62,7 @@ struct Workload {
   private mutating func expiry() -> Double? { below(3) == 0 ? now + Double(below(100_000)) - 1_000 : nil }
 }
 
-/// What stands for the numbers of an operation.
+/// The values that the numbers of an operation stand for.
 enum Sample {
   static func id(_ number: Int) -> Identifier { Identifier(high: 0x5e60e, low: UInt64(number)) }
   static func app(_ number: Int) -> String { "com.example.app\(number)" }
@@ -203,6 +203,6 @@ extension Inbox {
 }
 
 extension Identifier {
-  /// Of `Sample.id`.
+  /// The number from which `Sample.id` made the identifier.
   var number: Int { bytes.suffix(4).reduce(0) { $0 << 8 | Int($1) } }
 }

@@ -10,7 +10,7 @@ import SegueStore
 //     StoreProbe open FOLDER                 opens both
 //     StoreProbe bench FOLDER …              figures, as "name value" lines (Bench.swift)
 
-/// Whose folders these are, whatever machine this is.
+/// The machine to which the folders belong, whatever machine this is.
 let machine = MachineIdentity(ofMachine: "0123456789abcdef0123456789abcdef")
 
 /// A line, in one write: the tests place it among the writes to the disk.

@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  /// What damage can make of the row of a clock, and what `lax` writes of it.
+  /// The columns of the row of a clock, with values that damage can put there; `lax` writes them.
   static let readings =
     ["1e300", "9e9", "-1e300", "-1.0", "NULL", "'text'"].map { ("date", $0) }
     + ["-1", "9223372036854775807", "-9223372036854775807 - 1", "NULL", "1.5"].map { ("uptime", $0) }

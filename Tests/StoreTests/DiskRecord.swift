@@ -46,13 +46,13 @@ struct DiskRecord {
     changes = found
   }
 
-  /// What was said in the first `count` changes.
+  /// The lines of standard output among the first `count` changes.
   func lines(_ count: Int) -> [String] {
     changes.prefix(count).compactMap { if case .said(let line) = $0 { line } else { nil } }
   }
 }
 
-/// How much of what was not synchronised a loss of power takes away.
+/// The writes without synchronisation that a loss of power takes away.
 enum Loss {
   /// All of it.
   case everything

@@ -22,7 +22,7 @@ import Testing
     if error.contains("disk is full") || error.contains("No space left") {
       #expect(summary == summaries[done])
     } else {
-      // What was written could not be synchronised: the disk may have it all the same.
+      // The written bytes could not be synchronised: the disk may have them all the same.
       #expect(error.contains("disk I/O error"), "\(error)")
       #expect(summary == summaries[done] || summary == summaries[min(done + 1, count)])
     }

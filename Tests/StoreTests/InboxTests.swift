@@ -364,7 +364,7 @@ import Testing
     #expect(try inbox.entries().isEmpty && inbox.unconfirmedReceipts().count == 1)
   }
 
-  /// Who has an inbox open.
+  /// The holder of an open inbox.
   private final class Holder: InboxHolder {
     private let inbox: Inbox
     let date: Double
@@ -383,7 +383,7 @@ import Testing
     private(set) var lines: [String] = []
   }
 
-  /// What was fetched of an attachment.
+  /// The bytes of an attachment that were fetched.
   private final class Bytes: AttachmentSource, @unchecked Sendable {
     let bytes: [UInt8]
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SegueStore
 
-/// What apps have left is read again, or the store says that it cannot (R2.5).
+/// Activities that apps have left are read again, or the store says that it cannot (R2.5).
 @Suite struct KeptJobsTests {
   private let folder = TemporaryFolder()
   private let now = 1_800_000_000.0

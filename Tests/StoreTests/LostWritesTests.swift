@@ -95,7 +95,7 @@ import Testing
 }
 
 extension InboxModel {
-  /// What a restarted inbox holds after each of the first calls of StoreProbe.
+  /// The content of a restarted inbox after each of the first calls of StoreProbe.
   static func summaries(seed: Int, _ count: Int) -> [String] {
     var (workload, model) = (Workload(seed: UInt64(seed)), InboxModel())
     var summaries = [model.summary()]

@@ -5,7 +5,7 @@ import Testing
 enum Probe {
   struct Broken: Error { let what: String }
 
-  /// What a run said, and how it ended.
+  /// The output of a run, and its end.
   struct Run {
     let lines: [String]
     let status: Int32
@@ -54,6 +54,6 @@ enum Probe {
 }
 
 extension String {
-  /// Where a link leads.
+  /// The target of a symbolic link; of another path the path itself.
   fileprivate var resolved: String { (try? FileManager.default.destinationOfSymbolicLink(atPath: self)) ?? self }
 }

@@ -62,7 +62,7 @@ import Testing
     clocks.date += 365 * Self.day
     clocks.pass(2)
     #expect(try use(inbox, clocks) == [])
-    // What has no date of its own is as good as before; R1.6 holds for the other one.
+    // The entry without a date of its own is as good as before; R1.6 holds for the other one.
     #expect(try inbox.beginDelivery(to: "com.example.a", at: clocks.date)?.continuation == Identifier(1))
     #expect(try inbox.beginDelivery(to: "com.example.b", at: clocks.date) == nil)
     try inbox.endDelivery(Identifier(1), .untold)
@@ -154,7 +154,7 @@ import Testing
     clocks.pass(1.5 * Self.day)
     #expect(try !use(inbox, clocks).contains(Identifier(1)))
     #expect(try inbox.entry(Identifier(1))?.expiresAt == came + Limits.inboxLife)
-    // Ten hours are left. Of thirty days six hours count, and one that the system ran.
+    // Ten hours are left. Six hours of the thirty days count, and the one for which the system ran.
     clocks.restart(after: 30 * Self.day)
     clocks.pass(3_600)
     #expect(try !use(inbox, clocks).contains(Identifier(1)))
@@ -238,14 +238,14 @@ import Testing
       clocks.restart(after: 10 * 3_600)
       #expect(try follow() == [nil, nil], "nobody has set the date")
     }
-    // Of each night six hours count.
+    // Six hours of each night count.
     let (later, counted) = (3 * 4 * 3_600.0, Limits.inboxLife)
     let entries = try inbox.entries()
     #expect(entries.map(\.receivedAt) == [came, came])
     #expect(entries.map(\.expiresAt) == [came + later + counted, came + Self.day])
     #expect(try found().map(\.savedAt) == [came, came])
     #expect(try found().map(\.expiresAt) == [came + 40 * Self.day, came + later + Limits.savedLife])
-    // What surely was set is told.
+    // A date that surely was set is told.
     clocks.restart(after: -Self.day)
     #expect(try follow() == [-Self.day, -Self.day])
     clocks.date += Self.day

@@ -16,7 +16,7 @@ final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Where the state is; created by the store.
+  /// The path of the state folder, which the store creates.
   var state: String { path + "/state" }
 
   static let machine = MachineIdentity(ofMachine: "0123456789abcdef0123456789abcdef")
@@ -67,7 +67,7 @@ func thrown<Result>(_ body: () throws -> Result) -> SegueError? {
   return nil
 }
 
-/// How many seeds a test of random calls tries: a few, or `SEGUE_STORE_SEEDS` in a long run.
+/// The seeds that a test of random calls tries: a few, or `SEGUE_STORE_SEEDS` in a long run.
 func seeds(_ few: Int) -> ClosedRange<Int> {
   1...max(1, ProcessInfo.processInfo.environment["SEGUE_STORE_SEEDS"].flatMap { Int($0) } ?? few)
 }

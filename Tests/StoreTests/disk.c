@@ -198,7 +198,7 @@ static int truncate_to(int fd, off_t size) {
 int ftruncate(int fd, off_t size) { return truncate_to(fd, size); }
 int ftruncate64(int fd, off_t size) { return truncate_to(fd, size); }
 
-/* What is recorded is durable in the record's world; the real disk need not be waited for. */
+/* The record alone decides which bytes are durable; the real disk need not be waited for. */
 static int synchronise(int fd, int (*next)(int)) {
   struct stat status;
   if (!is_meant(fd, &status))

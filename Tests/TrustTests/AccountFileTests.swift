@@ -115,7 +115,7 @@ import Testing
       _ = try service.create(name: "New", deviceName: "y", platform: "", at: world.now)
     }
     #expect(try service(try folder.open(machine: elsewhere)).accountName == "New")
-    // Whose identity was lost is refused, too.
+    // A folder that has lost the identity of its machine is refused, too.
     #expect(unlink(folder.path + "/state/machine") == 0)
     #expect(try refusal(try folder.open(machine: elsewhere)) != nil)
   }

@@ -157,7 +157,7 @@ import Testing
       #expect(ask() == nil)
     }
     #expect(try manager.member.roster[phone.id]?.certificates.count == Limits.certificatesPerDevice)
-    // Which of them it has, nobody knows: all are refused once it is revoked.
+    // The manager cannot know which of them the phone has. All are refused once it is revoked.
     _ = try manager.service.revoke(try phone.id, at: world.now)
     #expect(thrown { try manager.service.accepted(shown, at: world.now) }?.message.contains("removed") == true)
   }

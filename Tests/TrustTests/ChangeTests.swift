@@ -184,7 +184,7 @@ import Testing
     phone.link(desk)
     #expect(try desk.names() == ["phone", "desk"])
     #expect(try desk.service.devices().filter { $0.isManager }.map { $0.name } == ["phone"])
-    // Of another account, or damaged, or none.
+    // Refused: the recovery file of another account, a damaged one, and an empty one.
     let other = try world.account("other")[0]
     #expect(
       thrown { try other.service.recover(file, passphrase: self.passphrase, at: world.now) }?.status == .notAllowed)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SegueTrust
 
-/// What is left when the process ends, or the disk is full, before or after each write: a device that works, or one
-/// that says what to do.
+/// The state of an account after its process has ended, or the disk was full, before or after each write: the device
+/// works, or says what to do.
 @Suite struct CrashTests {
   /// A write that fails: which device's, which of its writes in this step, and how.
   struct Failure: CustomTestStringConvertible {
@@ -96,7 +96,7 @@ import Testing
     let isDone = (try? manager.service.revoke(lost, at: world.now)) != nil
     manager.link(phone)
     try settle(manager, [phone])
-    // What was reported as done is done, for good; what was not can be done again.
+    // A revocation that was reported as done lasts. One that failed can be made again.
     if isDone { #expect(thrown { try phone.service.accepted(certificate, at: world.now) } != nil) }
     if try manager.member.roster[lost] != nil { _ = try manager.service.revoke(lost, at: world.now) }
     try settle(manager, [phone])

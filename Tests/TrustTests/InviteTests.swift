@@ -190,7 +190,7 @@ import Testing
     refused("join message: account ") {
       try JoinMessage(try JoinMessage.nonce(nonce: nonce, account: blank, name: "laptop", date: 1).encoding())
     }
-    // What the account has signed is shown all the same.
+    // A blank name that the account has signed is shown all the same.
     #expect(try manager.names() == ["laptop", "phone"] && ShownName.clean(blank) == "unnamed")
   }
 

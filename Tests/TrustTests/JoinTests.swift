@@ -58,7 +58,8 @@ import Testing
       split.run()
       #expect(guest.service.identity == nil && split.guestEnd != nil)
     }
-    // Who approves without a look is told by the confirmation, which only the other end can make.
+    // A user who approves without a look at the digits gets an error: the confirmation, which only the other end can
+    // make, is wrong.
     let hasty = try JoinConnection(manager, try world.device("hasty"), try invite(manager), exporters: (1, 2))
     hasty.run()
     #expect(hasty.inviterEnd?.message.contains("confirmation") == true)
@@ -228,7 +229,7 @@ import Testing
     connection.run()
     #expect(connection.guestEnd?.message.contains("leave it first") == true)
     #expect(phone.service.accountName == "Own" && phone.storage.file != nil)
-    // What the manager had certified is revoked again.
+    // The certificate that the manager had made for the phone is revoked again.
     #expect(try manager.names() == ["laptop"])
   }
 

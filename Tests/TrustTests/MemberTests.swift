@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueTrust
 
-/// What one device of an account may do to the others.
+/// The rights of one device of an account towards the others.
 @Suite struct MemberTests {
   private func received(_ device: Device, _ message: TrustMessage, from other: Device) throws -> [AccountEvent] {
     device.service.receive(try message.encoding(), from: try other.certificate, at: device.world.now)
@@ -154,7 +154,7 @@ import Testing
     let world = World()
     let devices = try world.account("laptop", "phone")
     let (manager, phone) = (devices[0], devices[1])
-    // What the manager refuses, at both ends.
+    // A renewal that the manager refuses, at both ends.
     manager.events += try received(manager, .renew, from: phone)
     #expect(manager.notices().last?.hasPrefix("phone: account: the certificate is good until") == true)
     for case .send(_, let message) in manager.events.suffix(2) {
@@ -266,7 +266,7 @@ import Testing
     let head = Array("-----BEGIN ENCRYPTED PRIVATE KEY-----\n".utf8)
     #expect(made.starts(with: head))
     let old = head + Array("Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n".utf8)
-    // Where there is no terminal, OpenSSL would read the standard input.
+    // Without a terminal, OpenSSL would read the passphrase from the standard input.
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0 && write(ends[1], "x\n", 2) == 2)
     let input = dup(0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SegueTrust
 
-/// What OpenSSL's own program says of keys, certificates, requests and lists that are made here.
+/// The verdicts of OpenSSL's own program on keys, certificates, requests and lists that are made here.
 @Suite struct OracleTests {
   /// A folder of one test, removed with the object.
   private final class Folder {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueTrust
 
-/// What holds when an account has two lines of rosters: after a manager was restored from a backup, or a device has
+/// The rules for an account that has two lines of rosters: after a manager was restored from a backup, or a device has
 /// become the manager without knowing what the former one has signed.
 @Suite struct RosterLineTests {
   private let passphrase = "correct horse battery"

@@ -80,7 +80,7 @@ final class StandInCryptography: Cryptography {
     return try Secret.copy(of: key)
   }
 
-  // MARK: What is signed: an array of kind, signer, body and signature
+  // MARK: Signed items: arrays of kind, signer, body and signature
 
   private func seal(_ kind: UInt64, _ body: [UInt8], with key: Secret) throws(SegueError) -> [UInt8] {
     let signature = try sign([UInt8(kind)] + body, with: key)

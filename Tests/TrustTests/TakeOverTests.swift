@@ -79,7 +79,7 @@ import Testing
       let stranger = try attack.stranger.id
       #expect(device.service.snapshot(at: attack.world.now).refused.map { $0.device } == [stranger])
       #expect(device.notices().last?.contains("not in its list of devices") == true)
-      // What is wrong with what it says is said of it.
+      // An error in a message of the stranger names the stranger.
       device.events += device.service.receive(
         [0x86, 1, 1, 1, 1, 1, 1], from: try attack.stranger.certificate, at: attack.world.now)
       let wrong = try #require(device.notices().last)

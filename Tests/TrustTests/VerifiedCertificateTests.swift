@@ -28,7 +28,7 @@ import Testing
     #expect(try count(manager) == before + 1)
   }
 
-  /// What TLS says of a certificate that it has verified.
+  /// The certificate of a device, as TLS at the other end hands it over after it has verified it.
   private func shown(
     by device: Device, to other: Device, revocations: [UInt8]? = nil, at now: Instant
   ) throws -> ShownCertificate {

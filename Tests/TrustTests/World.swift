@@ -5,7 +5,7 @@ import Testing
 
 @testable import SegueTrust
 
-/// What the rules are tried with: OpenSSL, or the stand-in of simulations.
+/// The cryptography with which the rules are tried: OpenSSL, or the stand-in of simulations.
 enum Primitives: String, CaseIterable, CustomTestStringConvertible {
   case openSSL, standIn
 
@@ -64,7 +64,7 @@ final class MemoryStorage: AccountStorage {
 
   var file: [UInt8]?
   var aside: [[UInt8]] = []
-  /// How many changes come before the one that fails; nil for none that does.
+  /// The number of changes before the one that fails. Nil: none fails.
   var faultIn: Int?
   var fault = Fault.full
   private(set) var changes = 0
@@ -204,7 +204,7 @@ final class JoinConnection {
   let inviter, guest: Device
   let number: UInt64
   private(set) var guestNumber: UInt64 = 0
-  /// What each screen shows.
+  /// The questions on the screens of the inviter and of the guest.
   private(set) var asked: JoinQuestion?
   private(set) var shown: JoinQuestion?
   private(set) var inviterEnd: SegueError?

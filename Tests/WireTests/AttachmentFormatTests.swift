@@ -2,7 +2,7 @@ import Testing
 
 @testable import SegueWire
 
-/// What comes on the stream of an attachment (R7.6).
+/// The bytes on the stream of an attachment (R7.6).
 @Suite struct AttachmentFormatTests {
   @Test(arguments: [0, 1, 255, 256, 1 << 40, UInt64.max])
   func `the head holds any size (R7.6)`(size: UInt64) {

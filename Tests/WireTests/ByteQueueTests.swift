@@ -5,7 +5,7 @@ import Testing
 @Suite struct ByteQueueTests {
   private var queue = ByteQueue()
 
-  /// What must be in it.
+  /// The expected content of the queue.
   private var bytes: [UInt8] = []
   private var next: UInt8 = 0
 

@@ -22,7 +22,7 @@ import Testing
     return events
   }
 
-  /// What has come, if that is messages only.
+  /// Takes the messages that have come. Empty if anything else is among them.
   private func messages(_ link: FramedConnection) throws -> [[UInt8]] {
     var messages: [[UInt8]] = []
     while let event = try link.nextEvent() {
@@ -154,7 +154,7 @@ import Testing
     app.write([1], to: channel)
     app.reset(channel)
     move(app, hub)
-    // What was to go out next is still sent.
+    // The bytes that were to go out next are still sent.
     guard case .data(channel, [1])? = try hub.nextEvent() else { return #expect(Bool(false)) }
     guard case .reset(channel)? = try hub.nextEvent() else { return #expect(Bool(false)) }
     let second = app.open()
@@ -290,7 +290,7 @@ import Testing
     let first = app.open()
     app.send([UInt8(first)])
     app.write([UInt8](repeating: 1, count: FramedConnection.window)[...], to: first)
-    // What is left of a data frame is more than is put before what is urgent.
+    // The rest of the data frame is more than what goes before an urgent message (`Frame.stagedSize`).
     _ = app.takeOutput { bytes in
       hub.receive(Array(bytes[..<4_000]))
       return 4_000

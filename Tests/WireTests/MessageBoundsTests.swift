@@ -3,7 +3,7 @@ import Testing
 
 @testable import SegueWire
 
-/// What a message from outside may say at most (A9, section 9): each bound itself is let in, one more is not.
+/// The bounds of messages from outside (A9, section 9): each bound itself is let in, one more is not.
 @Suite struct MessageBoundsTests {
   private static let id = Value.uuid(Identifier(high: 1, low: 2))
   private static let name = Value.string("n")
@@ -189,7 +189,7 @@ import Testing
     #expect(throws: SegueError(.malformed, "message 7: element 1 is not an identifier")) {
       try decoded([.unsigned(7), .unsigned(1)])
     }
-    // Of several the first one, counted in its array.
+    // The first one of several wrong elements is named, by its number in its own array.
     #expect(throws: SegueError(.malformed, "message 24: element 2 is not an identifier")) {
       try decoded([.unsigned(24), Self.id, .null, .null, .null, .null, .string("x"), .string("y")])
     }

@@ -47,7 +47,7 @@ struct MessageGrammar {
   /// Whether the value has this shape, with no element left over.
   func matches(_ value: Value, _ rule: Rule) -> Bool { match([value], rule) == 1 }
 
-  /// How many of the values the rule matches, the first ones. Nil: none.
+  /// The number of values that the rule matches, from the first one on. Nil: it does not match.
   private func match(_ values: ArraySlice<Value>, _ rule: Rule) -> Int? {
     switch rule {
     case .name("uint"): values.first?.uint64.map { _ in 1 }

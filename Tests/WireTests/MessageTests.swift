@@ -113,7 +113,8 @@ import Testing
     #expect(throws: SegueError.self) { try decode(Value.string("hello").encoding) }
   }
 
-  /// What a withdrawal may say one day, containers among it, is passed over; what follows it is not.
+  /// Elements that later versions may add to a withdrawal, containers among them, are passed over. Elements that follow
+  /// it are read.
   @Test func `newer peers may add elements to what is inside of a message`() throws {
     let id = Identifier(high: 1, low: 2)
     let hub = Identifier(high: 3, low: 4)

@@ -37,7 +37,7 @@ import Testing
     let frame = try Self.ping(1)
     let most = ProvisionalStream.limit / frame.count
     for _ in 0..<most { #expect(try stream.receive(frame).isEmpty) }
-    // What is heard at once takes no room.
+    // A message that is heard at once takes no room.
     #expect(try stream.receive(ProvisionalStream.frame([9])) == [[9]])
     var full = stream
     #expect(throws: SegueError.self) { _ = try full.receive(frame) }

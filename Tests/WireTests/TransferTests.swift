@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// What has come: each message's number, and that of its descriptor.
+  /// The messages that have come: the number of each, and that of its descriptor.
   private func messages() throws -> [(UInt8, UInt8?)] {
     var messages: [(UInt8, UInt8?)] = []
     while let event = try hub.nextEvent() {

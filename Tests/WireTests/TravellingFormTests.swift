@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 import Testing
 
-/// How `file:` URLs of containers travel in an activity document (R5.3).
+/// The form of `file:` URLs of containers in an activity document (R5.3).
 @Suite struct TravellingFormTests {
   private static func containers(_ list: [(String, String)]) throws -> Containers {
     var containers = Containers()
@@ -45,7 +45,8 @@ import Testing
     return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
 
-  /// What decoding finds out.
+  /// Decodes a document.
+  /// - Returns: the reader, with the references that it has found.
   private func read(_ document: [UInt8], _ containers: Containers) throws -> ReferenceReader {
     let references = ReferenceReader(containers)
     _ = try ActivityDocument.decode(document, references, userInfoLimit: 10_000)
@@ -230,7 +231,7 @@ import Testing
       #expect(problems.map { "\($0.path) \($0.status)" } == ["user_info userInfoTooLarge"])
     }
     #expect(sent.problems(at: 0, here, userInfoLimit: grown).isEmpty)
-    // What does not grow was checked by the setter, whatever the limit is now.
+    // The setter has checked a user_info that does not grow, whatever the limit is now.
     #expect(try ActivityDocument.encode(sent, .none, userInfoLimit: 0).count > 0)
     #expect(throws: SegueError.self) { try ActivityDocument.encodeForSearch(sent, here, userInfoLimit: 0) }
   }

@@ -95,7 +95,7 @@ segue_status make_call(struct call *call);
 /** Makes a call with these arguments. */
 segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64_t third);
 
-/* What there is to call with --------------------------------------------------------------------------------------- */
+/* Handles, memory and descriptors to call with --------------------------------------------------------------------- */
 
 /** A handle of that type, which may be gone by now; 0: there is none. */
 uint64_t pool_look(int type);
@@ -120,7 +120,7 @@ int descriptor_take(void);
 /** The same for what is no connection. */
 int descriptor_junk(void);
 void descriptors_close(void);
-/** How many the process has open. */
+/** The number of descriptors that the process has open. */
 int descriptors_open(void);
 
 /** An app that is open, with delegates that have every callback, and a current activity. */
@@ -131,7 +131,7 @@ void make_handoff(void);
 
 size_t context_make(void);
 bool context_is_destroyed(size_t context);
-/** How many were never destroyed. */
+/** The number of contexts that were never destroyed. */
 size_t contexts_left(void);
 
 void abuse_destroy(void *context);
@@ -183,12 +183,12 @@ uint64_t draw_word(void);
 
 /** Stops all calls: callbacks then do nothing. */
 extern atomic_bool is_stopping;
-/** Of every call, by function: made, and successful. */
+/** The numbers of calls by function: all that were made, and the successful ones. */
 extern atomic_ulong calls_made[], calls_succeeded[];
 extern atomic_long calls_left; /* at most 0: enough */
 extern const char *folder;
 
-/** What this thread is doing, for when it crashes or hangs. */
+/** Notes that this thread calls a function, for the report of a crash or a hang. */
 void trail(const struct function *function);
 _Noreturn void fail(const char *what, const char *about);
 

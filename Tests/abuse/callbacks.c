@@ -54,7 +54,7 @@ static void lent(const char *type, const void *pointer) {
     functions[handle_types[index].release].call(&handle);
 }
 
-/** What every callback does first. Whether there is more to do. */
+/** Counts a callback, and checks its context: each callback calls this first. Whether there is more to do. */
 static bool begin(int which, void *context) {
   callback_counts[which]++;
   size_t number = (size_t)(uintptr_t)context;

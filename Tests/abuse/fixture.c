@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What chance alone would hardly ever bring about: apps of one team that are open, with delegates that have every
- * callback, and something to continue. What comes of it is left to chance. */
+/* Objects that chance alone would hardly ever bring about: apps of one team that are open, with delegates that have
+ * every callback, and something to continue. The calls that use them are left to chance. */
 #include "abuse.h"
 
 #define NUL SEGUE_NUL_TERMINATED

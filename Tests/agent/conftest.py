@@ -40,7 +40,7 @@ def launcher_probe() -> Path:
 
 @pytest.fixture
 def state() -> Iterator[Path]:
-    """What $XDG_STATE_HOME is in a test."""
+    """The folder that is $XDG_STATE_HOME in a test."""
     with tempfile.TemporaryDirectory(prefix="segue-state-") as path:
         yield Path(path)
 

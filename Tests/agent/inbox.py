@@ -20,7 +20,7 @@ def command_line(folder: Path, *words: str) -> list[str]:
 
 
 def output(folder: Path, *words: str, status: int = 0) -> list[str]:
-    """What a command says, once it has ended."""
+    """Runs a command to its end, and returns the lines of its output."""
     done = subprocess.run(command_line(folder, *words), capture_output=True, text=True, timeout=60)
     assert done.returncode == status, done.stdout + done.stderr
     return (done.stdout + done.stderr).splitlines()

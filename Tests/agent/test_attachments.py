@@ -22,7 +22,7 @@ SIZE = 3_000_000
 
 
 def content(size: int) -> bytes:
-    """What a participant attaches."""
+    """The bytes that a participant attaches."""
     return (bytes(7 * n & 255 for n in range(256)) * (size // 256 + 1))[:size]
 
 
@@ -146,7 +146,7 @@ def test_nothing_is_left_of_what_is_fetched(agent, state, start, segue, entries)
 
 
 def descriptors(process: int) -> list[str]:
-    """What the descriptors of a process lead to; those that are closed meanwhile are left out."""
+    """The targets of the descriptors of a process, without those that are closed meanwhile."""
     held = []
     for path in Path(f"/proc/{process}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -51,7 +51,7 @@ def terminal(tmp_path: Path, variables: dict[str, str]) -> Iterator[Callable[[st
 
 
 def test_somebody_works_in_terminals(terminal, start, folder):
-    """What comes, what is handed over, Ctrl-C, and what is said once the agent has gone."""
+    """Offers that come, a state that is handed over, Ctrl-C, and the messages once the agent has gone."""
     carrier, shell = terminal("carrier"), terminal("shell")
     carrier.type(f"{SEGUE} agent; echo status=$?")
     carrier.shows(CARRIES)
@@ -78,7 +78,7 @@ def test_somebody_works_in_terminals(terminal, start, folder):
     assert "cat with a" in receiver.runs(f"{SEGUE} receive")
     shell.shows(r"^restored by segue command line on ")
     shell.shows(r"^status=0")
-    # What comes from others does not reach the terminal as it is.
+    # Bytes of others do not reach the terminal as they are.
     shell.type(rf"printf 'a\033[2Jb' | {SEGUE} send")
     assert r"a\x1b[2Jb" in receiver.runs(f"{SEGUE} receive")
     carrier.press("C-c")

@@ -83,7 +83,7 @@ def test_what_it_does_not_know_is_refused(agent, control, case):
 
 
 def test_who_says_nothing_is_dismissed_and_makes_room(agent, control):
-    """Sixteen at a time; each has 5 s. Who comes too late hears why."""
+    """Sixteen at a time; each has 5 s. A connection that is one too many hears why."""
     agent()
     silent = [wire.Connection.of_another_process(control) for _ in range(16)]
     for peer in silent:
@@ -280,7 +280,7 @@ def test_a_folder_that_others_may_enter_is_refused(begin, control):
 
 
 def _link_of(descriptor):
-    """What the descriptor refers to; nothing if it was closed meanwhile."""
+    """The target of the descriptor; None if it was closed meanwhile."""
     try:
         return os.readlink(descriptor)
     except FileNotFoundError:

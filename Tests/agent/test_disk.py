@@ -44,7 +44,7 @@ def shim() -> Iterator[Path]:
 
 @pytest.fixture
 def disk(shim: Path, state: Path, tmp_path: Path) -> dict[str, str]:
-    """What makes an agent's disk full or hang while these files exist."""
+    """The variables that make an agent's disk full, or have it hang, while these files exist."""
     return {
         "LD_PRELOAD": str(shim),
         "DISK_ROOT": str(state),
@@ -60,7 +60,7 @@ def segue(folder: Path) -> Iterator[Callable[..., Program]]:
 
 
 def test_a_disk_that_hangs_for_10_s_changes_no_generation(agent, start, disk, folder, segue):
-    """What is slow runs beside the hub: offers and continuations go on, and the entry is kept afterwards."""
+    """Slow work runs beside the hub: offers and continuations go on, and the entry is kept afterwards."""
     running = agent(**disk)
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
@@ -158,7 +158,7 @@ def moments() -> list[int]:
 
 @pytest.mark.parametrize("call", moments(), ids=lambda call: f"seed{SEED}-call{call}")
 def test_an_agent_that_dies_at_a_call_of_the_disk_loses_nothing(begin, start, disk, folder, segue, call):
-    """What the origin was told to be restored was; what was stored once is delivered, and twice only if marked."""
+    """A receipt *restored* is true. An entry that was stored once is delivered, and twice only if it is marked."""
     first = begin(**disk, DISK_KILL=str(call))
     editor = start("editor", "--limit", "10", "0").ready()
     editor.ask("offer one", "offered")
@@ -182,8 +182,8 @@ def test_an_agent_that_dies_at_a_call_of_the_disk_loses_nothing(begin, start, di
 
 
 def test_a_join_whose_asker_has_gone_does_nothing_to_the_next(agent, disk, folder):
-    """It goes before the account has answered, which waits for the disk. Of what arrives at the agent meanwhile nobody
-    hears, so it gets time."""
+    """It goes before the account has answered, which waits for the disk. No message says what arrives at the agent
+    meanwhile, so that gets time."""
     hang = Path(disk["DISK_HANG"])
     agent(**disk)
     with contextlib.ExitStack() as stack:

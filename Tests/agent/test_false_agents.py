@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What listens in the agent's place, or keeps it from being reached: each call ends in time, with the true reason."""
+"""Programs that listen in the agent's place, and obstacles on the way to it: each call ends in time, with the true
+reason."""
 
 from __future__ import annotations
 
@@ -333,7 +334,7 @@ def refused() -> Iterator[Path]:
 
 
 def asks(program: Path, folder: Path, call: str, error: int) -> str:
-    """What an app says of the agent whose thread has that call refused, within moments."""
+    """Runs an app that asks the agent on a thread to which the system refuses that call. Returns the result."""
     done = subprocess.run(
         [program, call, str(error)],
         env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},

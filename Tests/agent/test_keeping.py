@@ -79,7 +79,7 @@ def test_more_than_one_window_of_a_closed_app(editor, viewer):
 
 
 def content(size: int = SIZE) -> bytes:
-    """What a participant attaches."""
+    """The bytes that a participant attaches."""
     return (bytes(7 * n & 255 for n in range(256)) * (size // 256 + 1))[:size]
 
 
@@ -193,7 +193,7 @@ def leave(enemy: wire.Connection, channel: int, attachments: dict[str, int], fil
 
 
 def test_files_of_a_hostile_app(viewer, folder, tmp_path):
-    """What is no file, hangs, never ends, or has another size than the document says, keeps the agent from nothing."""
+    """Bad descriptors (no file, hanging, endless, of another size than stated) keep the agent from nothing."""
     genuine = tmp_path / "genuine"
     genuine.write_bytes(b"12345")
     good = os.open(genuine, os.O_RDONLY)
@@ -325,7 +325,7 @@ def test_an_app_that_leaves_one_activity_after_the_other(editor, viewer, agent, 
 
 
 def test_python(agent, folder, tmp_path):
-    """What receivers cannot have is an error that says why, and `App.withdraw` ends the offer."""
+    """Requests and attachments that receivers cannot have are errors that say why; `App.withdraw` ends the offer."""
     agent()
     film = tmp_path / "film"
     film.touch()

@@ -32,7 +32,8 @@ TIMEOUT = 2_000  # milliseconds for a continuation
 GRACE = 2.0  # seconds that an origin waits beyond that
 
 CALLS = {"agent": 380, "launcher": 8, "editor": 120, "viewer": 240}
-"""Who may die, and within how many system calls: of the receiver from its start, of others from the question on."""
+"""The processes that may die, and the number of system calls within which they do: for the receiver from its start, for
+the others from the question on."""
 
 
 class Said(NamedTuple):
@@ -92,7 +93,7 @@ class Scene:
         return [f"{key}={value}" for key, value in self.variables.items()]
 
     def under(self, victim: str) -> list[str | Path]:
-        """What kills the victim."""
+        """The words before the command of a process that kill it if it is the victim."""
         if self.fault.victim == "launcher" and victim == "agent":
             return [self.built / "nth", str(self.fault.call), self.asked, "--child"]
         return [self.built / "nth", str(self.fault.call), self.asked] if victim == self.fault.victim else []
@@ -144,17 +145,17 @@ class Scene:
         return [int(pid) for pid in self.pids.read_text().split() if is_alive(int(pid))]
 
     def ask(self, *words: str) -> str:
-        """What the asker says last."""
+        """Runs the asker, and returns its last line."""
         asker = self.start("asker", ["env", *self.settings, self.built / "asker", *words])
         asker.wait(PATIENCE + TIMEOUT / 1000)
         return asker_says(asker)
 
     def waiting(self) -> list[dict] | None:
-        """What is in the inbox; nil if it cannot be asked."""
+        """The entries of the inbox; None if it cannot be asked."""
         said = self.ask("inbox")
         return json.loads(said.removeprefix("inbox ")) if said.startswith("inbox ") else None
 
-    # MARK: What was said
+    # MARK: Output
 
     def listen(self, patience: float = 0) -> None:
         with contextlib.suppress(queue.Empty):
@@ -165,7 +166,7 @@ class Scene:
     def wait(self, condition: Callable[[], object], patience: float = PATIENCE) -> object:
         deadline = time.monotonic() + patience
         while not (found := condition()):
-            # What viewers say, and who has ended, has to be looked at.
+            # The output of viewers, and their ends, come without an event: they are looked at again and again.
             self.listen(0.02)
             assert time.monotonic() < deadline, f"{self}: did not come"
         return found
@@ -193,7 +194,7 @@ class Scene:
 
     @property
     def phase(self) -> str:
-        """What had happened when the victim died."""
+        """The last step that had happened when the victim died."""
         assert self.death
         steps = {
             "fetching": [said for said in self.log if said.text == "will_save"],
@@ -236,7 +237,7 @@ def live(scene: Scene) -> str:
 
 
 def recover(scene: Scene) -> list[dict]:
-    """Whoever is missing comes back. What waited before."""
+    """Starts the processes again that are missing. Returns the entries that waited before."""
     if scene.fault.victim in ("agent", "launcher"):
         # It ends with its launcher.
         assert scene.agent.wait() is not None

@@ -249,7 +249,7 @@ def test_the_agent_writes_only_in_its_folders_and_executes_nothing(probe, tmp_pa
     assert running.ask("execute", "/bin/true") == "refused Permission denied"
     status = Path(f"/proc/{running.program.pid}/status").read_text()
     assert "NoNewPrivs:\t1" in status
-    # What it starts is not confined.
+    # A program that it starts is not confined.
     process = running.start("sh", "-c", f"touch {tmp_path}/other")
     wait_until((tmp_path / "other").exists, f"process {process} did not write")
 

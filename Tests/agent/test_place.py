@@ -16,7 +16,7 @@ IN_ORDER, FAILURE, USAGE, OCCUPIED = 0, 1, 2, 3
 
 @pytest.fixture
 def lock(control):
-    """What the agent holds beside the runtime folder, where no sandbox can reach it."""
+    """The file that the agent holds locked beside the runtime folder, where no sandbox can reach it."""
     control.parent.mkdir(mode=0o700)
     return control.parent / "lock"
 
@@ -41,7 +41,7 @@ def test_one_folder_is_enough_to_be_the_same_user(agent, begin, tmp_path, shared
 
 
 def test_replace_asks_the_former_to_end(agent, start, lock):
-    """That is the upgrade: the offers of apps stay, and the former has ended in order."""
+    """An upgrade does this: the offers of apps stay, and the former has ended in order."""
     first = agent()
     editor, viewer = start("editor").ready(), start("viewer").ready()
     editor.ask("offer one", "offered")

@@ -26,7 +26,7 @@ def test_an_app_pushes_to_one_that_runs(agent, start):
 
 
 def test_an_app_that_does_not_run_gets_it_when_it_opens(begin, start, entries):
-    """What is pushed goes through the inbox, as what is continued there; the app that pushes may end."""
+    """A push goes through the inbox, as a continuation by an app there does; the app that pushes may end."""
     first = begin()
     first.wait_for("this process is the hub")
     editor = start("editor").ready()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command asks its user about the account: nothing that could not be done, and in words that say what to do
-next. With the agent that ships; without one: bindings/python/tests/test_questions.py."""
+"""The questions of the command to its user about the account: none about what could not be done, and in words that say
+what to do next. With the agent that ships; without one: bindings/python/tests/test_questions.py."""
 
 from __future__ import annotations
 

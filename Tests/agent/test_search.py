@@ -121,7 +121,7 @@ def test_the_user_forgets_what_an_app_has_saved(agent, start, output, titles):
 
 
 def test_nothing_is_lost_by_a_killed_agent(begin, start, titles):
-    """What was saved is found, and what an app saves meanwhile comes when there is an agent."""
+    """A saved activity is found, and one that an app saves meanwhile comes when there is an agent."""
     first = begin()
     first.wait_for(CARRIES)
     editor = start("editor").ready()

@@ -30,7 +30,7 @@ def doorbell(folder):
 
 
 def rings(listening: socket.socket) -> int:
-    """How many connections wait; they have said nothing, and are closed."""
+    """Returns the number of connections that wait. Checks that they have said nothing, and closes them."""
     listening.setblocking(False)
     count = 0
     with contextlib.suppress(BlockingIOError):
@@ -147,7 +147,7 @@ def test_a_manager_that_does_not_listen_is_no_reason_not_to_start(agent, tmp_pat
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """What make install puts where units and desktop files are read."""
+    """The folder under which make install has put units and desktop files where they are read."""
     folder = tmp_path_factory.mktemp("installed")
     run("make", "-C", ROOT, "install", f"DESTDIR={folder}", "PREFIX=/usr", "-o", "lib/segue-agent")
     return folder

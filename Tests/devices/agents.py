@@ -111,7 +111,7 @@ class AgentDevice:
         )
 
     def problems(self) -> str:
-        """What its user is told: why it is not as it should be, and what has happened."""
+        """The messages for its user: why it is not as it should be, and what has happened."""
         state = self.account()
         return "\n".join([state.get("message", ""), *(notice["message"] for notice in state["notices"])])
 

@@ -117,7 +117,7 @@ class HostileHub:
         self.peer.send(wire.frame("data", state, channel), wire.end(channel, len(state)))
 
     def outcome(self) -> int:
-        """Of the last continuation, which is acknowledged."""
+        """Acknowledges the outcome of the last continuation, and returns it."""
         _, continuation, _, _, kind, *_, receiver = self.peer.receive_kind("outcome")
         self.peer.send_message("outcomeAck", continuation, receiver[0])
         return kind

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who knows a device's keys and speaks to its agent by hand, as docs/device-links.md and docs/trust.md say: honestly,
-to show that a test would notice, or with one thing wrong."""
+"""Speaks to an agent by hand, with the keys of a device, as docs/device-links.md and docs/trust.md say: honestly, to
+show that a test would notice, or with one thing wrong."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pem(kind: str, der: bytes) -> str:
 
 
 class Keys(NamedTuple):
-    """What is in the file of an account (docs/trust.md)."""
+    """The keys and certificates in the file of an account (docs/trust.md)."""
 
     key: bytes  # of the device: PKCS#8, DER
     certificate: bytes

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A proxy between two devices, which does to their bytes what a bad network does: it delays them, lets them trickle,
-stands still, cuts connections, and turns bits over. Of two proxies the slower one is overtaken."""
+stands still, cuts connections, and turns bits over. The slower one of two proxies is overtaken."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_agents_that_start_again_link_by_themselves(account, app, death):
         device.begin()
     one.linked("two")
     two.linked("one")
-    assert one.account()["port"] == port  # What was free is kept.
+    assert one.account()["port"] == port  # The port was free, so it is kept.
     carry(app(two, "notes"), app(one, "notes"), "letter")
 
 
@@ -162,7 +162,7 @@ def test_a_user_who_sees_other_digits_declines(pair):
     here = one.awaits(lambda state: state["joins"])["joins"][0]
     end = two.asking("await-join", join=there["join"])
     with pytest.raises(Refused) as refused:
-        two.ask("answer-join", join=there["join"], admits=True)  # That is for the other user.
+        two.ask("answer-join", join=there["join"], admits=True)  # Only the other user may answer.
     assert refused.value.status == INVALID_STATE
     one.ask("answer-join", join=here["join"], admits=False)
     with pytest.raises(Refused) as refused:
@@ -292,7 +292,7 @@ def test_settings_are_kept(pair):
     # An agent that starts again has the address that its user has set.
     two.ask("set-devices", addresses=["10.99.0.1:4711"])
     two.kill()
-    # What was set to be private is not told to others because a file is damaged.
+    # A damaged file may have said what is private. So all is, until the user sets it anew.
     (two.state_folder / "devices").write_bytes(b"damaged")
     for _ in range(2):
         two.begin()

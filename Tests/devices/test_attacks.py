@@ -115,7 +115,7 @@ def test_a18_what_has_expired_or_is_private_is_neither_shown_nor_continued(devic
             else:
                 notes.hears(r"continue \w+ \d+ delivered")
                 assert hub.outcome() == OUTCOMES["restored"]
-        # What came after these in the same link was shown: they were not.
+        # Later offers over the same link were shown: these were not.
         assert not [line for line in notes.program.said if re.search("appeared (expired|private)", line)]
     finally:
         hub.close()

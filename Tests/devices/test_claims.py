@@ -68,7 +68,7 @@ def test_a13_a_member_that_claims_an_app_gets_no_state_back(three, member, app):
     editor.ask("offer one", "offered")
     viewer.hears("appeared one", 60)
     at_laptop, at_desk = member(laptop, LAPTOP), member(desk, DESK)
-    # What the viewer has offered once says what it is called.
+    # An offer that the viewer has made once tells its identifier.
     viewer.ask("offer mine", "offered")
     _, at_desk.app = heard(at_laptop, "mine")
     viewer.tell("invalidate")

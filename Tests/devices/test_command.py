@@ -51,7 +51,7 @@ class Machine:
 
     @property
     def place(self) -> tuple[list[str], Path]:
-        """What a command is started under here, and the runtime folder."""
+        """The words before a command that start it on this machine, and the runtime folder."""
         return self.device.machine.under, self.device.folder
 
     def does(self, *words: str, status: int = 0, answer: str = "") -> Said:

@@ -225,7 +225,7 @@ def unlisted(home: Home) -> Keys:
 
 
 def test_a24_a_device_that_is_not_listed_hears_which_list_there_is_and_nothing_else(own_home):
-    """It has no session of the hub: one message, and the end after 5 s. What it says is held, up to 64 KiB."""
+    """It has no session of the hub: one message, and the end after 5 s. Its messages are held, up to 64 KiB."""
     home, stranger = own_home, unlisted(own_home)
     with home.dial() as connection:
         stranger.knock(connection)
@@ -415,7 +415,7 @@ def test_a6_a7_a_beacon_counts_once_and_in_its_time(home):
     assert is_dialled(home, lambda port: home.member.beacon(port, slot=1))
     assert not is_dialled(home, lambda port: home.member.beacon(port, slot=-3))
     assert not is_dialled(home, lambda port: home.member.beacon(port, slot=3))
-    # What was heard once is worth nothing, at whatever address it is heard again, nor with another port.
+    # A beacon that was heard once is worth nothing, at whatever address it is heard again, nor with another port.
     nonce = os.urandom(16)
     assert is_dialled(home, lambda port: home.member.beacon(port, nonce=nonce), THERE)
     assert not is_dialled(home, lambda port: home.member.beacon(port, nonce=nonce))
@@ -423,7 +423,7 @@ def test_a6_a7_a_beacon_counts_once_and_in_its_time(home):
 
 
 def local_address(machine: Network) -> tuple[str, int]:
-    """Of a machine's end of the cable: its link-local address, and the number of the interface there."""
+    """The link-local address of a machine's end of the cable, and the number of the interface there."""
     for line in Path(f"/proc/{machine.network}/net/if_inet6").read_text().splitlines():
         digits, index, _, _, _, name = line.split()
         if name == "cable" and digits.startswith("fe80"):

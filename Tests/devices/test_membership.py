@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in an account: what a former manager, a device with the recovery file, a wrong clock, a false word and a copy
-do to agents on two machines."""
+"""Membership of an account: what a former manager, a device with the recovery file, a wrong clock, a false word and a
+copy do to agents on two machines."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_a13_a_member_that_claims_the_hub_of_another_keeps_no_devices_apart(thre
         laptop.agent.signal(signal.SIGCONT)
     desk.linked("laptop", "xray", patience=60)
     laptop.linked("desk")
-    # What the manager is asked for comes by a session of the hubs.
+    # The request to the manager comes by a session of the hubs.
     laptop.ask("rename-device", name="attic")
     desk.linked("attic", "xray")
     member.is_heard()

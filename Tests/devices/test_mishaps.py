@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong without an attacker, and names that deceive: the user is told, and nothing is lost."""
+"""Mishaps without an attacker, and names that deceive: the user is told, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ def test_a_blank_name_is_refused(agents, blank):
 
 
 def test_keys_are_in_no_core_dump(agents, tmp_path):
-    """Where the system dumps an agent without an account."""
+    """Checks this only on a system that dumps an agent without an account."""
 
     def is_dumped(device: AgentDevice) -> bool:
         device.agent.signal(signal.SIGABRT)

@@ -56,7 +56,7 @@ class User:
         self._next = self._device.asking("pushes", after=self.state["change"], timeout=20_000)
 
     def hears(self):
-        """What other devices push, after the next change."""
+        """Returns the pushes of other devices, after the next change."""
         self.state = self._next.answer()
         self._await()
         return self.state["pushes"]
@@ -121,7 +121,7 @@ def test_the_user_of_the_other_device_is_asked(home, notes):
         with pytest.raises(Refused) as refused:
             asked.answers(question, True)
         assert refused.value.status == NOT_FOUND
-        # Who asks for it and goes is not waited for.
+        # An asker that goes is not waited for.
         (activity,) = (UUID(offer["id"]) for offer in offers(one))
         assert question["activity_id"] != activity, "it is called so at home alone"
         pushing = one.asking("push", activity=activity, device=there["device"])
@@ -160,7 +160,7 @@ def test_a_question_ends_with_what_it_is_about(home, notes):
 
 @pytest.mark.parametrize("dying", ["one", "two"])
 def test_a_question_ends_with_the_link(home, notes, dying):
-    """Who pushes is told at once, and who was asked is asked no longer, if the other agent is gone."""
+    """If the other agent is gone, the app that pushes is told at once, and a user who was asked is asked no longer."""
     one, two = home
     mine, _ = notes
     with user(two) as asked:
@@ -202,7 +202,7 @@ def test_who_looks_once_is_not_there_to_be_asked(home, notes):
         one.ask("push", activity=UUID(offers(one)[0]["id"]), device=there["device"])
     push(there, mine)
     mine.hears("push_to_device DECLINED")
-    # Who waits is, and for a moment after that.
+    # A client that waits is there, and counts as there for a moment after that.
     assert two.ask("pushes", after=state["change"], timeout=1)["pushes"] == []
     pushing = one.asking("push", activity=UUID(offers(one)[0]["id"]), device=there["device"])
     while not two.ask("pushes")["pushes"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody learns who records all that two machines say to each other on a network (R10.1)."""
+"""The knowledge of a stranger who records all that two machines say to each other on a network (R10.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def frames(path: Path) -> list[bytes]:
 
 
 def datagram(frame: bytes) -> bytes | None:
-    """What a UDP datagram has; None for other frames."""
+    """The payload of a UDP datagram; None for other frames."""
     (kind,) = struct.unpack(">H", frame[12:ETHERNET])
     if kind == IPV4 and frame[ETHERNET + 9] == UDP:
         return frame[ETHERNET + 4 * (frame[ETHERNET] & 15) + 8 :]
@@ -52,7 +52,8 @@ def segment(frame: bytes) -> tuple[tuple[bytes, bytes], int, bytes] | None:
 
 
 def record_lengths(seen: list[bytes]) -> list[int]:
-    """Of all records of TLS, whose connections were silent when the recording began, as the other end got them."""
+    """The lengths of all records of TLS, as the other end got them. The connections must have been silent when the
+    recording began."""
     streams: dict[tuple[bytes, bytes], dict[int, bytes]] = {}
     for found in filter(None, map(segment, seen)):
         ends, number, payload = found
@@ -91,7 +92,7 @@ def recorded(machine, path: Path) -> Iterator[list[bytes]]:
 
 
 def test_a26_no_length_tells_a_title(cable, agents, app, tmp_path):
-    """What goes over the wire between two agents is as long for a title of one byte as for one of 150."""
+    """The records between two agents are as long for a title of one byte as for one of 150."""
     cable.address()
     one, two = agents("one", cable.machines[0]).begin(), agents("two", cable.machines[1]).begin()
     one.create().admit(two)
@@ -145,7 +146,7 @@ def test_r10_1_a_stranger_learns_of_no_activity_app_user_or_device(cable, agents
     assert sum(map(len, seen)) > 40_000
     beacons = {payload for payload in map(datagram, seen) if payload and len(payload) == BEACON}
     assert beacons
-    # Of two that differ no four bytes are alike at a place.
+    # Two beacons that differ have no four equal bytes at one place.
     for beacon in beacons:
         for other in beacons - {beacon}:
             assert not any(beacon[place : place + 4] == other[place : place + 4] for place in range(BEACON - 3))

@@ -67,7 +67,7 @@ def test_a_cable_that_is_pulled_and_put_back(cable, device, app):
     carry(here, there, "letter")
     cable.pull()
     here.tell("title answer")
-    time.sleep(2)  # What is tried: nothing gets through for so long.
+    time.sleep(2)  # The case that is tried: nothing gets through for so long.
     assert "changed answer" not in there.events()
     # A cable that is pulled takes the routes of IPv4 with it, as the addresses of a machine that has left.
     cable.plug()
@@ -168,7 +168,7 @@ def test_r2_8_offers_stay_while_a_device_moves(cable, device, app):
     present = f"10.99.0.{cable.machines.index(lower.machine) + 1}"
     for number in range(8):
         another = f"10.99.0.{100 + number}"
-        # What is sent to the former address finds nobody from then on.
+        # Packets to the former address reach no machine from then on.
         script = f"ip addr del {present}/24 dev cable; ip addr add {another}/24 dev cable"
         lower.machine.run("sh", "-c", script)
         present = another

@@ -14,7 +14,7 @@ import segue.testing
 from project import ROOT
 
 HEADER = project.HEADER.read_text()
-# What is committed, or about to be.
+# The files that are committed, or about to be.
 FILES = subprocess.run(
     ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
     cwd=ROOT,
@@ -32,7 +32,7 @@ def page(name: str) -> str:
 
 
 def names(text: str) -> set[str]:
-    """What stands in code font, tables and all."""
+    """The texts in code font, also in tables."""
     return set(re.findall(r"`([^`\n]+)`", text))
 
 

@@ -16,7 +16,7 @@ PROMISES_NOTHING = {"advice", "what others can do", "what this is about"}
 
 
 def sentences() -> list[str]:
-    """Of the sections that promise something, without headings and tables; without emphasis and targets of links."""
+    """The sentences of the sections that promise something, without headings, tables, emphasis and targets of links."""
     text = PAGE.split("\n## Who is trusted\n")[1].split("\n## What it needs to be safe\n")[0]
     found: list[str] = []
     for part in re.split(r"\n\s*\n|\n(?=- )", text):

@@ -19,7 +19,7 @@ from programs import Program
 
 PATIENCE = 20.0  # seconds: for failures only
 
-# What a process was about, by the last message that it had sent or received (docs/protocol.md).
+# The phase of a process, by the kind of the last message that it had sent or received (docs/protocol.md).
 PHASES = {
     0: "opening",
     1: "opening",
@@ -89,7 +89,7 @@ class Attempt:
 
     @property
     def death(self) -> Said | None:
-        """What the victim said last."""
+        """The last line of the victim, with the fault that it has met; None: it has met none yet."""
         return next((said for said in self.log if said.text.startswith("fault ")), None)
 
     @property

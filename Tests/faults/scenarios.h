@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done while a system call fails. */
+/* The scenarios during which a system call fails. */
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 

@@ -32,7 +32,8 @@
 
 #include "shim.h"
 
-/* Where the code of libsegue and libuv is: the first is what is tested, the second must be able to take it. */
+/* The addresses of the code of libsegue and libuv. Calls of both fail: the first is under test, the second must be able
+ * to take it. */
 static struct range { uintptr_t start, end; } library, loop;
 
 static int find(struct dl_phdr_info *info, size_t size, void *unused) {
@@ -159,7 +160,7 @@ static bool is_socket(int fd) {
   return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* What is read and written. Counters, timers and watches give 8 bytes or nothing. An event counter says EAGAIN to a
+/* Reading and writing. Counters, timers and watches give 8 bytes or nothing. An event counter says EAGAIN to a
  * writer only if it is full, and readable then, so that is no failure to simulate. */
 
 ssize_t read(int fd, void *buffer, size_t size) {

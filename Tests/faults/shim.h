@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a program speaks to the preloaded shim; without it these are NULL. */
+/* The functions of the preloaded shim for the program under test; without the shim these are NULL. */
 #ifndef SHIM_H
 #define SHIM_H
 
@@ -10,7 +10,7 @@ __attribute__((weak)) void fault_arm(long n, int variant);
 /** Calls since then. */
 __attribute__((weak)) long fault_calls(void);
 __attribute__((weak)) bool fault_fired(void);
-/** Which call it was. */
+/** The name of the function whose call has failed. */
 __attribute__((weak)) const char *fault_where(void);
 
 #endif

@@ -133,7 +133,7 @@ def attempt(built: Path, fault: Fault, fates: Fates) -> None:
 
 
 class Fates:
-    """What came of all attempts."""
+    """The results of all attempts."""
 
     def __init__(self) -> None:
         self.phases: collections.Counter[tuple[str, str]] = collections.Counter()

@@ -334,8 +334,8 @@ static void *closes(void *app) {
   return NULL;
 }
 
-// One thread closes an app, whose callbacks take long, while another moves the fleet: what ends meanwhile is told by
-// the closing thread, in its own time. That is not late (R3.9).
+// One thread closes an app, whose callbacks take long, while another moves the fleet. The closing thread tells what
+// ends meanwhile, in its own time. Callbacks of that thread are not late (R3.9).
 static void closedElsewhere(void) {
   struct program programs[2] = {0};
   pthread_t thread;

@@ -37,7 +37,7 @@ def start(first: int, count: int, *words: str, under: tuple[str, ...] = ()) -> s
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    """What a process prints; what it finds broken is shown at once."""
+    """Returns the output of a process. Shows a broken promise in it at once."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -50,7 +50,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 
 def processor_time() -> float:
-    """Of all programs that have ended."""
+    """The seconds of processors of all programs that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -10,8 +10,8 @@ from project import INCLUDE, TABLE, run
 HERE = Path(__file__).resolve().parent
 FUNCTIONS = [function["name"] for function in TABLE["functions"]]
 ACCEPTED = HERE / "segue.abi"
-"""What libabigail writes of a stub library, as it was when the interface was last accepted: every function, type and
-layout of the header. Any difference fails."""
+"""The description that libabigail makes of a stub library, as it was when the interface was last accepted: every
+function, type and layout of the header. Any difference fails."""
 
 
 def stub(folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from conftest import PROBE
 
 BROKEN = Path(__file__).parent / "broken"
-# What is said of each file in that folder, after its path.
+# The errors of the files in that folder, without the paths before them.
 SAID = {
     "no-identifier.plist": "CFBundleIdentifier: is missing; expected a string",
     "identifier-is-a-number.plist": "CFBundleIdentifier: expected a string, found an integer",
@@ -75,7 +75,7 @@ class Home:
         return [line.split("\t") for line in done.stdout.splitlines()]
 
     def broken(self) -> dict[str, str]:
-        """What is said of each broken file, after its path."""
+        """The errors of the broken files by their names, without the paths before them."""
         found = {}
         for kind, path, *rest in self.read():
             if kind == "broken":
@@ -113,7 +113,7 @@ def test_what_is_no_small_file_is_refused_at_once(home):
     (home.apps / "nowhere.plist").symlink_to("/nowhere")
     (home.apps / "loop.plist").symlink_to("loop.plist")
     (home.apps / "linked.plist").symlink_to("zz-good.plist")
-    # Of applications only files with keys of Segue's count: these may have any.
+    # A desktop file counts only if it has keys of Segue's: these are not read, and no error names them.
     os.mkfifo(home.applications / "fifo.desktop")
     (home.applications / "zero.desktop").symlink_to("/dev/zero")
     began = time.monotonic()

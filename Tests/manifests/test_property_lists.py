@@ -37,7 +37,7 @@ VALUE = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=6) | st.dictio
 
 
 def shown(value: Any) -> str:
-    """What the probe says of a value that plistlib has read."""
+    """The output of the probe for a value that plistlib has read."""
     match value:
         case bool():
             return f"b{int(value)}"

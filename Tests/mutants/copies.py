@@ -119,7 +119,7 @@ BUILD = (
 
 
 def complaints(module: str) -> str:
-    """What the compiler has against a module of the copy; without its optimizer that takes seconds."""
+    """Returns the errors of the compiler for a module of the copy. Without its optimizer that takes seconds."""
     # Nothing goes to the null device: a compiler that fails removes its output, and root may remove that, too.
     built = COPY / "modules"
     built.mkdir(exist_ok=True)
@@ -141,7 +141,7 @@ def complaints(module: str) -> str:
 
 
 def problem(mutants: list[Mutant], suites: Sequence[str]) -> str:
-    """What the compiler has against the modules with these in them; nothing: they can be made."""
+    """Returns the errors of the compiler for the modules with these mutants in them. Empty: they can be made."""
     for number, mutant in enumerate(mutants):
         mutant.number = number
     make_copy(mutants, suites)
@@ -164,7 +164,7 @@ def build(mutants: list[Mutant], suites: Sequence[str]) -> list[Mutant]:
         for file, line in set(re.findall(rf"{re.escape(str(COPY))}/Sources/(\S+?):(\d+):\d+: error:", said)):
             here = [mutant for mutant in mutants if mutant.file == file]
             exact = [mutant for mutant in here if int(line) in lines_of(mutant)]
-            # What is missing may be missed further down: the nearest one above.
+            # A missing statement may be an error further down: then the nearest mutant above is the cause.
             above = [mutant for mutant in here if lines_of(mutant).start <= int(line) and not mutant.is_written][-1:]
             bad |= {mutant.number for mutant in exact or sorted(above, key=lambda one: one.start)[-1:]}
         if not bad:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mutant is; those that were written by hand, and those that a script makes of the sources."""
+"""Mutants: those that were written by hand, and those that a script makes of the sources."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ STATEMENT = re.compile(
     r"^ *(?:case [^:]*: |default: )?"
     r"(?P<statement>(?:try )?[a-zA-Z_][\w.?!\[\]()$, +]*(?: [-+&|]?=(?!=) .+|\(.*\)))$"
 )
-# What is there for speed, for people who read a log, or to stop what is wrong already.
+# Statements that are there for speed, for people who read a log, or to stop what is wrong already, and declarations.
 IDLE = re.compile(
     r"^(private|public|static|fileprivate|nonisolated|typealias|return|throw|let|var|for|if|guard|while|switch|func|import|case|init)\b"
     r"|^(@|super|self = |self\.init|self\.\w+ = \w+$)|reserveCapacity|\blog\(|precondition|\bassert\("

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library does to its process, and to one that was forked from it: `scenarios.py NAME FOLDER` runs one.
+"""The effects of the library on its process, and on one that was forked from it: `scenarios.py NAME FOLDER` runs one.
 
 Each scenario runs in a process of its own, with the shipped library and nothing else that starts threads.
 """

@@ -36,6 +36,6 @@ def end(verdict: int, data: bytes = b"") -> bytes:
 
 
 def handed_over(fd: int) -> bytes:
-    """What comes with a file: when it was changed."""
+    """The bytes that come with a file that is handed over: the time of its last change."""
     seconds, nanoseconds = divmod(os.fstat(fd).st_mtime_ns, 10**9)
     return struct.pack(">IqI", HANDED_OVER, seconds, nanoseconds)

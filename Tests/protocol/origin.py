@@ -14,7 +14,7 @@ from native import Native
 from wire import Connection
 
 Answer = bytes | Callable[[socket.socket], None]
-"""What is sent on a stream, or what is done with its end."""
+"""The bytes that are sent on a stream, or a function that uses its end."""
 
 
 class Origin:
@@ -70,5 +70,5 @@ class Origin:
 
     @property
     def files(self) -> list[str]:
-        """What lies in the folder, without what belongs to hubs."""
+        """The names of the files in the folder, without those of hubs."""
         return [path.name for path in self.folder.iterdir() if not path.name.startswith("hub.")]

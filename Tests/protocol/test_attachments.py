@@ -26,8 +26,8 @@ DATA = bytes(range(256)) * 2_000
 
 @pytest.fixture
 def ask(native, register) -> Callable[[bytes], Callable[[str, int], tuple[socket.socket, int]]]:
-    """ask(data): the library offers an attachment `a`, and has been continued; what asks for it, from an offset.
-    That gives our end of the stream, and the status of the answer."""
+    """ask(data): the library offers an attachment `a`, and has been continued. Returns a function that asks for it from
+    an offset, and returns our end of the stream and the status of the answer."""
 
     def offered(data: bytes) -> Callable[[str, int], tuple[socket.socket, int]]:
         app = native()
@@ -59,8 +59,8 @@ def ask(native, register) -> Callable[[bytes], Callable[[str, int], tuple[socket
 
 
 def take(stream: socket.socket, data: bytes) -> bytes:
-    """What comes on a stream, from its start to its end. A file that is handed over has these bytes, is for reading
-    only, and is not all that is wanted."""
+    """Returns the bytes of a stream, from its start to its end. Checks that a file that is handed over has these bytes,
+    and is for reading only; then asks for the bytes, too."""
     with stream:
         stream.settimeout(PATIENCE)
         read, files, _, _ = socket.recv_fds(stream, 65536, 16)

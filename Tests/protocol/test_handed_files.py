@@ -59,7 +59,7 @@ FILES = {"on disk": source, "in memory": lambda _: memory(0), "sealed": lambda _
 
 @pytest.mark.parametrize("make", FILES.values(), ids=FILES.keys())
 def test_a_file_that_is_handed_over_is_copied(origin, folder, make):
-    """What is open for writing, too, does not matter."""
+    """A file that is open for writing, too, is copied like the others."""
     fd = make(folder)
 
     def hand_over(stream: socket.socket) -> None:
@@ -98,7 +98,7 @@ def test_what_is_no_file_is_not_copied(origin, folder, make):
     names = {os.readlink(f"/proc/self/fd/{fd}") for fd in fds}
 
     def hand_over(stream: socket.socket) -> None:
-        # What comes with a file says another time, so it has to be looked at first.
+        # The time that comes with the file is wrong, so the library has to look at the file first.
         sent = head(4) + struct.pack(">IqI", HANDED_OVER, 0, 0)
         socket.send_fds(stream, [sent], fds) if fds else stream.sendall(sent)
         by_the_bytes(stream)
@@ -191,7 +191,7 @@ def test_a_file_whose_times_are_set_back_comes_by_its_bytes(origin, folder):
 
 
 def descriptors() -> Counter[str]:
-    """What this process has open."""
+    """The files that this process has open, and the number of descriptors of each."""
     found: Counter[str] = Counter()
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):

@@ -52,7 +52,7 @@ static void *continues(void *context) {
   return NULL;
 }
 
-/* R1.13: one activity, all threads. What a getter gave is its caller's, whatever others do meanwhile. */
+/* R1.13: one activity, all threads. The text that a getter gave is its caller's, whatever others do meanwhile. */
 enum { WRITERS = 3, READERS = 3, ROUNDS = 20000 };
 static segue_activity *shared;
 
@@ -96,7 +96,7 @@ static void *gets(void *context) {
     OK(segue_activity_get_webpage_url(shared, &url, &length));
     REQUIRE(strncmp(url, "https://", 8) == 0 && url[length - 1] == '/' && length == 9 + 1 + (size_t)(url[8] - 'a'));
     OK(segue_activity_get_expiration_date(shared, &date));
-    /* What was read twenty rounds ago, too. */
+    /* The title that was read twenty rounds ago is whole, too. */
     if (i % 20 == 0) {
       REQUIRE(kept == NULL || (kept[0] == first && is_whole(kept, strlen(kept))));
       segue_free(kept);

@@ -44,7 +44,7 @@ static segue_status begin(const char *path, uint32_t flags, segue_access **acces
   return segue_activity_access_begin(activity, url, NUL, flags, access, fd);
 }
 
-/* What a file says; whatever is opened is inside. */
+/* Reads a file through an access, and checks that it is none outside of the container. */
 static segue_status try_to_read(const char *path, char *text, size_t size) {
   segue_access *access = NULL;
   int fd = -1;
@@ -80,7 +80,7 @@ static void expect_text(const char *path, const char *wanted) {
 #define DENIED SEGUE_ERROR_NOT_ALLOWED
 #define LATER SEGUE_ERROR_NOT_THERE_YET
 
-/* What works, so that what does not is refused for its own sake. */
+/* URLs that work: the setup is right, and the URLs below are refused for their own sake. */
 static void inside(void) {
   expect_text("docs/file", "inside");
   expect_text("docs/folder/file", "deeper");

@@ -111,8 +111,8 @@ static void progress_after_the_end(void) {
   close_participant(&origin);
 }
 
-/* R1.7: will_save is answered by another thread, perhaps at the moment at which it returns "later". What changes after
- * that is not part of the save. */
+/* R1.7: will_save is answered by another thread, perhaps at the moment at which it returns "later". A change after that
+ * is not part of the save. */
 static pthread_t answering;
 static void *answer(void *save) {
   OK(segue_save_complete(save));

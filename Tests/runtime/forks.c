@@ -59,7 +59,7 @@ static void release_beside_a_file(void) {
   REQUIRE(fcntl(file, F_GETFD) >= 0);
 }
 
-/* What is attached stays open in the child, and when it closes there, no file of the host's does. */
+/* An attachment stays open in the child, and when it closes there, no file of the host's does. */
 static void what_is_attached(void) {
   OK(segue_activity_create(NULL, TYPE, NUL, &held));
   OK(segue_activity_attach_bytes(held, "name", NUL, (const uint8_t *)"bytes", 5));

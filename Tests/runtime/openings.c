@@ -94,7 +94,7 @@ static void end(void) {
   close_participant(&origin);
 }
 
-/** What ends the opening, at the same moment as the call beside it. */
+/** The answer of another thread that ends the opening, at the same moment as a call of this one. */
 struct ending {
   pthread_barrier_t together;
   segue_document *document;

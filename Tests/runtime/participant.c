@@ -16,7 +16,7 @@
 
 #include "participant_callbacks.h"
 
-/* What it can be told. */
+/* The commands. */
 
 static void set_payload(const char *size) {
   segue_writer *writer;
@@ -290,7 +290,7 @@ static void cancel(const char *unused) {
   CHECK(segue_continuation_cancel(continuation));
 }
 
-/* What waits at the agent comes from now on, or no more. */
+/** The app gets what waits at the agent from now on; "no": it gets nothing of that. */
 static void accept_waiting(const char *word) { CHECK(segue_app_set_accepts_waiting(app, strcmp(word, "no") != 0)); }
 
 static segue_reply reply_named(const char *word) {

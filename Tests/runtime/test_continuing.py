@@ -20,7 +20,7 @@ def pair(start):
 
 
 def begin(viewer, text: str = "one") -> str:
-    """R3.1, R3.2: will_continue comes first, under the name that was given. That name."""
+    """R3.1, R3.2: will_continue comes first, under the name that was given. Returns that name."""
     viewer.tell(f"continue {text}")
     name = viewer.hears(f"continuation {ID}")["id"]
     viewer.hears(f"will_continue {name}")

@@ -56,7 +56,7 @@ def offered(start, fake):
 
 
 def test_a_proper_fake_hub_is_believed(offered):
-    """What the tests below stand on: this is how a hub talks."""
+    """The fake hub talks as a true one does; the tests below rely on it."""
     app, connection = offered
     app.ready()
     app.tell("offer mine")

@@ -13,7 +13,7 @@ from wire import FakeHub
 
 
 def refused(start, folder: Path | str, **environment: str) -> str:
-    """What opening says."""
+    """Opens an app that is refused, and returns the error."""
     app = start("app", folder=folder, **environment)
     said = app.hears(r"error .*segue_app_open.* (?P<why>[A-Z_]+: .*)")["why"]
     assert app.program.wait() == 3

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as 
 
 @contextlib.contextmanager
 def another_user() -> Iterator[None]:
-    """What is opened, connected or listened to in the block is so by another user: that is whom SO_PEERCRED names."""
+    """Has another user open files, connect and listen in the block: SO_PEERCRED names that user."""
     os.seteuid(NOBODY)
     try:
         yield

@@ -280,7 +280,8 @@ def test_nothing_is_restored_that_was_not_sent(pair, connect, team):
     for name in ("restored", "unknown"):
         liar.send(message("outcome", uuid.uuid4(), origin, activity, OUTCOMES[name], 0, "", None))
         liar.receive_kind("outcomeAck")
-    # Who asks for it, and has restored it before it is sent, has failed; who may not see it has not even asked.
+    # An app that asks for the activity, and reports it as restored before it is sent, has failed. An app of another
+    # team may not see the activity: it counts as one that has not asked.
     editor.ask("on_save later", "on_save later")
     editor.tell("dirty")
     asked = uuid.uuid4()

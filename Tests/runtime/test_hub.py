@@ -69,7 +69,7 @@ def test_an_offer_whose_app_dies_with_the_hub_goes(start):
 
 
 STAGES = {
-    # What the continuation is waiting for when the hub dies.
+    # The callback for which the continuation waits when the hub dies.
     "will_save": (
         lambda editor, viewer: editor.ask("on_save later", "on_save later"),
         lambda editor, viewer: editor.hears("will_save"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library does to a process: threads and descriptors as promised, signals and output not at all."""
+"""The effects of the library on a process: threads and descriptors as promised, none on signals and output."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 --   segue.app_open(app)                 each function without its prefix; a status other than OK is an error
 --   segue.out("segue_app *", segue.app_create, "com.example.notes", segue.NUL_TERMINATED)      an output as result
 local ffi = require "ffi"
--- For this file alone: compiled code must not call a function that calls back (LuaJIT manual, FFI semantics). What
--- calls these functions is not compiled either; all else in the process is.
+-- For this file alone: compiled code must not call a function that calls back (LuaJIT manual, FFI semantics). Code that
+-- calls these functions is not compiled either; all other code in the process is.
 jit.off(true, true)
 
 local source = debug.getinfo(1, "S").source
@@ -161,7 +161,8 @@ end
 
 local replies = { [true] = segue.REPLY_YES, [false] = segue.REPLY_NO }
 
--- What no result means, where it is no yes: unsaved changes are replaced only if the handler says so (R3.10).
+-- The reply that no result stands for, if that is not yes: unsaved changes are replaced only if the handler says so
+-- (R3.10).
 local defaults = { segue_will_resume_back_function = function(_, changed) return not changed end }
 
 -- The result for the library. Throws if it is none.

@@ -22,7 +22,7 @@ enum ProcessState {
   private static let isStarting = Atomic<Bool>(false)
   /// Whether forks are handled: without memory they are not. Constant after `load`.
   nonisolated(unsafe) private static var handlesFork = false
-  /// What drew the seed of hash tables.
+  /// The hash value whose computation drew the seed of hash tables; nothing reads it.
   nonisolated(unsafe) private static var seed = 0
   /// Set by the thread that sets the library up; constant once `stage` says ready.
   nonisolated(unsafe) private(set) static var slots: SlotStore?

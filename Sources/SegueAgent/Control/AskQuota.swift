@@ -15,7 +15,7 @@ final class AskQuota: @unchecked Sendable {
   private var counts: [Account: Int] = .init()
   private var total = 0
 
-  /// - Returns: what is kept until the question is answered, or dropped. Throws LIMIT_EXCEEDED.
+  /// - Returns: a place that is kept until the question is answered, or dropped. Throws LIMIT_EXCEEDED.
   func take(_ account: Account) throws(SegueError) -> Place {
     let isTaken = lock.withLock {
       let count = counts[account] ?? 0

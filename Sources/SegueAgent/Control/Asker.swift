@@ -1,9 +1,9 @@
 import SegueEngine
 
-/// A connection to the control socket, as those know it of whom it asks something.
+/// A connection to the control socket, as the services that it asks know it.
 struct Asker {
   /// Never used again.
   let number: UInt64
-  /// Of its process.
+  /// The account to which the use of its process is charged.
   let account: Account
 }

@@ -6,7 +6,7 @@ import SegueStore
 import SegueSystem
 import SegueTransport
 
-/// What can be asked at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.
+/// Answers requests at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.
 final class ControlAsks {
   /// Entries in one answer, and the bytes of those of any answer.
   private static let entryLimit = 64
@@ -190,7 +190,7 @@ final class ControlAsks {
     return try .dictionary(entries)
   }
 
-  /// What apps could tell nothing else (R3.13): so few that they are one page.
+  /// The failures of apps of which no host was told (R3.13). They are few enough for one page.
   private func failures() throws(SegueError) -> Value {
     var list: [Value] = []
     for failure in unheard.failures {

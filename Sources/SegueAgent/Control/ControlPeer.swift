@@ -55,7 +55,7 @@ final class ControlPeer {
     do throws(SegueError) {
       // `close` closes the watch before this object is released.
       watch = try Watch(fd, on: loop) { [unowned(unsafe) self] isReadable, _ in
-        // What ends the connection releases this object.
+        // An event that ends the connection releases this object.
         let peer = self
         withExtendedLifetime(peer) { if isReadable { peer.receive() } else { peer.writable() } }
       }

@@ -2,7 +2,7 @@ import SegueModel
 import SegueTransport
 import SegueTrust
 
-/// What can be asked at the second socket about other devices (docs/protocol.md). For the loop.
+/// Answers requests at the second socket about other devices (docs/protocol.md). For the loop.
 final class DeviceAsks {
   private let devices: DeviceService
   /// Whether a key is being derived from a passphrase.
@@ -204,7 +204,7 @@ final class DeviceAsks {
     let invite = try Self.invite(ask)
     var addresses: [Value] = []
     for host in invite.addresses {
-      // What is no address is shown as it is: nothing is dialled here.
+      // A text that is no address is shown as it is: nothing is dialled here.
       let address = try? NetworkAddress.read(host: host, port: invite.port)
       addresses.append(.string(address?.text ?? host))
     }

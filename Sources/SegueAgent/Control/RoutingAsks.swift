@@ -1,7 +1,7 @@
 import SegueModel
 import SegueRouting
 
-/// What can be asked at the second socket about apps: which there are, which one continues an activity, and which one
+/// Answers requests at the second socket about apps: which there are, which one continues an activity, and which one
 /// the user wants (R6.2, R6.5). For the loop.
 final class RoutingAsks {
   /// The most bytes of an app's types in an answer.
@@ -46,7 +46,7 @@ final class RoutingAsks {
     var types: [Value] = []
     var size = 0
     let running = inbox.running(app.bundleIdentifier)
-    // What an app says of itself while it runs is added to its manifest (R6.1).
+    // The types that an app declares while it runs are added to those of its manifest (R6.1).
     var all = DeclaredTypes(app.types)
     for process in running { for type in process.types { all.add(type) } }
     for type in all.all {
@@ -74,7 +74,8 @@ final class RoutingAsks {
 
   // MARK: - Routes
 
-  /// Which app would continue an offer, or an activity that the asker describes.
+  /// The candidates for an offer, or for an activity that the asker describes. The first one would continue it, if
+  /// it is eligible.
   func route(_ ask: Value) throws(SegueError) -> Value {
     let query: RoutingQuery
     if ask["activity"] != nil {

@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 import SegueStore
 
-/// What can be asked at the second socket about saved activities (handoff.md section 8). For the loop.
+/// Answers requests at the second socket about saved activities (handoff.md section 8). For the loop.
 final class SearchAsks {
   /// The most results of one answer.
   private static let pageCount = 100

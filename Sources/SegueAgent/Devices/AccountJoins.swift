@@ -25,7 +25,7 @@ final class AccountJoins: DeviceConnectionOwner {
     let isInviting: Bool
     /// Whether the user of this device is to answer. An answer counts once.
     var isAsking = false
-    /// What both screens show; nil before that.
+    /// The question that both screens show; nil before they show it.
     var question: JoinQuestion?
     var end: Result<Void, SegueError>?
   }
@@ -66,7 +66,7 @@ final class AccountJoins: DeviceConnectionOwner {
     self.loop = loop
   }
 
-  /// Closes all connections; the account knows. What its thread still answers calls nobody.
+  /// Closes all connections; the account knows. Later answers of its thread call nothing.
   func close() {
     (changed, refused, hasJoined) = (nil, nil, nil)
     beginner?.dialler?.cancel()
@@ -201,7 +201,7 @@ final class AccountJoins: DeviceConnectionOwner {
         end(join)
         fail(error, serial)
       case .success(let number):
-        // Who began it has gone meanwhile.
+        // The asker that began it has gone meanwhile.
         if !isThere(serial), joins.contains(where: { $0.number == number && $0.question == nil && $0.end == nil }) {
           decline(number)
         }
@@ -221,7 +221,7 @@ final class AccountJoins: DeviceConnectionOwner {
     account.perform({ account, now in account.decline(number, at: now) })
   }
 
-  // MARK: What the account says
+  // MARK: Events of the account
 
   /// Does what follows; other events are the owner's.
   func handle(_ event: AccountEvent) {
@@ -272,7 +272,7 @@ final class AccountJoins: DeviceConnectionOwner {
     ControlAsks.map(result) { () throws(SegueError) in .emptyDictionary }
   }
 
-  /// What users are told of a join.
+  /// The entries that tell users of a join; none before it has a question.
   static func entries(of join: Join) throws(SegueError) -> [(key: Value, value: Value)] {
     guard let question = join.question else { return [] }
     var entries: [(key: Value, value: Value)] = [
@@ -290,7 +290,7 @@ final class AccountJoins: DeviceConnectionOwner {
     return entries
   }
 
-  // MARK: What users say
+  // MARK: Answers of users
 
   /// Answers when the join has ended.
   func wait(
@@ -326,7 +326,8 @@ final class AccountJoins: DeviceConnectionOwner {
 
   private static var unknown: SegueError { SegueError(.notFound, "join: there is none of that number") }
 
-  /// The asker has gone. Who waits for digits ends the join; what both screens show goes on.
+  /// The asker has gone. The join that it began ends if the asker still waits for the digits. A join that both screens
+  /// show goes on.
   func abandon(_ asker: Asker) {
     waiters.removeAll { $0.asker.number == asker.number }
     guard let former = beginner, former.asker.number == asker.number else { return }

@@ -4,10 +4,10 @@ import SegueRuntime
 import SegueTransport
 import SegueTrust
 
-/// What the agents of linked devices say to each other about their account (docs/trust.md, "Over links"). For the loop.
+/// The messages between the agents of linked devices about their account (docs/trust.md, "Over links"). For the loop.
 final class AccountMessages {
-  /// Messages to or from one device that wait: to one that does not greet, and for the account's thread. What comes
-  /// above it is dropped.
+  /// Messages to or from one device that wait: to one that does not greet, and for the account's thread. Those above it
+  /// are dropped.
   private static let limit = 16
 
   private let account: AccountClient
@@ -15,9 +15,9 @@ final class AccountMessages {
   private let loop: Loop
   /// Linked devices that hear this one over the link that there is: what is sent before is lost.
   private var readyDevices: [Identifier] = []
-  /// What waits for that, in its order.
+  /// The messages that wait until their device hears this one, in their order.
   private var unsent: [(device: Identifier, message: [UInt8])] = []
-  /// Who has said what the account's thread has not heard yet, once for each message.
+  /// The senders of the messages that the account's thread has not handled yet, once for each message.
   private var waiting: [Identifier] = []
   /// The certificate of a linked device; nil if it is not linked.
   private let certificate: (Identifier) -> ShownCertificate?
@@ -63,7 +63,7 @@ final class AccountMessages {
     device.sendAccount(message, to: peer)
   }
 
-  /// What waits for the greeting follows it.
+  /// Sends the messages that have waited for the greeting, which they follow.
   private func sendWaiting(to peer: Identifier) {
     guard !isClosed, readyDevices.contains(peer) else { return }
     let due = unsent.filter { $0.device == peer }

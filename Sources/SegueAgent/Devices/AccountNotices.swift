@@ -5,7 +5,7 @@ import SegueSystem
 import SegueTransport
 import SegueTrust
 
-/// What the user is told of the account and its devices without having asked, oldest first.
+/// The notices that the user gets of the account and its devices without having asked, oldest first.
 struct AccountNotices {
   private(set) var all: [(date: Double, error: SegueError, source: NoticeSource)] = []
   /// Rations the notices that each device causes.

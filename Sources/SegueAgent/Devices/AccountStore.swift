@@ -84,7 +84,7 @@ final class AccountStore: AgentStore {
     do throws(SegueError) { return try file.load() != nil } catch { return true }
   }
 
-  /// What there is now; loads the account if there is one.
+  /// The present state of the account; loads the account if there is one.
   func snapshot(_ now: Instant) -> AccountSnapshot {
     var snapshot = AccountSnapshot()
     if service == nil, !hasFile { return snapshot }
@@ -139,7 +139,7 @@ final class AccountStore: AgentStore {
     return settings
   }
 
-  /// Keeps the port that was free, unless the user has set one. What cannot be read is left to the user.
+  /// Keeps the port that was free, unless the user has set one. Settings that cannot be read are left to the user.
   func keepPort(_ port: UInt16) throws(SegueError) -> DeviceSettings {
     var known = settings()
     guard known.settings.port == 0, known.settings.lastPort != port else { return known.settings }
@@ -150,11 +150,11 @@ final class AccountStore: AgentStore {
   }
 }
 
-/// What the account's thread answers to the loop.
+/// The answer of the account's thread to the loop.
 struct AccountReport<Success> {
   let result: Result<Success, SegueError>
-  /// What follows from it, in this order.
+  /// The events that follow from it, in this order.
   let events: [AccountEvent]
-  /// What there is afterwards.
+  /// The state of the account afterwards.
   let account: AccountSnapshot
 }

@@ -3,7 +3,7 @@ import SegueModel
 /// Tells the user what to do when two machines have the keys of one device, because a state folder was copied.
 enum CopyAdvice {
   /// - Parameters:
-  ///   - what: which device, and how that was noticed.
+  ///   - what: names the device, and says how the copy was noticed.
   ///   - isManager: whether that device is the manager, which no other device can invite or revoke.
   static func error(_ what: DiagnosticText, isManager: Bool) -> SegueError {
     guard isManager else {

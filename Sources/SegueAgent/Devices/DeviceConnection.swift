@@ -10,9 +10,9 @@ import SegueTransport
 import SegueTrust
 import SegueWire
 
-/// Who has opened a connection to another device, and is told of it. For the loop's thread.
+/// The owner of a connection with another device, which is told of its events. For the loop's thread.
 protocol DeviceConnectionOwner: AnyObject {
-  /// What is wrong with a connection that is not up; the owner ends it.
+  /// A connection that is not up has failed; the owner ends it.
   func failed(_ connection: DeviceConnection, _ error: SegueError)
   /// The device at the other end of a dialled connection is authenticated; it knows nothing of this one yet.
   func isAuthenticated(_ connection: DeviceConnection)
@@ -63,11 +63,11 @@ final class DeviceConnection: ByteConnection {
   private var watch: Watch?
   /// Whether TCP has yet to connect.
   private(set) var isConnecting: Bool
-  /// What the hub's driver is told of; nil before it is the hub's.
+  /// The number that the hub's driver has for it, and the callback of the driver; nil before it is the hub's.
   private var hub: (number: UInt64, ready: (_ isReadable: Bool) -> Void)?
-  /// What the driver waits for.
+  /// The events that the driver waits for.
   private var wanted = (reading: true, writing: false)
-  /// What arrived under TLS before it was a link.
+  /// The bytes that arrived under TLS before it was a link.
   private var received: [UInt8] = []
   /// Ciphertext that the socket has not taken yet, from `sent` on.
   private var output: [UInt8] = []
@@ -97,7 +97,7 @@ final class DeviceConnection: ByteConnection {
   private(set) var shown: ShownCertificate?
   /// The invite with which a device joins over it, once its key is proved; nil for a link.
   var invite: Invite? { channel.invite }
-  /// What both ends of TLS have alone: 32 bytes. Throws SYSTEM.
+  /// The keying material that both ends of TLS have alone: 32 bytes. Throws SYSTEM.
   func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] { try channel.exporter(label) }
   /// Whether the other end has proved the knock key.
   var hasKnocked: Bool { channel.hasKnocked }
@@ -175,7 +175,7 @@ final class DeviceConnection: ByteConnection {
     }
   }
 
-  /// - Returns: what is wrong with the other end.
+  /// - Returns: the error of the other end; nil if there is none.
   private func feed(_ bytes: [UInt8], _ body: (consuming [UInt8]) -> Void) -> SegueError? {
     bytes.withUnsafeBytes { bytes in
       do throws(SegueError) {
@@ -193,7 +193,7 @@ final class DeviceConnection: ByteConnection {
   /// other end says comes in once it has accepted this device.
   /// - Parameters:
   ///   - number: the driver's for it.
-  ///   - ready: what to call when it is readable or writable.
+  ///   - ready: called when it is readable or writable.
   func attach(_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) { hub = (number, ready) }
   /// Whether it is the hub's.
   var isAttached: Bool { hub != nil }

@@ -26,7 +26,7 @@ final class DeviceDiscovery {
   private var sockets: [BeaconSocket] = []
 
   /// - Parameters:
-  ///   - epochs: of the account, newest first.
+  ///   - epochs: those of the account, newest first.
   ///   - isOn: whether beacons are sent and heard.
   convenience init(_ epochs: [EpochKeys], isOn: Bool) throws(SegueError) {
     self.init(try Announcer(epochs), isOn: isOn)

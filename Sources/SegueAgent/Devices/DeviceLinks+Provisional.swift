@@ -52,7 +52,7 @@ extension DeviceLinks {
     link(connection, with: peer, isAttached: false)
   }
 
-  /// Its time is over. What is being stored may list it.
+  /// Its time is over. A roster that is being stored may list its device.
   func overdue(_ held: ProvisionalLink, _ uptime: Int64) {
     guard held.waiting == 0 else {
       return table.hold(held.connection.number, until: uptime + ProvisionalLink.storeTime)

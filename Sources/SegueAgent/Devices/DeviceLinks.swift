@@ -26,7 +26,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     { [unowned(unsafe) self] fd, address in self.admit(fd, address, Clock.uptime) },
     { [unowned(unsafe) self] in self.act() })
   private var lastNumber: UInt64 = 0
-  /// What each connection is, by its number.
+  /// The state of each connection, by its number.
   var table: LinkTable<NetworkAddress>
   private var connections: [DeviceConnection] = []
   private var challenges = OwnChallenges()
@@ -61,7 +61,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// - Parameters:
   ///   - device: carries the hub.
-  ///   - epochs: of the account, newest first; not empty.
+  ///   - epochs: those of the account, newest first; not empty.
   ///   - isAnnounced: whether beacons are sent and heard.
   /// Throws INVALID_ARGUMENT for credentials that do not fit together, SYSTEM.
   public convenience init(
@@ -93,7 +93,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// The certificate that a linked device has shown; nil if it is not linked.
   func certificate(of device: Identifier) -> ShownCertificate? { link(with: device)?.shown }
-  /// Where a linked device is; nil if it is not linked.
+  /// The network address of a linked device; nil if it is not linked.
   func address(of device: Identifier) -> NetworkAddress? { link(with: device)?.address }
   private func link(with device: Identifier) -> DeviceConnection? {
     table.number(of: device).flatMap { connection($0) }
@@ -160,7 +160,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     for connection in connections { connection.terminate() }
   }
 
-  // MARK: What is known of the account
+  // MARK: Addresses, devices and credentials
 
   /// Sets the addresses that the user has named.
   public func setAddresses(_ addresses: [NetworkAddress]) {

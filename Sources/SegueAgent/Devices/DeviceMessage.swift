@@ -1,7 +1,7 @@
 import SegueModel
 
-/// What the agents of two devices of an account say to each other besides what changes it (docs/trust.md, "Over
-/// links"). Each is an array that begins with its number, and follows on those of the account.
+/// A message between the agents of two devices of an account that does not change the account (docs/trust.md, "Over
+/// links"). Each is an array that begins with its number. The numbers follow those of the account's messages.
 enum DeviceMessage {
   /// Continue this offer of the sender's device (R3.15).
   case push(PushRequest)
@@ -91,9 +91,9 @@ enum DeviceMessage {
   }
 }
 
-/// What a device is asked to continue.
+/// A request to continue an offer of the device that asks.
 struct PushRequest {
-  /// Of the device that asks, at most 2^63 - 1.
+  /// The number of the push at the device that asks, at most 2^63 - 1.
   let number: UInt64
   let activity: Identifier
   /// The bundle identifier of the app; nil: whatever fits (R6.2).
@@ -105,7 +105,7 @@ struct PushRequest {
 /// A push that is being continued.
 struct PushAnswer {
   let continuation: Identifier
-  /// Of the app that continues it, as the next one.
+  /// The bundle identifier and the name of the app that continues it.
   let bundleIdentifier: String
   let appName: String
 }

@@ -22,7 +22,7 @@ final class DevicePort {
     }
   }
 
-  /// Listens where the user wants it now. What is linked stays so.
+  /// Listens where the user wants it now. Linked devices stay linked.
   /// - Returns: whether it does.
   func move(_ links: DeviceLinks, _ settings: DeviceSettings) -> Bool {
     problem = nil

@@ -5,18 +5,18 @@ import SegueRuntime
 import SegueSystem
 import SegueTransport
 
-/// What this device and others have continued on each other (R3.15). For the loop.
+/// The pushes between this device and others (R3.15), in both directions. For the loop.
 final class DevicePushes {
   let outgoing: OutgoingPushes
   let incoming: IncomingPushes
-  /// Who waits for pushes of others, to ask the user.
+  /// The clients that wait for pushes of other devices, to ask the user.
   private let watchers: StateWatchers
   private let inbox: InboxService
   /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
   var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
   /// Called when a deadline has changed.
   var changed: (() -> Void)?
-  /// What the devices are called.
+  /// The names of the devices.
   var names: [(device: Identifier, name: String)] = []
 
   /// Throws SYSTEM without random numbers.
@@ -58,7 +58,7 @@ final class DevicePushes {
 
   /// - Parameters:
   ///   - device: as its certificate says.
-  ///   - policy: what the user has set.
+  ///   - policy: the user's setting.
   func handle(_ message: DeviceMessage, from device: Identifier, _ policy: PushPolicy) {
     switch message {
     case .push(let request): incoming.receive(request, from: device, policy)

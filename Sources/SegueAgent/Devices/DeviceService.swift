@@ -23,7 +23,7 @@ final class DeviceService {
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()
-  /// What beacons say of the time.
+  /// The time in beacons, if it differs from the time here.
   var otherClock = OtherClock()
   /// The TCP port on which this device listens; 0: none.
   var port: UInt16 { listening.number }
@@ -32,9 +32,9 @@ final class DeviceService {
   }
   var notices = AccountNotices()
   private(set) var lastSigns = LastSigns()
-  /// What another device says of this one: it is not believed alone, and undoes nothing.
+  /// The statement of another device that this one was removed. It is not believed alone, and undoes nothing.
   var removal: SegueError?
-  /// What the hub calls the devices.
+  /// The names that the hub has for the devices.
   private var names: [(device: Identifier, name: String)] = []
   /// Nil once it is closed.
   private(set) var messages: AccountMessages?
@@ -126,7 +126,7 @@ final class DeviceService {
     early?.abandon(asker)
   }
 
-  // MARK: What the account says
+  // MARK: Events of the account
 
   private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
     snapshot = account
@@ -257,7 +257,7 @@ final class DeviceService {
   }
 
   /// Addresses at which others may reach this device: last those of IPv6 that count on one network, without the name
-  /// that its interface has here. Who joins tries each interface of its own.
+  /// that its interface has here. A device that joins tries each interface of its own.
   var inviteAddresses: [String] {
     let all = (links?.interfaces ?? []).map { $0.address }
     var hosts = all.filter { !$0.isLinkLocal }.map { $0.host }
@@ -373,9 +373,9 @@ final class DeviceService {
     device.setDevices(own.map { AccountDevices(own: $0, all: names) })
   }
 
-  // MARK: What is told
+  // MARK: State
 
-  /// Tells those who wait, if there is something new. Who asks later sees what there is then.
+  /// Tells those who wait, if there is something new. A later request gets the state of its own time.
   func publish() {
     if watchers.isAwaited { renewState() }
     setTimer()

@@ -3,7 +3,7 @@ import SegueModel
 import SegueStore
 import SegueTransport
 
-/// What the user has set about other devices; stored in the file `devices` of the state folder.
+/// The user's settings about other devices; stored in the file `devices` of the state folder.
 struct DeviceSettings {
   /// Addresses to dial; types and apps that are private.
   private static let addressLimit = 16
@@ -11,7 +11,7 @@ struct DeviceSettings {
   /// Bytes of all settings: with the devices they are told in one message.
   private static let sizeLimit = 12 * 1024
 
-  /// Where this device listens; 0: one that is free, the same as last time if that is.
+  /// The port at which this device listens; 0: one that is free, the same as last time if that is.
   private(set) var port: UInt16 = 0
   /// The one that was free last time; 0: none.
   var lastPort: UInt16 = 0
@@ -20,7 +20,7 @@ struct DeviceSettings {
   private(set) var addresses: [String] = []
   /// Whether beacons are sent and heard.
   private(set) var isAnnounced = true
-  /// What happens with an activity that another device pushes (R3.15).
+  /// The policy for an activity that another device pushes (R3.15).
   private(set) var push = PushPolicy.ask
   /// R10.2: this device offers nothing to other devices; not these types; not activities of these apps.
   private(set) var isPrivate = false
@@ -43,8 +43,8 @@ struct DeviceSettings {
     return settings
   }
 
-  /// Reads the file. What cannot be used of it takes nothing else with it (`problem`). Throws MALFORMED for what is no
-  /// dictionary.
+  /// Reads the file. An entry that cannot be used leaves the others in force (`problem`). Throws MALFORMED for a file
+  /// that is no dictionary.
   init(file: [UInt8]) throws(SegueError) {
     let entries: [(key: Value, value: Value)]
     do throws(SegueError) {
@@ -88,7 +88,7 @@ struct DeviceSettings {
   private static let keys = ["port", "discovery", "push", "private"] + lists
   private static let lastPortKey = "last_port"
 
-  /// What of the file is not used, or not now; nil for nothing.
+  /// The error that names the entries of the file that are not used, or not now; nil for none.
   var problem: SegueError? {
     var told: [DiagnosticText] = []
     for each in unused { told.append(DiagnosticText(of: each.error.message)) }
@@ -163,7 +163,7 @@ struct DeviceSettings {
   /// The addresses to dial now: not those that wait for an interface.
   var dialled: [NetworkAddress] { addresses.compactMap { try? NetworkAddress.read($0) } }
 
-  /// What is kept off other devices (R10.2); nil if nothing is.
+  /// Whether an activity is kept off other devices (R10.2); nil if none is.
   var privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)? {
     if isPrivate || isKeepingPrivate { return { _, _ in true } }
     guard !privateTypes.isEmpty || !privateApps.isEmpty else { return nil }

@@ -5,7 +5,7 @@ import SegueRuntime
 import SegueSystem
 import SegueTransport
 
-/// What other devices have continued here (R3.15): at once, after its user was asked, or never. For the loop.
+/// The pushes of other devices to this one (R3.15): continued at once, once its user agrees, or never. For the loop.
 final class IncomingPushes {
   /// A push that has not begun.
   private struct Push {
@@ -13,7 +13,7 @@ final class IncomingPushes {
     let id: Identifier
     let device: Identifier
     let request: PushRequest
-    /// What this device calls the activity.
+    /// The identifier of the activity on this device.
     let activity: Identifier
     let received: Double
     let deadline: Int64
@@ -24,11 +24,11 @@ final class IncomingPushes {
   }
 
   private let inbox: InboxService
-  /// Who waits for pushes, to ask the user.
+  /// The clients that wait for pushes, to ask the user.
   private let watchers: StateWatchers
   /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
   var send: ((DeviceMessage, Identifier) -> Void)?
-  /// What a device is called.
+  /// The name of a device; nil if it is not known.
   var nameOf: ((Identifier) -> String?)?
   /// Called when what users can be told has changed, or a deadline.
   var changed: (() -> Void)?
@@ -178,7 +178,7 @@ final class IncomingPushes {
     send?(.pushed(request.number, result), device)
   }
 
-  /// What the user is asked.
+  /// The entries of the pushes about which the user is asked.
   func entries() throws(SegueError) -> [(key: Value, value: Value)] {
     var list: [Value] = []
     for push in pushes where !push.isAccepted {

@@ -10,9 +10,9 @@ final class JoinConnection {
   private static let readSize = 16 * 1024
 
   let invite: Invite
-  /// What both ends of TLS have alone.
+  /// The keying material that both ends of TLS have alone.
   let exporter: [UInt8]
-  /// Of the other device.
+  /// The address of the other device.
   var address: NetworkAddress { connection.address }
   /// The account's number for it; nil before it has begun.
   private(set) var number: UInt64?
@@ -90,7 +90,7 @@ final class JoinConnection {
 
   private func ready(_ isReadable: Bool) {
     guard !isOver else { return }
-    // What is called may release this object.
+    // A callee may release this object.
     withExtendedLifetime(self) { if isReadable { read() } else { pump() } }
   }
 

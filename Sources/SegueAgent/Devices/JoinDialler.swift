@@ -54,7 +54,7 @@ final class JoinDialler: DeviceConnectionOwner {
     dial(on: loop)
   }
 
-  /// What to dial. Link-local addresses come last.
+  /// The addresses to dial. Link-local ones come last.
   private func targets() -> [NetworkAddress] {
     let interfaces = network?.interfaces ?? NetworkInterface.all()
     var all: [NetworkAddress] = []
@@ -132,7 +132,7 @@ final class JoinDialler: DeviceConnectionOwner {
     done(result)
   }
 
-  /// What the user can do about it.
+  /// The error of the join, which says what the user can do about it.
   private var explained: SegueError {
     isReached
       ? SegueError(

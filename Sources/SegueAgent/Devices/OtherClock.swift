@@ -12,8 +12,8 @@ struct OtherClock {
   private var toldAt: Int64?
 
   /// A beacon of the current epoch is of another time.
-  /// - Parameter date: which, in seconds since 1970.
-  /// - Returns: what the user is told, once a day.
+  /// - Parameter date: that time, in seconds since 1970.
+  /// - Returns: the notice for the user, once a day; nil else.
   mutating func heard(_ date: Double, at now: Instant) -> SegueError? {
     let error = ClockAdvice.ofBeacon(there: date, at: now)
     last = (error, now.uptime)

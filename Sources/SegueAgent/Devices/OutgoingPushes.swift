@@ -3,7 +3,7 @@ import SegueModel
 import SegueSystem
 import SegueTransport
 
-/// What apps of this device push to other devices (R3.15), until the other device has answered. For the loop.
+/// The pushes of apps of this device to other devices (R3.15), until the other device has answered. For the loop.
 final class OutgoingPushes {
   /// The most at a time, and of one process.
   private static let limit = 16
@@ -46,7 +46,7 @@ final class OutgoingPushes {
   /// - Parameters:
   ///   - app: the bundle identifier of the app there; nil: whatever fits.
   ///   - timeout: milliseconds for the answer.
-  ///   - privacy: what is kept off other devices (R10.2).
+  ///   - privacy: whether an activity is kept off other devices (R10.2); nil if none is.
   ///   - answer: called once: the continuation has begun there, or why not. Not called if the asker goes.
   func push(
     _ activity: Identifier, to device: Identifier, _ name: String, app: String?, timeout: Int64?, for asker: Asker,

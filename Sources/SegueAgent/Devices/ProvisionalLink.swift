@@ -36,7 +36,7 @@ final class ProvisionalLink {
     (self.connection, self.shown, self.heard, self.failed) = (connection, shown, heard, failed)
   }
 
-  /// - Parameter greeting: which roster this device has.
+  /// - Parameter greeting: tells the other device which roster this one has.
   func begin(_ greeting: [UInt8]) {
     // `close` and `release` end that.
     connection.attach(0) { [self] isReadable in if isReadable { read() } }

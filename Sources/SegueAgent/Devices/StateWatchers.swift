@@ -3,7 +3,7 @@ import SegueModel
 import SegueSystem
 import SegueTransport
 
-/// Who waits for a change of what can be told: about the account and its devices, or about pushes. For the loop.
+/// The clients that wait for a change of a state: of the account and its devices, or of pushes. For the loop.
 final class StateWatchers {
   private static let limit = 64
 

@@ -20,7 +20,7 @@ final class InboxAttachments {
   /// The attachments of a continuation, or of what an app has left.
   private struct Collection {
     let continuation: Identifier
-    /// Of the process that wants it continued, or has left it; nil: it is not counted.
+    /// The account of the process that wants it continued, or has left it; nil: it is not counted.
     let account: Identifier?
     /// Whether the files were handed over.
     let isCopied: Bool
@@ -41,11 +41,11 @@ final class InboxAttachments {
     func isSame(as other: Key) -> Bool { id == other.id && Text.isSame(name, other.name) }
   }
 
-  /// Who fetches one.
+  /// The request of an app for an attachment, with the socket on which it gets the bytes.
   private struct Fetch {
     let request: StreamRequest
     let socket: Int32
-    /// What an app has left; nil: what waits.
+    /// The participant that offers what an app has left; nil: the attachment is of what waits.
     let offer: KeptParticipant?
   }
 
@@ -70,7 +70,7 @@ final class InboxAttachments {
   /// The streams that origins have not answered.
   private var asked: [(id: Identifier, download: InboxDownload)] = []
   private var uploads: [Upload] = []
-  /// What apps fetch that is read from the disk, each once for all that want it.
+  /// The attachments that are read from the disk for apps, each once for all that fetch it.
   private var readings: [Reading] = []
   private var isOpen = true
 
@@ -89,7 +89,7 @@ final class InboxAttachments {
     self.performKept = performKept
   }
 
-  /// Ends all transfers. What has been copied of what apps have left is handed over.
+  /// Ends all transfers. Attachments of what apps have left are handed over if they have been copied.
   func close() {
     isOpen = false
     for collection in collections { collection.download?.stop(SegueError(.cancelled, "the agent ends")) }

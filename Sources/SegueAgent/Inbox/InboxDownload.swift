@@ -15,7 +15,7 @@ final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
   private let ask: (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void
   private let ended: (InboxDownload, SegueError?) -> Void
 
-  /// - Parameter folder: where the file is.
+  /// - Parameter folder: the folder of the file.
   /// Throws SYSTEM.
   convenience init(
     _ attachment: Attachment, in folder: String, on loop: Loop,

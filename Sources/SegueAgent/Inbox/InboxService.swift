@@ -51,7 +51,7 @@ final class InboxService {
   private struct Ask {
     let number: UInt64
     let asker: Asker
-    /// Where a launched program shows itself.
+    /// The variables that say where a launched program shows itself.
     let environment: [LaunchRequest.Variable]
     /// Called once the app is chosen; nil: the asker waits for the end.
     let began: Began?
@@ -130,7 +130,7 @@ final class InboxService {
 
   /// Somebody who asked has gone.
   func abandon(_ asker: Asker) {
-    // What has begun for an origin goes on: its receipt tells it the end.
+    // A continuation that has begun for an origin goes on: its receipt tells the origin the end.
     for ask in asks where ask.asker.number == asker.number && !ask.hasBegun { perform { $0.abandon(ask.number, $1) } }
   }
 
@@ -151,12 +151,12 @@ final class InboxService {
     }
   }
 
-  /// What people call the app of a saved activity: as its manifest says, else the app, else by its bundle identifier.
+  /// The name of the app of a saved activity: the manifest's, else the app's own, else its bundle identifier.
   func name(of found: SearchResult) -> String {
     catalogue[found.app]?.name ?? (found.appName.isEmpty ? found.app : found.appName)
   }
 
-  /// What chooses an app at this moment.
+  /// The router that chooses an app at this moment.
   var router: Router {
     var running: [AppIdentity] = []
     perform { engine, _ in running = engine.runningApps }
@@ -172,7 +172,7 @@ final class InboxService {
     return running
   }
 
-  /// What is asked of the router for an offer. Throws NOT_FOUND, BUSY.
+  /// The query to the router for an offer. Throws NOT_FOUND, BUSY.
   func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
     Self.query(for: try choice(for: activity, wanted: nil).get())
   }
@@ -189,7 +189,7 @@ final class InboxService {
     perform { [lastNumber] in $0.look(for: activity, wanted: wanted, lastNumber, $1) }
   }
 
-  /// What is asked about an offer that is there. NOT_FOUND, BUSY.
+  /// The question which app continues an offer that is there. NOT_FOUND, BUSY.
   func choice(for activity: Identifier, wanted: String?) -> Result<AppChoice, SegueError> {
     var result = Result<AppChoice, SegueError>.failure(
       SegueError(.busy, "the agent does not carry the hub at present"))

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// Which launches may begin: one at a time per app, and few in a minute.
+/// Decides which launches may begin: one at a time per app, and few in a minute.
 struct LaunchGate {
   /// Milliseconds.
   private static let window: Int64 = 60_000

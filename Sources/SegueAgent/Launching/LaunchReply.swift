@@ -21,7 +21,7 @@ struct LaunchReply {
     case .failure(let error):
       try writer.put(UInt64(0))
       try writer.put(UInt64(UInt32(bitPattern: error.status.rawValue)))
-      // What is cut in the middle of a character gets longer by at most 6 bytes.
+      // A text that is cut in the middle of a character gets longer by at most 6 bytes.
       try writer.put(String(decoding: error.message.utf8.prefix(Limits.title - 8), as: UTF8.self))
     }
     try writer.end()

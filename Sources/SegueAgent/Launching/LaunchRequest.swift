@@ -1,8 +1,8 @@
 import SegueModel
 
-/// What the agent asks its launcher for, as it crosses the socket between them: one of a closed list of requests, none
-/// of which names a program or its arguments. So an agent that is taken over can start what the user has installed, and
-/// nothing else (A27).
+/// A request of the agent to its launcher, as it crosses the socket between them. The list of requests is closed, and
+/// none of them names a program or its arguments. So an agent that an attacker controls can start what the user has
+/// installed, and nothing else (A27).
 public struct LaunchRequest: Sendable {
   /// Bytes of an encoded request.
   static let sizeLimit = 64 * 1024

@@ -23,7 +23,7 @@ enum LauncherProcess {
         } while received < 0 && linux_errno() == EINTR
         // The agent has ended, or the socket has failed.
         if received <= 0 { _exit(0) }
-        // What did not fit is lost; the agent sends nothing of that size.
+        // A message that did not fit is lost; the agent sends none of that size.
         count = received > buffer.count ? 0 : received
       }
       guard let (number, request) = bytes.withUnsafeBytes({ LaunchRequest.decode($0) }) else { continue }

@@ -25,8 +25,8 @@ struct ProgramScope {
     name = String(joining: "\(start)\(Self.escaped(desktopFile, atMost: room))\(end)")
   }
 
-  /// The desktop id without its ending, as a part of a unit's name: a hyphen would begin the next part. What is too
-  /// long is cut between characters.
+  /// The desktop id without its ending, as a part of a unit's name: a hyphen would begin the next part. An id that is
+  /// too long is cut between characters.
   private static func escaped(_ desktopFile: String, atMost limit: Int) -> String {
     let ending = ".desktop"
     var id = Array(desktopFile.utf8)
@@ -73,7 +73,7 @@ struct ProgramScope {
 
   // MARK: - In the child
 
-  /// Has systemd move this process into the scope, and waits until that is done. Where no systemd of the user answers
+  /// Has systemd move this process into the scope, and waits until that is done. If no systemd of the user answers
   /// within its time, the process stays where it is. Only for the child that becomes the program: connection and
   /// library go when it is executed.
   func enter() {

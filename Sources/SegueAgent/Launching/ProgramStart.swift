@@ -11,7 +11,7 @@ enum ProgramStart {
   /// before that systemd has `ProgramScope.time`.
   private static let executionTime: Int32 = 5_000
 
-  /// What the child could not do.
+  /// The step in which the child failed.
   private enum Stage: Int32 {
     case session = 1
     case folder
@@ -55,7 +55,7 @@ enum ProgramStart {
     return ProgramScope(desktopFile: program.desktopFile ?? program.app, random: random)
   }
 
-  /// Where a program may be: its path, or in each folder of PATH.
+  /// The paths at which a program may be: its own if it has a slash, else one in each folder of PATH.
   private static func files(of program: String) -> [String] {
     guard !program.utf8.contains(UInt8(ascii: "/")) else { return [program] }
     let path = Environment.variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"

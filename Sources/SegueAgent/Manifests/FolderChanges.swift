@@ -2,7 +2,7 @@ import CLinux
 import SegueModel
 import SegueTransport
 
-/// What changes in folders, by inotify: first the folders are added, on one thread, then the loop watches.
+/// The changes in folders, by inotify. The folders are added first, on one thread; then the loop watches them.
 final class FolderChanges: @unchecked Sendable {
   /// A folder that is watched.
   private struct Place {

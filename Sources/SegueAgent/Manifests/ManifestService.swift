@@ -27,7 +27,7 @@ final class ManifestService: @unchecked Sendable {
   private var lastRead: Int64 = 0
   private var isReading = false
   private var isClosed = false
-  /// What was read last.
+  /// The manifests that were read last.
   private(set) var catalogue = Catalogue()
   /// Milliseconds that the first reading has before the agent goes on without it.
   private static let firstTime: Int64 = 2_000
@@ -67,7 +67,7 @@ final class ManifestService: @unchecked Sendable {
     changes = nil
   }
 
-  /// What the manifest of an app says of it while it runs.
+  /// The part of an app's manifest that holds while the app runs; nil: it has no manifest.
   func manifest(of bundleIdentifier: String) -> AppManifest? { catalogue[bundleIdentifier]?.manifest }
 
   // MARK: - Reading

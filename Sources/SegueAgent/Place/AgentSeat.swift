@@ -56,7 +56,7 @@ final class AgentSeat {
   }
 
   /// - Parameters:
-  ///   - path: of the lock.
+  ///   - path: the path of the lock.
   ///   - attempt: returns nil if another agent has it.
   private static func claim<Claim>(
     _ path: String, _ replaces: Bool, by deadline: Int64, _ attempt: () throws(SegueError) -> Claim?

@@ -23,9 +23,9 @@ struct AgentOptions {
 
   enum Reading {
     case run(AgentOptions)
-    /// What to print instead.
+    /// The text to print instead.
     case help(String)
-    /// What is wrong.
+    /// The message that says what is wrong.
     case wrong(String)
   }
 

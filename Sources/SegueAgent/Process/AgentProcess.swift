@@ -45,7 +45,7 @@ final class AgentProcess {
     }
   }
 
-  /// What has to happen before any thread starts.
+  /// Does what has to happen before any thread starts.
   private func prepare() throws(AgentSeat.Refusal) -> (ServiceManager, Launcher, RuntimeFolder) {
     do throws(SegueError) {
       let manager = try ServiceManager()

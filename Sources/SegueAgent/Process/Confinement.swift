@@ -4,11 +4,11 @@ import SegueModel
 import SegueRuntime
 import SegueTransport
 
-/// What the agent's process gives up before it starts a thread: it executes nothing, gets no more rights, writes only
-/// in its folders, reaches no abstract socket and no other process, and makes none of the calls by which a process gets
-/// around that (A28).
+/// The rights that the agent's process gives up before it starts a thread: it executes nothing, gets no more rights,
+/// writes only in its folders, reaches no abstract socket and no other process, and makes none of the calls by which a
+/// process gets around that (A28).
 public enum Confinement {
-  /// What the kernel has of it.
+  /// The part of it that the kernel supports.
   public enum Extent {
     /// All of it.
     case full
@@ -19,8 +19,8 @@ public enum Confinement {
   }
 
   /// - Parameters:
-  ///   - folders: where the process may go on writing; they exist.
-  ///   - files: which it may go on writing besides, and neither remove nor replace; they exist.
+  ///   - folders: those in which the process may go on writing; they exist.
+  ///   - files: those that it may go on writing besides, and neither remove nor replace; they exist.
   /// Throws SYSTEM if what the kernel has cannot be applied.
   public static func apply(writing folders: [String], _ files: [String] = []) throws(SegueError) -> Extent {
     guard linux_refuse_new_privileges() == 0 else { throw .system("no_new_privs") }

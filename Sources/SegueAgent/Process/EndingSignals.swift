@@ -5,7 +5,7 @@ import SegueRuntime
 import SegueSystem
 import SegueTransport
 
-/// What ends the agent: SIGTERM and SIGINT, or the loop.
+/// The causes that end the agent: SIGTERM and SIGINT, or the loop.
 final class EndingSignals {
   private let lock = Lock()
   /// Guarded by `lock`.

@@ -5,8 +5,8 @@ import SegueStore
 import SegueSystem
 import SegueTransport
 
-/// The saved activities of all apps of the user (handoff.md section 8), for the loop. What has expired is deleted with
-/// the next call.
+/// The saved activities of all apps of the user (handoff.md section 8), for the loop. Those that have expired are
+/// deleted with the next call.
 final class SavedService {
   private let thread: SavedThread
   private let loop: Loop
@@ -35,7 +35,7 @@ final class SavedService {
 
   /// Does what an app asks for at the hub (R8.1, R8.2).
   /// - Parameters:
-  ///   - account: of the app's process.
+  ///   - account: that of the app's process.
   ///   - answer: called on the loop, once, with how many saved activities were concerned.
   func change(
     _ change: SavedChange, of app: AppIdentity, account: Identifier,

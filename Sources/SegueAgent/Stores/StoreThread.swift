@@ -11,7 +11,7 @@ protocol AgentStore: AnyObject {
   /// For people.
   static var name: StaticString { get }
   static func open(in folder: StateFolder) throws(SegueError) -> Self
-  /// What the user should be told.
+  /// The notice for the user; nil if there is none.
   var notice: String? { get }
   /// Tells of items that cannot be read, and are left out; each once.
   func takeReports() -> [String]
@@ -106,7 +106,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
         if let store, Store.holdsDocuments {
           monitor.unlock()
           store.releaseMemory()
-          // What all threads of the process have freed: documents, and what they came in.
+          // Gives back the memory that all threads of the process have freed: of documents, and of what they came in.
           linux_trim_memory()
           monitor.lock()
           if !jobs.isEmpty || isEnding { break }

@@ -2,8 +2,8 @@ import CLinux
 import SegueModel
 import SegueSystem
 
-/// What systemd passes to a service, and what a service tells it, without libsystemd: `sd_listen_fds(3)` and
-/// `sd_notify(3)`.
+/// The descriptors that systemd passes to a service (`sd_listen_fds(3)`), and the notifications of a service to systemd
+/// (`sd_notify(3)`), without libsystemd.
 struct ServiceManager {
   /// The first descriptor that is passed.
   private static let firstDescriptor: Int32 = 3
@@ -12,7 +12,7 @@ struct ServiceManager {
 
   /// The socket of `segue-agent.socket`, at which the doorbell rings; nil: none was passed.
   let doorbell: Int32?
-  /// Where to tell of readiness; nil: nowhere.
+  /// The address of the socket for the notification of readiness; nil: there is none.
   private let notifySocket: String?
   /// A socket connected to that: the confined agent reaches no abstract one any longer. -1, and why, if that failed.
   private let notify: Int32

@@ -164,7 +164,7 @@ public final class LiveActivity: Handled {
   func replace(with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? {
     lock.withLock {
       guard count.map({ $0 == changeCount }) ?? true else { return nil }
-      // What a save has written and will write is of the former state.
+      // The state that a save in progress has written and will write is the former one.
       saving?.isObsolete = true
       self.state.replace(with: state)
       noteChange()

@@ -5,7 +5,7 @@ import SegueModel
 /// it: the library holds it no longer than the host does.
 open class LiveResponder: Delegate {
   public let app: App
-  /// What it is in the engine of its app, from `App.add` on.
+  /// Its responder in the engine of its app, from `App.add` on.
   public internal(set) final var engineResponder: Responder?
   /// Whether it ends with its document, and not with its last handle.
   var isOfDocument = false

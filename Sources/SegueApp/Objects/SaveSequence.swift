@@ -10,7 +10,7 @@ enum SaveAnswer {
 }
 
 /// The callbacks of one save, in order (R4.2): will_save, then update_state of the responders, then did_update. A step
-/// that is answered later suspends it; the first failure ends it. What the engine has given up meanwhile has no effect.
+/// that is answered later suspends it; the first failure ends it. A save that the engine has given up has no effect.
 final class SaveSequence {
   let activity: LiveActivity
   let number: UInt64

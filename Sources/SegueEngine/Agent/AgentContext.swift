@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// What the parts of an agent share.
+/// The context that the parts of an agent share.
 final class AgentContext {
   let limits: Limits
   /// The owner outlives its engine.
@@ -27,7 +27,7 @@ final class AgentContext {
     app.log(severity, message())
   }
 
-  /// Where the offers come from that the agent sees.
+  /// The origins of the offers that the agent sees.
   final class Origins {
     private var byActivity: [Identifier: OfferOrigin] = .init()
 

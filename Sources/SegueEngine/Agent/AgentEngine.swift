@@ -78,8 +78,8 @@ public final class AgentEngine: HubParticipant {
     streams.ask(id, from, attachment: part, otherEnd: otherEnd, timeout: timeout, now)
   }
 
-  /// What could be collected of the attachments of a continuation, or of what an app has left, is here: each with a
-  /// source.
+  /// The attachments that could be collected are here, each with a source: those of a continuation, or of an activity
+  /// that an app has left.
   public func collected(_ continuation: Identifier, _ attachments: [Attachment], _ now: Instant) {
     if !kept.collected(continuation, attachments, now) { starts.collected(continuation, attachments) }
   }

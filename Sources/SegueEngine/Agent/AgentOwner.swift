@@ -29,7 +29,7 @@ public struct AppChoice: Sendable {
   public let device: Identifier?
 }
 
-/// What somebody asks the agent to continue.
+/// A request to the agent to continue an activity.
 public struct ColdStartRequest: Sendable {
   /// The asker's number, which the answer names.
   public let number: UInt64
@@ -38,7 +38,7 @@ public struct ColdStartRequest: Sendable {
   public let app: String?
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
-  /// Who is charged for it; nil: no one.
+  /// The account that is charged for it; nil: none.
   public let account: Account?
   /// Whether the origin itself asks (R3.15), which may just have made the activity current.
   public let isPush: Bool
@@ -67,7 +67,7 @@ public struct SavedStartRequest: Sendable {
   public let appName: String
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
-  /// Of the asker; nil: it is not counted.
+  /// The account of the asker; nil: the request is not counted.
   public let account: Account?
 
   /// Throws MALFORMED if the document is none.
@@ -86,7 +86,7 @@ public struct SavedStartRequest: Sendable {
   }
 }
 
-/// How a continuation that was asked for stands, at its end or its deadline.
+/// The state of a continuation that was asked for, at its end or its deadline.
 public struct ColdStartReport: Sendable {
   public let continuation: Identifier
   public let app: ChosenApp
@@ -101,8 +101,8 @@ public struct ColdStartReport: Sendable {
   public let staleReason: String?
 }
 
-/// The owner of an `AgentEngine`. The engine calls these from inside its own calls. What takes time is answered later,
-/// by a call of the engine.
+/// The owner of an `AgentEngine`. The engine calls these from inside its own calls. A call that takes time is answered
+/// later, by a call of the engine.
 public protocol AgentOwner: AnyObject {
   /// Nil if the system has no random bytes.
   func drawIdentifier() -> Identifier?
@@ -135,13 +135,13 @@ public protocol AgentOwner: AnyObject {
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.
   func perform(_ request: InboxRequest)
-  /// What the user wanted withdrawn is no longer on the disk (`AgentEngine.withdraw`); or why it still is.
+  /// The activity that the user has withdrawn is no longer on the disk (`AgentEngine.withdraw`); or why it still is.
   func withdrawn(_ number: UInt64, _ error: SegueError?)
   /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
   /// - Parameter account: of the app's process.
   func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64)
-  /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`. What the system refuses to
-  /// connect is said by `AgentEngine.notJoined`.
+  /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`. If the system refuses that,
+  /// the owner calls `AgentEngine.notJoined`.
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.
   func leave(_ offer: KeptParticipant)

@@ -1,5 +1,5 @@
-/// Whether somebody is at this device who can ask its user about what others push (R3.15): who waits for what is new,
-/// or has just been told of it. Who looks once, and waits for nothing, is not there to be asked.
+/// Whether a client at this device can prompt its user about what others push (R3.15): one that waits for a new state,
+/// or has just been told of one. A client with a single query, which waits for nothing, does not count.
 public struct Attendance {
   /// Milliseconds for one that was told of the state to wait again, before it counts as gone.
   private static let pause: Int64 = 5_000

@@ -313,7 +313,7 @@ final class ColdStarts: AppFeature {
       attachments.map { attachment in found.first { Text.isSame($0.name, attachment.name) } ?? attachment })
   }
 
-  /// What a stream to the origin of a continuation is asked with; nil if its attachments are not being fetched.
+  /// The source that a request for a stream to the origin names; nil if the attachments are not being fetched.
   func source(of id: Identifier) -> ContinuedFrom? {
     guard let index = index(of: id), case .collecting = starts[index].phase else { return nil }
     return ContinuedFrom(
@@ -402,7 +402,7 @@ final class ColdStarts: AppFeature {
     _ continuation: Message.Continuation, _ outcome: Outcome, _ error: SegueError?, by deadline: Int64,
     _ receiver: Receiver, _ now: Instant
   ) {
-    // Of a saved activity no origin waits for a receipt (R8.3).
+    // No origin waits for the receipt of a saved activity (R8.3).
     guard continuation.origin != agent.app.identity.id else { return agent.owner.perform(.confirm(continuation.id)) }
     outcomes.report(continuation, outcome, error, by: deadline, receiver: receiver, now)
   }

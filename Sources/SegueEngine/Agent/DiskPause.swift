@@ -1,6 +1,6 @@
 import SegueModel
 
-/// How long the agent waits until it asks the disk again for what that has refused: twice as long each time.
+/// The time that the agent waits before it repeats a request that the disk has refused: twice as long each time.
 public struct DiskPause {
   /// Milliseconds.
   private static let first: Int64 = 1_000

@@ -19,7 +19,8 @@ final class InboxDeliveries: AppFeature {
   private let hub: HubConnection
   private var apps: [PresentApp] = []
   private var awaited = AwaitedApps()
-  /// What apps that have gone have had, the latest last: a hub may lose an app that runs on, and find it again.
+  /// The entries that apps had before they were gone, the latest app last: a hub may lose an app that runs on, and find
+  /// it again.
   private var former: [(app: Identifier, tried: [Identifier])] = []
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
@@ -73,7 +74,7 @@ final class InboxDeliveries: AppFeature {
     }
     guard let delivery = app.delivery else { return }
     if let channel = delivery.channel { hub.link?.reset(channel) }
-    // What it was not sent it cannot have restored: its answer will not end the entry.
+    // An app cannot have restored an entry that it was not sent: its answer will not end the entry.
     if case .acknowledging = delivery.phase, delivery.isSent { return }
     agent.owner.perform(.end(delivery.item.continuation, isCrash && delivery.isFetched ? .crashed : .unanswered))
     askNext(ofBundle: app.identity.bundleIdentifier)
@@ -423,7 +424,7 @@ final class InboxDeliveries: AppFeature {
     for index in apps.indices {
       apps[index].isConfirmed = false
       switch apps[index].delivery?.phase {
-      // The next hub knows nothing of it. What is being read is read again when the app fetches it there.
+      // The next hub knows nothing of it. A document that is being read is read again when the app fetches it.
       case .queued?, .loading?, .sending?: apps[index].delivery?.phase = .announced
       case .announced?, .acknowledging?, nil: break
       }

@@ -13,7 +13,7 @@ public struct InboxRecord: Sendable {
   public let document: [UInt8]
   /// Those without a source stay with the origin.
   public let attachments: [Attachment]
-  /// Who has asked for it, as the hub charges them; nil: the program of the agent itself.
+  /// The account of the requester, as the hub charges it; nil: the program of the agent itself has asked.
   public let account: Identifier?
 
   public init(
@@ -70,7 +70,7 @@ public struct OwedReceipt: Sendable {
   }
 }
 
-/// What an app has left, so that the agent offers it when the app has ended (R2.5).
+/// An activity that an app has left, so that the agent offers it when the app has ended (R2.5).
 public struct KeptRecord: Sendable {
   public let activity: Identifier
   /// The app, as far as it is known without its secret, and without its types.
@@ -132,14 +132,14 @@ public struct WaitingEntry: Sendable, Equatable {
   }
 }
 
-/// What the agent wants of its inbox. What has a reply has exactly one.
+/// A request of the agent to its inbox. A request that has a reply has exactly one.
 public enum InboxRequest: Sendable {
   /// The first request. Reply: `opened`.
   case open
   /// Looks for an entry of the same activity for the same app, and lets that app get it again though it has crashed on
   /// it: somebody asks for it once more (R3.8). The first identifier is the asker's. Reply: `shared`.
   case share(Identifier, activity: Identifier, origin: Identifier, app: String)
-  /// Stores an entry. Where its app is not open, its next delivery begins in the same commit. Reply: `put`.
+  /// Stores an entry. If its app is not open, its next delivery begins in the same commit. Reply: `put`.
   case put(InboxRecord, begins: Bool)
   /// Begins to deliver the next entry for a bundle identifier, but none of these. Reply: `begun`.
   case begin(app: Identifier, bundle: String, except: [Identifier])
@@ -157,7 +157,7 @@ public enum InboxRequest: Sendable {
   case decide(Receipt)
   /// The origin has the receipt. Reply only if that cannot be stored: `refused`.
   case confirm(Identifier)
-  /// What is kept from before a restart. Reply: `loadedKept`.
+  /// Loads the activities that are kept from before a restart. Reply: `loadedKept`.
   case loadKept
   /// Keeps what an app has left, in place of an older state of the same activity. Reply: `kept`.
   case keep(KeptRecord)

@@ -66,7 +66,7 @@ final class KeptCopies {
 
   func contains(_ activity: Identifier) -> Bool { copies.contains { $0.record.activity == activity } }
 
-  /// What is copied for an activity is no longer wanted.
+  /// The attachments that are being copied for an activity are no longer wanted.
   func stop(_ activity: Identifier) {
     guard let index = copies.firstIndex(where: { $0.record.activity == activity }) else { return }
     agent.owner.stopCollecting(copies.remove(at: index).id)

@@ -1,7 +1,8 @@
 import SegueModel
 
-/// What apps leave and take back before the disk has said what is kept from before a restart (R2.5). A disk that
-/// refuses to say it is asked again: what it has would not be offered otherwise, and what is taken back would return.
+/// The activities that apps leave and take back before the disk has said what is kept from before a restart (R2.5). A
+/// disk that refuses to say it is asked again. Otherwise the activities on it would not be offered, and those that were
+/// taken back would return.
 struct KeptLoad {
   /// The most that apps leave and take back meanwhile; those of one process have a quarter of that, and of the bytes.
   static let limit = 1_024

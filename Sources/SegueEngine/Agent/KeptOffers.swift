@@ -1,8 +1,9 @@
 import SegueModel
 import SegueWire
 
-/// What apps have left with the agent (R2.5): stored first, and offered while the app that has left it is not open. An
-/// offer ends when it expires, the app makes another activity current or takes this one back, or the user withdraws it.
+/// The activities that apps have left with the agent (R2.5): stored first, and offered while the app of each is not
+/// open. An offer ends when it expires, the app makes another activity current or takes this one back, or the user
+/// withdraws it.
 final class KeptOffers: AppFeature {
   /// Milliseconds for the apps of a former hub to register with the agent's, before they count as ended.
   static let settlingTime = InboxDeliveries.reconnectTime
@@ -14,7 +15,7 @@ final class KeptOffers: AppFeature {
     let channel: FramedConnection.Channel
     let activity: Identifier
     let app: AppIdentity
-    /// Whom the hub charges.
+    /// The account that the hub charges.
     let account: Identifier
     let size: Int
     /// The uptime by which it has arrived.
@@ -27,7 +28,7 @@ final class KeptOffers: AppFeature {
   private struct Kept {
     /// Without the content of attachments.
     var record: KeptRecord
-    /// Who was charged when it was left; nil: that was before a restart.
+    /// The account that was charged when it was left; nil: that was before a restart.
     let account: Identifier?
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
     let since: Int64
@@ -203,7 +204,8 @@ final class KeptOffers: AppFeature {
     setExpiry()
   }
 
-  /// What a process leaves, under whatever names, takes at most a quarter, or one document: its oldest make room.
+  /// The activities that a process leaves, under whatever names, take at most a quarter, or are one document: the
+  /// oldest of them make room.
   private func makeRoom(inShareOf account: Identifier, _ now: Instant) {
     while true {
       let own = kept.indices.filter { kept[$0].account == account }
@@ -248,7 +250,7 @@ final class KeptOffers: AppFeature {
 
   // MARK: The disk
 
-  /// What was kept before a restart.
+  /// The disk has said what was kept before a restart, or refuses.
   func loaded(_ result: Result<[KeptRecord], SegueError>, _ now: Instant) {
     do throws(SegueError) {
       for record in try result.get() where index(of: record.activity) == nil {
@@ -274,7 +276,7 @@ final class KeptOffers: AppFeature {
   func stored(_ error: SegueError?, _ now: Instant) {
     guard let write = writes.finish(error, now) else { return }
     for asker in write.askers { agent.owner.withdrawn(asker, error) }
-    // What came meanwhile has an answer of its own.
+    // A state of the activity that was left meanwhile has an answer of its own.
     guard !writes.isKeeping(write.activity), !copies.contains(write.activity), let index = index(of: write.activity)
     else { return }
     let name = kept[index].record.app.name

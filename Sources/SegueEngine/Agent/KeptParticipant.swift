@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// An activity that the agent offers in place of its app, which has ended (R2.5): an app at the hub with one activity,
-/// under the names of that app. What only the app could give is refused: streams and requests.
+/// under the names of that app. It refuses streams and requests: only the app could give them.
 ///
 /// Its owner connects `engine` to the hub as an app's, and calls `refuseRequests` after each of its calls.
 public final class KeptParticipant: AppEngineOwner {

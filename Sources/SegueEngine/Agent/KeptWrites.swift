@@ -1,8 +1,8 @@
 import SegueModel
 
-/// What the disk is to do about kept offers (R2.5): one request at a time, and of each activity the latest only. So an
-/// app that leaves one activity after the other keeps nobody from the disk. What is to be forgotten is asked for until
-/// the disk has done it: otherwise it would be offered again after a restart.
+/// The requests to the disk about kept offers (R2.5): one at a time, and of each activity the latest only. So an app
+/// that leaves one activity after the other keeps no other app from the disk. A request to forget an activity is
+/// repeated until the disk has done it: otherwise the activity would be offered again after a restart.
 final class KeptWrites {
   /// The most activities that wait to be forgotten.
   static let limit = 256

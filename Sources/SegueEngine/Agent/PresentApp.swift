@@ -3,7 +3,7 @@ import SegueModel
 /// An app that is open on this device, and the entry that it has.
 struct PresentApp {
   let identity: AppIdentity
-  /// Whom the hub charges for it.
+  /// The account that the hub charges for it.
   let account: Identifier
   /// Whether it has a handler for what waits.
   var accepts: Bool

@@ -1,13 +1,13 @@
 import SegueModel
 
-/// What the user has set about activities that other devices push (R3.15).
+/// The user's setting for activities that other devices push (R3.15).
 public enum PushPolicy: Sendable {
   case ask
   case atOnce
   case never
 }
 
-/// Which pushes of other devices are let in (R3.15).
+/// Admits or refuses pushes: those of other devices, and those of this one (R3.15).
 public enum PushGate {
   /// Those that have not begun, of all devices and of one.
   public static let limit = 16
@@ -39,7 +39,7 @@ public enum PushGate {
     }
   }
 
-  /// What this device pushes is offered by it, and not private (R10.2). Throws NOT_ALLOWED.
+  /// This device pushes only what it offers itself, and nothing private (R10.2). Throws NOT_ALLOWED.
   /// - Parameter isPrivateByUser: whether the user keeps a type or an app on this device.
   public static func checkOwn(
     _ choice: AppChoice, _ isPrivateByUser: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
@@ -51,7 +51,7 @@ public enum PushGate {
     if isPrivateByUser?(choice.offer.description.type, choice.offer.bundleIdentifier) ?? false { throw isPrivate }
   }
 
-  /// What goes to no other device is not pushed to one.
+  /// The error for a private activity: it goes to no other device, so it is not pushed to one.
   public static var isPrivate: SegueError {
     SegueError(.notAllowed, "push: the activity is private, and goes to no other device (R10.2)")
   }

@@ -1,7 +1,7 @@
 import SegueModel
 
-/// How often the apps of a process may save for search: ten times a second, and so many at once as some that close do
-/// (R8.1).
+/// The rate limit of saves for search by the apps of a process: ten a second, and a burst that is large enough for
+/// several apps that close (R8.1).
 struct SaveQuota {
   /// Saves at once.
   static let burst: Int64 = 128

@@ -9,7 +9,7 @@ public struct SavedRecord: Sendable {
   public let document: [UInt8]
 }
 
-/// What an app changes of its saved activities.
+/// A change of an app to its saved activities.
 public enum SavedChange: Sendable {
   case save(SavedRecord)
   /// By persistent identifiers; nil: all of the app (R8.2).

@@ -1,8 +1,8 @@
 import SegueModel
 import SegueWire
 
-/// What apps ask the agent at their hub: to save activities for search, and to delete saved ones (R8.1, R8.2). Each is
-/// a request that names the agent as the activity.
+/// The questions of apps to the agent at their hub: to save activities for search, and to delete saved ones (R8.1,
+/// R8.2). Each is a request that names the agent as the activity.
 final class SavedChanges: AppFeature {
   /// The most questions of all apps, of those of one process a quarter, and the most bytes that have arrived of theirs.
   static let limit = 512
@@ -20,7 +20,7 @@ final class SavedChanges: AppFeature {
     let askersNumber: UInt64
     let continuation: Message.Continuation
     let app: AppIdentity
-    /// Whom the hub charges for it.
+    /// The account that the hub charges for it.
     let account: Identifier
     /// The announced bytes.
     let size: Int
@@ -93,7 +93,7 @@ final class SavedChanges: AppFeature {
     }
   }
 
-  /// What is whole is stored, even if its app has ended meanwhile.
+  /// A change that has arrived whole is stored, even if its app has ended meanwhile.
   func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
     guard let index = receiving(on: channel) else { return }
     let question = questions[index]

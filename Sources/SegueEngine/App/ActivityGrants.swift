@@ -6,7 +6,7 @@ struct ActivityGrant {
   let continuation: Identifier
   let activity: Identifier
   let app: Identifier
-  /// Who is charged.
+  /// The account of the receiver, which is charged for its requests.
   let account: Identifier
   /// The revision of the activity that it was sent, or that has come back from it (R3.10).
   var revision: UInt64

@@ -39,7 +39,7 @@ public protocol ActivitySource: AnyObject {
 public protocol AppEngineOwner: ActivitySource {
   /// Queues a callback, after the earlier ones.
   func deliver(_ delivery: Delivery)
-  /// What the manifest of the app says holds from now on (R6.1). Called once, before the app is told that it is ready.
+  /// The manifest of the app applies from now on (R6.1). Called once, before the app is told that it is ready.
   func manifestHolds(_ manifest: AppManifest)
   /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }

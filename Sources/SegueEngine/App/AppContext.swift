@@ -2,7 +2,7 @@ import SegueModel
 
 /// The context that the features of an app share: who it is, the limits, and the engine's owner.
 final class AppContext {
-  /// What the first agent that has welcomed the app said of its manifest. A later one adds nothing (R6.1).
+  /// The first welcoming agent's statement about the app's manifest. A later one adds nothing (R6.1).
   private enum Answer {
     case none
     /// Not ready yet. Nil: no manifest describes the app.

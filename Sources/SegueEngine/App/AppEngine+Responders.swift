@@ -67,6 +67,6 @@ extension AppEngine {
     return true
   }
 
-  /// Where the document of an activity is now (R5.2); nil if it has none.
+  /// The present URL of an activity's document (R5.2); nil if it has none.
   public func documentURL(of activity: Identifier) -> String? { responders.plan(for: activity).documentURL }
 }

@@ -62,7 +62,7 @@ public final class AppEngine {
       hub, seen, outcomes, incoming, kept, grants, outgoing, appLinks, streams, requests, explanations)
   }
 
-  /// Who the app is, with what its manifest says (R6.1).
+  /// The identity of the app, with the additions of its manifest (R6.1).
   public var identity: AppIdentity { app.identity }
   /// Whether an agent has said what the manifest of the app is, and the app has been ready since.
   public var knowsManifest: Bool { app.knowsManifest }

@@ -21,7 +21,7 @@ private final class AppRequest {
   let continuation: Message.Continuation
   /// The other app.
   let other: Identifier
-  /// Who is charged for it.
+  /// The account that is charged for the request.
   let account: Identifier
   let isOurs: Bool
   /// Whether this app asks the agent itself.

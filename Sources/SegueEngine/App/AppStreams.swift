@@ -20,7 +20,7 @@ private struct AppStream {
   /// Whether hubs forward its bytes. If so, the status of the other end counts once the hub has forwarded all of them,
   /// and the loss of the hub breaks the stream.
   var crossesLink = false
-  /// Who is charged for it; nil for one that this app has asked for.
+  /// The account that is charged for the stream; nil for one that this app has asked for.
   var account: Identifier?
   /// The status of the local end, and of the other.
   var localStatus: StreamStatus?
@@ -42,7 +42,7 @@ public struct StreamRequest {
   let continuation: Message.Continuation
   /// The receiver.
   public let app: Identifier
-  /// Who is charged.
+  /// The account that is charged for the stream.
   public let account: Identifier
   /// Whether hubs forward its bytes: then no descriptor can travel with them.
   public let crossesLink: Bool
@@ -209,7 +209,7 @@ final class AppStreams: AppFeature {
     return nil
   }
 
-  // MARK: How it ends
+  // MARK: The end
 
   func reportEnd(_ status: StreamStatus, of id: Identifier) {
     guard let index = streams.firstIndex(where: { $0.id == id }),

@@ -125,7 +125,7 @@ final class CurrentActivity: AppFeature {
       current = Offered(id: id, activatedAt: now.uptime, activation: activations)
     }
     if state.isSearchable {
-      // What can be searched is saved when it becomes current (R8.1).
+      // An activity that can be searched is saved when it becomes current (R8.1).
       save(id, .leaving, now)
       return update(now)
     }

@@ -29,7 +29,7 @@ public enum Delivery: Sendable {
   case streamAnswered(Identifier, SegueError?)
   /// Another app has asked for a stream of this activity.
   case streamCame(Identifier, activity: Identifier)
-  /// How the other end of a stream has ended; never `open`.
+  /// The other end of a stream has ended, with this status; never `open`.
   case streamEnded(Identifier, StreamStatus)
   /// A request of this app has ended: with these bytes, or with an error (R7.5).
   case answered(UInt64, [UInt8], SegueError?)

@@ -98,7 +98,7 @@ final class IncomingContinuation {
     }
   }
 
-  /// Of what is fetched, `StateFetches` has it.
+  /// The uptime at which a step of it is due, or nil. `StateFetches` has the deadline of a fetch.
   var nextDeadline: Int64? {
     switch phase {
     case .failed, .fetching, .unrestored: nil

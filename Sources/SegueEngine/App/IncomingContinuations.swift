@@ -60,8 +60,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     if hub.isWelcome, hub.agent != nil { hub.send(.accepts(acceptsDeliveries)) }
   }
 
-  /// The agent delivers a continuation that has waited for this app. What the app has, or has answered, it does not
-  /// get again.
+  /// The agent delivers a continuation that has waited for this app. One that the app has, or has answered, does not
+  /// begin again.
   func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Instant) {
     let id = delivery.continuation
     guard index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else { return }
@@ -78,7 +78,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     beginWaiting()
   }
 
-  /// What the user has begun is not cancelled for a delivery.
+  /// Begins the waiting delivery, unless that would cancel a continuation that the user has begun.
   private func beginWaiting() {
     guard let delivery = waiting, continuations.allSatisfy({ $0.isOver || $0.own != nil }) else { return }
     waiting = nil
@@ -235,7 +235,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       if let error = activity.objection(toType: continuations[index].type, declared: declared) {
         return fail(at: index, error, report: .failed, now)
       }
-      // What waited at the agent was checked there.
+      // A continuation that waited at the agent was checked there.
       if case .offer(let offer) = continuations[index].subject, !continuations[index].isDelivery,
         let error = activity.objection(to: offer.description, at: now.date)
       {
@@ -312,7 +312,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
   }
 
   func close(_ error: SegueError, _ now: Instant) {
-    // What comes from now on goes to the next process of the app.
+    // Deliveries that come from now on go to the next process of the app.
     acceptsDeliveries = false
     waiting = nil
     for continuation in continuations {

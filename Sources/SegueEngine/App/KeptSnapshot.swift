@@ -9,9 +9,10 @@ final class KeptSnapshot: AppFeature {
   private let saves: Saves
   /// The activity that is left once it is saved.
   private var leaving: Identifier?
-  /// What the agent has, or is about to get: also the next agent. Without a document: that it is to forget it.
+  /// The activity that the agent has, or is about to get. The next agent gets it, too. Without a document: the agent is
+  /// to forget it.
   private var left: (activity: Identifier, document: [UInt8]?, attachments: [Attachment])?
-  /// The channel of the document; 0 if it is not on its way. How many bytes of it have gone.
+  /// The channel of the document, 0 if it is not on its way; and the number of its bytes that have gone.
   private var channel: FramedConnection.Channel = 0
   private var sent = 0
   /// Whether an agent takes part at the hub.
@@ -27,7 +28,7 @@ final class KeptSnapshot: AppFeature {
 
   var isSending: Bool { channel != 0 }
 
-  // MARK: What is left
+  // MARK: Leaving an activity
 
   /// The app goes to the background, or ends, or has released the activity, which is current.
   func leave(_ id: Identifier?, _ now: Instant) {

@@ -48,8 +48,8 @@ final class OriginChanges {
     return snapshot.revision != revision
   }
 
-  /// Replaces an activity by the state that has come back, if the host has agreed and it has not changed since. What it
-  /// is then is what the other app has, also while a save is under way.
+  /// Replaces an activity by the state that has come back, if the host has agreed and it has not changed since. The
+  /// activity then has the same state as in the other app, also while a save is under way.
   func replace(by id: Identifier, _ now: Instant) {
     guard let next = incoming.replacement(by: id) else { return }
     var state = app.owner.replace(next.activity, with: next.state, ifChangeCountIs: next.changeCount)

@@ -15,7 +15,7 @@ private struct OutgoingContinuation {
   let id: Identifier
   let activity: Identifier
   let receiver: Receiver
-  /// Who is charged.
+  /// The account that is charged for the continuation.
   let account: Identifier
   /// Whether the receiver is the origin of what this app has continued, and takes its state back (R3.10).
   let isBack: Bool
@@ -30,7 +30,7 @@ private struct OutgoingContinuation {
   var channel: FramedConnection.Channel = 0
   /// Empty if there is none yet, or it is no longer kept.
   var document: [UInt8] = []
-  /// That of the snapshot.
+  /// The revision of the snapshot.
   var revision: UInt64 = 0
   /// Why the document is an older snapshot; nil if it is not (R2.4).
   var staleness: String?
@@ -155,7 +155,8 @@ final class OutgoingContinuations: AppFeature {
     }
   }
 
-  /// What the app of a continuation has not done, for both sides. If the state goes back, either is an origin (R3.10).
+  /// Puts the role of this app before a predicate, which says what the app has not done: a text for both sides. If the
+  /// state goes back, either app is an origin (R3.10).
   private func named(_ predicate: String, at index: Int) -> DiagnosticText {
     "\(continuations[index].isBack ? "the app that had continued it" as StaticString : "the origin") \(predicate)"
   }

@@ -35,7 +35,8 @@ final class PendingOutcomes: AppFeature {
     if let now { hub.sendChecked(outcome.message, now) } else { hub.send(outcome.message) }
   }
 
-  /// A hub acknowledges what no origin is there for. What the agent is to have waits until one carries the hub (R3.8).
+  /// The hub acknowledges an outcome, also if its origin is gone. An outcome for the agent then stays until an agent
+  /// carries the hub (R3.8).
   /// - Returns: whether there was one.
   @discardableResult
   func acknowledged(_ id: Identifier) -> Bool {

@@ -20,7 +20,7 @@ public final class Responder {
       newValue?.leading += 1
     }
   }
-  /// How many others it follows in a chain.
+  /// The number of responders that it follows directly in a chain.
   fileprivate var leading = 0
   fileprivate var isRemoved = false
   /// The last plan in whose chain it was.
@@ -53,7 +53,7 @@ private final class ManagedActivity {
   var responders = OrderedEntries<Responder>()
   /// Its number in the list of all.
   var place: UInt64 = 0
-  /// How many of them contribute to a save.
+  /// The number of them that contribute to a save.
   var contributing = 0
   /// Whether `leftAlone` is delivered, and not yet decided (R4.4).
   var isUndecided = false
@@ -70,7 +70,7 @@ private final class ManagedActivity {
   }
 }
 
-/// What a save of an activity asks (R4.2).
+/// A plan for a save of an activity: the responders to ask, and the properties to reset before (R4.2).
 public struct SavePlan {
   /// Whether responders have the activity: `user_info` is then filled apart, and replaced only if all goes well.
   public let isManaged: Bool
@@ -162,7 +162,8 @@ final class Responders: AppFeature {
   /// Continues the chain behind it; nil ends it there (R4.3).
   /// - Returns: the error for a loop, or nil.
   func setNext(_ next: Responder?, of responder: Responder) -> SegueError? {
-    // What follows no other one closes no loop, except with itself: a chain that grows at its start is not walked.
+    // A responder that follows no other closes no loop, except with itself. So a chain that grows at its start is not
+    // walked.
     var found = responder.leading > 0 || next === responder ? next : nil
     while let here = found {
       guard here !== responder else {

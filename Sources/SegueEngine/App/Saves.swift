@@ -80,7 +80,7 @@ final class Saves: AppFeature {
   private var lastRevision: UInt64 = 0
   /// Results for continuations, until `takePulled`.
   private var pulled: [PulledState] = []
-  /// What was saved and can be searched, until `takeSearchable`.
+  /// The saved states that can be searched, until `takeSearchable`.
   private var searchable: [SavedState] = []
 
   init(_ app: AppContext, _ policy: SavePolicy, _ incoming: IncomingContinuations, _ responders: Responders) {

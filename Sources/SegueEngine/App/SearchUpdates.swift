@@ -1,8 +1,8 @@
 import SegueModel
 import SegueWire
 
-/// What the agent is to know of an app's saved activities (R8.1, R8.2): sent in order and one at a time, so that no
-/// deletion overtakes what was saved before it.
+/// The updates of an app's saved activities for the agent (R8.1, R8.2): sent in order and one at a time, so that no
+/// deletion overtakes a save before it.
 final class SearchUpdates: AppFeature {
   /// The most saved states that wait for an agent, and the most bytes of them if there are several.
   static let saveLimit = 64

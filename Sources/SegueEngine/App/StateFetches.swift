@@ -22,7 +22,7 @@ final class StateFetch {
 
   /// Whether the origin may know of it.
   fileprivate(set) var wasSent = false
-  /// What has come of the activity document, in the form that travels.
+  /// The bytes of the activity document that have come, in the form that travels.
   fileprivate(set) var document: [UInt8] = []
   /// The announced bytes of the document.
   fileprivate(set) var size = 0
@@ -42,14 +42,14 @@ final class StateFetch {
     self.deadline = deadline
   }
 
-  /// Of the continuation, on the wire.
+  /// The identifier of the continuation on the wire.
   var id: Identifier { continuation.id }
 
   fileprivate var nextDeadline: Int64 { hubBy.map { min($0, deadline) } ?? deadline }
 }
 
 /// The receiver's half of continuations, from the fetch to the whole document: of an app, and of the agent on behalf of
-/// apps that do not run. What is in progress is fetched again, under the same name, from the next hub (R3.14).
+/// apps that do not run. A fetch in progress is repeated at the next hub, under the same name (R3.14).
 ///
 /// A call that ends a fetch returns it, once.
 final class StateFetches {

@@ -1,7 +1,7 @@
 import SegueModel
 
-/// Who is charged for what is used of a hub or an origin: a process of this device with all its apps, all links that
-/// one process maintains, or a device that pushes. App identifiers are free, processes and devices are not.
+/// The party that is charged for its use of a hub or an origin: a process of this device with all its apps, all links
+/// that one process maintains, or a device that pushes. App identifiers are free, processes and devices are not.
 ///
 /// An origin knows the account of each receiver by its identifier, which comes with `fetch`.
 public struct Account: Hashable, Sendable {
@@ -49,10 +49,10 @@ public struct Account: Hashable, Sendable {
   }
 }
 
-/// How much of something each account uses. Never iterated.
+/// The number of uses of one resource by each account. Never iterated.
 public final class AccountTally {
   private var counts: [Account: Int] = .init()
-  /// Of all accounts.
+  /// The uses of all accounts.
   public private(set) var total = 0
 
   public init() {}

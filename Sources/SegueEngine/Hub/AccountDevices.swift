@@ -15,7 +15,7 @@ public struct AccountDevices {
   }
 
   var hasOthers: Bool { all.contains { $0.device != own } }
-  /// What this device is called.
+  /// The name of this device in the account; nil if it is not among the devices.
   var ownName: String? { name(of: own) }
 
   func name(of device: Identifier) -> String? { all.first { $0.device == device }?.name }

@@ -1,8 +1,9 @@
 import SegueModel
 import SegueWire
 
-/// What the hub of an agent tells the agent's participant, which holds continuations for apps that do not run (R3.8):
-/// which apps are open. To a hub that an app carries the participant is an app like any other.
+/// Tells an agent's participant which apps are open, at the hub that the agent carries. The participant holds
+/// continuations for apps that do not run (R3.8). At a hub that an app carries, the participant is an app like any
+/// other.
 final class AgentPresence: HubFeature {
   /// The most bytes of activity types of an app that the participant gets.
   private static let typesSize = 1024
@@ -45,7 +46,7 @@ final class AgentPresence: HubFeature {
       bundleIdentifier: named.bundleIdentifier)
   }
 
-  // MARK: Which apps are open
+  // MARK: Open apps
 
   /// An app has registered: the participant learns of it, and a new participant of all. The apps learn of the
   /// participant.

@@ -3,9 +3,9 @@ import SegueWire
 
 /// The state that a fetch asks for.
 enum FetchedState {
-  /// That of what is offered.
+  /// The state of the offered activity.
   case offered
-  /// That which the app keeps that has continued the activity (R3.10).
+  /// The state that is kept by the app that has continued the activity (R3.10).
   /// - Parameter account: its own, as the origin was told; nil if another hub passes the fetch on.
   case back(account: Identifier?)
 
@@ -22,7 +22,7 @@ final class ContinuationRoute {
   unowned(unsafe) fileprivate(set) var receiverPeer: Peer
   /// Nil while the origin has not registered with this hub.
   unowned(unsafe) fileprivate(set) var originPeer: Peer?
-  /// What the origin's device calls the activity; nil: the same.
+  /// The identifier of the activity at the origin's device; nil: the same as here.
   private var activityThere: Identifier?
   /// Nil without an attempt in progress.
   fileprivate(set) var attempt: Attempt?
@@ -81,7 +81,7 @@ final class ContinuationRoute {
   func leads(to peer: Peer) -> Bool { receiverPeer === peer || originPeer === peer }
   func other(than peer: Peer) -> Peer? { receiverPeer === peer ? originPeer : receiverPeer }
 
-  /// Whether the outcome was forwarded.
+  /// The outcome was forwarded.
   func finish() { attempt?.isOver = true }
 
   /// Records a request or stream, with the uptime by which it is answered.

@@ -1,7 +1,7 @@
 import SegueModel
 
-/// The lengths of recently lost routes. What others still announce for these hubs may derive from the lost route: if
-/// each hub accepted that, all of them would try every route of a mesh.
+/// The lengths of recently lost routes. A route that others still announce for such a hub may derive from the lost one:
+/// if each hub accepted such routes, all of them would try every route of a mesh.
 struct FormerRoutes {
   /// The most hubs that are remembered; the oldest is dropped first.
   static let capacity = 256

@@ -42,10 +42,11 @@ final class HubConnections {
 
   func setDevices(_ devices: AccountDevices?) { self.devices = devices }
 
-  /// What this device is called.
+  /// The account's name for this device; without one, the name in the hub's identity.
   var deviceName: String { devices?.ownName ?? identity.deviceName }
 
-  /// What the device at the other end of a link is called: by the account, if it is in it, else as it says.
+  /// Returns the name of the device at the other end of a link: from the account, if the device is in it, else the name
+  /// that the device itself has sent.
   func deviceName(of peer: Peer, said: String) -> String { peer.device.flatMap { devices?.name(of: $0) } ?? said }
 
   /// A receiver that a linked hub names.
@@ -152,8 +153,8 @@ final class HubConnections {
   }
 }
 
-/// What a feature of the hub is made of: a class that owns its state. It calls only the features that it was created
-/// with, which come before it in `HubEngine`.
+/// A feature of the hub: a class that owns its state. It calls only the features that it was created with, which come
+/// before it in `HubEngine`.
 protocol HubFeature: AnyObject {
   var connections: HubConnections { get }
 }

@@ -100,8 +100,8 @@ final class HubContinuations: HubFeature {
   }
 
   /// The peer that leads to the app that has continued an activity: along the route of that continuation; else to an
-  /// app of this device, or to one that itself offers something where that continuation came from. What an app is
-  /// called proves nothing there: another hub may say that its own app is called so. Nil if there is none of these.
+  /// app of this device, or to one that itself offers something where that continuation came from. The identifier of an
+  /// app proves nothing there: another hub may claim it for an app of its own. Nil if there is none of these.
   private func keeper(of back: Message.Continuation, _ account: Identifier?) -> Peer? {
     let known = table[back.activity].flatMap { $0.receiver == back.origin ? $0.receiverPeer : nil }
     if let known, !known.isSuspended { return known }

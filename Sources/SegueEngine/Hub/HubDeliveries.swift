@@ -1,8 +1,8 @@
 import SegueModel
 import SegueWire
 
-/// What the agent's participant does through the hub: it delivers continuations to apps that did not run (R3.8), and
-/// keeps what apps leave (R2.5).
+/// The hub's work for the agent's participant, which delivers continuations to apps that did not run (R3.8), and keeps
+/// the activities that apps leave (R2.5).
 final class HubDeliveries: HubFeature {
   let connections: HubConnections
   private let presence: AgentPresence

@@ -126,7 +126,7 @@ public final class HubEngine {
   }
 
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
-  /// it sends, with at most 64 KiB. What it returns is sent to that device. It calls nothing of the engine.
+  /// the device sends, with at most 64 KiB. The result is sent to that device. The handler calls nothing of the engine.
   public var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {
     get { links.trustHandler }
     set { links.trustHandler = newValue }
@@ -254,7 +254,7 @@ public final class HubEngine {
 
   public func link(of number: PeerNumber) -> FramedConnection? { peers[number]?.link }
 
-  /// Who is charged for a connection; nil once it is gone.
+  /// The account that is charged for a connection; nil once the connection is gone.
   public func account(of number: PeerNumber) -> Account? { peers[number]?.account }
 
   /// Another hub takes over: sends goodbye to all apps, and ends links.
@@ -363,7 +363,7 @@ public final class HubEngine {
 
   // MARK: Tests
 
-  /// What tests and fuzzers look at, and no other code.
+  /// The features that tests and fuzzers inspect. No other code uses them.
   struct Parts {
     let connections: HubConnections
     let offers: HubOffers

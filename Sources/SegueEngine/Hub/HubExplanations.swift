@@ -122,8 +122,8 @@ final class HubExplanations: HubFeature {
       else { continue }
       add(identity.name, obstacle)
     }
-    // What apps of linked devices see is known there only: each of these devices counts as an app, and once if both its
-    // account and an app link it.
+    // Only a linked device knows which offers its apps see: each of these devices counts as an app, and once if both
+    // its account and an app link it.
     let hubs = Set(linked.compactMap { $0.hub?.identity.id })
     let appCount = UInt64(max(0, agent.appCount(besides: peer)) + hubs.count)
     send(.explanation(request: explain.request, explanations, appCount: appCount), to: peer)

@@ -3,7 +3,7 @@ import SegueWire
 
 /// An app's request to link this hub with another.
 public struct LinkRequest: Sendable {
-  /// Of the app.
+  /// The peer number of the app.
   public let app: HubEngine.PeerNumber
   /// The app's number for it.
   let number: UInt64
@@ -84,8 +84,9 @@ final class HubLinks: HubFeature {
   }
 
   /// A connection of a device has begun a session: the former ones with that hub are over, and offers of others that
-  /// the connection was to take over go. Of two connections at a time one may have begun a session after the other hub
-  /// had named over the second what the two share: it must not resume later in place of this one.
+  /// the connection was to take over go. If there are two connections at a time, a former session may have begun after
+  /// the other hub had named, over this connection, the sessions that the two share. It must not resume later in place
+  /// of the new one.
   func endFormer(by peer: Peer, _ hub: HubIdentity) {
     guard let device = peer.device else { return }
     for other in peers.hubs where other !== peer && other.device == device && other.hub?.identity.id == hub.id {
@@ -109,7 +110,7 @@ final class HubLinks: HubFeature {
     guard hub.resumeBy == nil else { return }
     connections.reportLinkDown(of: peer, SegueError(.connectionUnavailable, "the connection to the other hub broke"))
     hub.suspend(until: now.uptime + Self.resumeTime)
-    // What another connection takes over never leaves the lists of apps (R2.8).
+    // Offers that another connection takes over never leave the lists of apps (R2.8).
     if !peers.isBeingReplaced(peer) { offers.dropRoutes(by: peer, hub) }
     hub.resetAnnouncements()
     peer.pending.removeAll()

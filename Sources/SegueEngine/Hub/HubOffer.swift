@@ -23,7 +23,7 @@ final class HubOffer {
 
   /// The identity of an app of another device, and its hub.
   final class Remote {
-    /// What that device calls the activity.
+    /// The identifier of the activity at that device.
     let activity: Identifier
     let origin: Identifier
     let appName: String

@@ -207,7 +207,7 @@ final class HubOffers: HubFeature {
   private func publish(_ update: inout SharedUpdate, isFirst: Bool, to peer: Peer) {
     // Usually nothing waits.
     if peer.pending.isEmpty, !peer.pending.isReadyDue, mayUpdate(peer) { return sendUpdate(peer, &update) }
-    // What came and went before the peer has read costs nothing.
+    // An offer that came and went before the peer has read costs nothing.
     if update.offer == nil, peer.pending.removeUnseen(update.id) { return }
     if isFirst { peer.pending.appendFirst(of: update.id) } else { peer.pending.append(.activity(update.id)) }
     boundPending(of: peer)

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-/// What the first and the last moment of a peer mean for the features of a hub.
+/// Registers and removes the peers of a hub, and informs the features that this concerns.
 final class HubRegistration: HubFeature {
   let connections: HubConnections
   private let presence: AgentPresence

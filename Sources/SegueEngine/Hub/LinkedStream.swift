@@ -12,7 +12,7 @@ public final class LinkedStream {
   let isAsker: Bool
   /// The linked hub. Outlives the stream.
   unowned(unsafe) let far: Peer
-  /// That of the receiver.
+  /// The account of the receiver.
   let account: Account
 
   /// The bytes from the app, and to it.

@@ -23,7 +23,7 @@ final class Peer {
     case hub(HubSession)
   }
 
-  /// Who is charged for it.
+  /// The account that is charged for the peer.
   private(set) var account: Account
   /// The app that made the link; nil if it knows the end of the link, or no app made it.
   private(set) var linkOwner: LinkOwner?
@@ -88,9 +88,9 @@ final class Peer {
     }
   }
   var app: AppIdentity? { appSession?.identity }
-  /// What origins know its account by, that of a device over each of its connections.
+  /// The identifier of its account at origins. A device has the same one over each of its connections.
   var accountID: Identifier { device ?? account.id }
-  /// What the app offers.
+  /// The offer of the app; nil if it offers nothing.
   var offer: HubOffer? { appSession?.offer }
   /// Whether its connection is cut, and may be resumed.
   var isSuspended: Bool { hub?.resumeBy != nil }

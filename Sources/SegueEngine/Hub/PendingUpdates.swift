@@ -3,13 +3,13 @@ import SegueModel
 /// A pending update about offers for a peer.
 struct OfferUpdate: Hashable {
   enum Kind: UInt8 {
-    /// Of an activity, to an app.
+    /// An update of an activity, to an app.
     case activity
-    /// Of an offer of a hub, to another hub.
+    /// An update of a hub's offer, to another hub.
     case offer
     /// The end of the list of a hub's offers.
     case listed
-    /// Of the route to a hub.
+    /// An update of the route to a hub.
     case route
   }
 

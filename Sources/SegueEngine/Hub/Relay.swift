@@ -9,7 +9,7 @@ final class Relay {
   unowned(unsafe) let to: Peer
   let channel: FramedConnection.Channel
   let outChannel: FramedConnection.Channel
-  /// That of the receiver, whichever way the bytes go.
+  /// The account of the receiver, whichever way the bytes go.
   let account: Account
   /// The attachments that have been passed on with it.
   private var attachments = 0

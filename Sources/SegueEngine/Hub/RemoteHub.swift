@@ -48,7 +48,8 @@ final class RemoteHub {
 
   func moved(to index: Int) { self.index = index }
 
-  /// What this hub calls an activity that is offered there: of what a device offers, no other one offers the same.
+  /// Returns this hub's identifier of an activity that is offered there. If a device offers it, no other device can
+  /// offer the same identifier.
   func identifier(of activity: Identifier) -> Identifier {
     device.map { Identifier(of: activity, onDevice: $0) } ?? activity
   }

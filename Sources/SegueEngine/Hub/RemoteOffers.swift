@@ -171,7 +171,7 @@ extension HubOffers {
   // MARK: Choosing
 
   /// Chooses the active offer of an activity. One of an app of this device, or the current one, stays: no hub takes an
-  /// activity over from another. That of a device, whose identifier no other device can have, comes before those of
+  /// activity over from another. An offer of a device, whose identifier no other device can have, comes before those of
   /// hubs to which links of apps lead: these hear the identifier.
   func choose(_ activity: KnownActivity) {
     let former = activity.offer

@@ -84,8 +84,8 @@ extension HubOffers {
     }
   }
 
-  /// A linked hub sends all anew. What a device has offered itself stays until the new list has come: what that does
-  /// not have goes then (R2.8).
+  /// A linked hub sends all anew. The offers that a device has made itself stay until the new list has come. Those that
+  /// are not in that list go then (R2.8).
   func renewRoutes(by peer: Peer, _ hub: HubSession) {
     guard peer.device != nil else { return dropRoutes(by: peer, hub) }
     hub.unfollowAll()

@@ -106,7 +106,7 @@ extension FleetProcess: AppObserver {
     if let due = obligations.due(.receipt(id)) { fleet.push(.overdue(self, .receipt(id)), at: due) }
   }
 
-  /// What is wrong with a continued activity, or nil.
+  /// The violation by a continued activity; nil if there is none.
   private static func violation(
     by activity: Activity, _ from: ContinuedFrom, at app: AppIdentity?
   ) -> StaticString? {

@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// What is promised of agents (docs/agent.md).
+/// The promises of agents (docs/agent.md).
 extension InvariantChecker {
   /// Milliseconds in which apps find another hub after an agent came, left or died.
   static let reunionTime: Int64 = 1_000

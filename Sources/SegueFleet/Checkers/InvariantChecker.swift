@@ -53,7 +53,7 @@ final class InvariantChecker {
     report(process.name, "a queue grows without bound: \(link.pendingBytes) bytes wait")
   }
 
-  // MARK: What is offered
+  // MARK: Offers
 
   /// Records what an app offers after a call of its engine.
   func noteOffer(of process: FleetProcess, _ engine: AppEngine) {

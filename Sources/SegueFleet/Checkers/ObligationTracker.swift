@@ -101,7 +101,7 @@ struct ObligationTracker {
     _ id: Identifier, isDelivery: Bool
   ) -> (givenUp: Int64?, violation: StaticString?) {
     let (ended, violation) = close(id)
-    // What waited may come once more, under the same name.
+    // A continuation that waited may come once more, under the same name.
     continued.removeAll { $0.id == id }
     if continued.count == Self.continuedLimit {
       continued.remove(at: continued.firstIndex { $0.isAnswered } ?? 0)
@@ -134,7 +134,7 @@ struct ObligationTracker {
     return isAnswered && status == .userCancelled ? "R3.3: a cancel ends what was answered before" : nil
   }
 
-  /// What another app continues has come there: this app gets a receipt, once (R3.6).
+  /// Another app that continues an activity of this one has got it: this app gets a receipt, once (R3.6).
   mutating func attempt(_ id: Identifier, deadline: Int64) {
     if !receipts.contains(id) { attempts.append((id, deadline)) }
   }

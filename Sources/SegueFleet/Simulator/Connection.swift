@@ -227,7 +227,7 @@ final class Connection {
     fleet.push(.readable(self, end), at: fleet.clock.uptime)
   }
 
-  /// That notification is delivered.
+  /// The notification of `notifyOfRest` is delivered.
   func notifiedOfRest(_ end: Int) { streams[end].isRestNotified = false }
 
   private func notifyOfRoom(_ end: Int, _ fleet: Fleet) {

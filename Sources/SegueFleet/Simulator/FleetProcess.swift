@@ -57,7 +57,7 @@ public class FleetProcess {
 
   /// The callbacks that the app is still owed.
   var obligations = ObligationTracker()
-  /// What the app offers, and since when.
+  /// The activity that the app offers, and since when.
   var offered = Offered()
 
   init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool, isAgent: Bool = false) {

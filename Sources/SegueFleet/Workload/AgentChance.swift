@@ -1,4 +1,4 @@
-/// What happens to the agents of a workload: in every other one, agents come and go, die, are stopped and replaced.
+/// The random events of agents in a workload: in every other one, agents come and go, die, are stopped and replaced.
 struct AgentChance {
   private var trigger: RandomTrigger
 

@@ -1,7 +1,7 @@
 import SegueEngine
 import SegueModel
 
-/// What a scripted app does and is told, as far as a checker of the whole history has to know it.
+/// An act of a scripted app, or a report to it, as far as a checker of the whole history has to know it.
 enum HistoryEvent {
   /// An activity of the app is in a new state; nil if it has ended.
   case activity(Identifier, Activity?)

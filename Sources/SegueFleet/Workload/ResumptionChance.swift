@@ -1,7 +1,7 @@
 import SegueModel
 
-/// What becomes of continued activities in a workload: in every other one, receivers write into them and release them,
-/// and origins take their state back (R3.10).
+/// The random events of continued activities in a workload: in every other one, receivers write into them and release
+/// them, and origins take their state back (R3.10).
 struct ResumptionChance {
   private var trigger: RandomTrigger
 

@@ -19,7 +19,7 @@ extension ScriptedApp {
     continuations.removeAll { $0 === continuation }
     let activity = kept.first { $0.from?.continuation == continuation.id }?.live
     guard handles else {
-      // What names a document opens it (R3.5).
+      // The document that an activity names is opened (R3.5).
       if activity?.read({ $0.documentURL }) == nil {
         noteAnswer(to: continuation.id, .declined)
       } else if let activity, !app.mayOpenDocument(of: activity) {

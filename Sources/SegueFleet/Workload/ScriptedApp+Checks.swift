@@ -2,7 +2,7 @@ import SegueApp
 import SegueEngine
 import SegueModel
 
-/// What the callbacks of an app must lead to before the next one runs.
+/// The results that the callbacks of an app must lead to before the next one runs.
 struct ScriptedExpectations {
   /// The continuation about which a callback must run.
   fileprivate(set) var callback: Identifier?
@@ -78,7 +78,7 @@ extension ScriptedApp {
   func updated(_ activity: LiveActivity) {}
 
   private func write(_ number: Int, _ known: KnownActivity) {
-    // What a string of digits holds always fits.
+    // A title with digits, and bytes of the same size as before, always fit.
     try? change(known) { (activity) throws(SegueError) in
       try Self.write(number, size: known.last.size, to: &activity)
     }
@@ -140,7 +140,7 @@ extension ScriptedApp {
     guard let save = known.save, !engine.isSaving(save) else { return }
     known.save = nil
     known.isInSave = false
-    // What needs saving after its save, and has not changed beside that, was not saved.
+    // An activity that needs saving after its save, and has not changed beside that, was not saved.
     known.isLeftUnsaved = known.live.needsSave && !known.hasChangedBeside
   }
 

@@ -116,7 +116,7 @@ extension ScriptedApp {
     var isRefused = false
     do throws(SegueError) { try app.setNext(next?.live, of: window) } catch { isRefused = true }
     if isLoop != isRefused { process.complain("R4.3: a loop is an error, and nothing else is") }
-    // What is refused changes nothing, also where the app has made another activity current by hand.
+    // A refused link changes nothing, also where the app has made another activity current by hand.
     guard !isRefused, !isLoop else { return }
     responders.setNext(next?.number, of: index)
     checkChain()

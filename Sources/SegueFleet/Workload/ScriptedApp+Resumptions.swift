@@ -2,7 +2,7 @@ import SegueApp
 import SegueEngine
 import SegueModel
 
-/// What a scripted app has continued and keeps (R3.12), and the state that its origin takes back (R3.10).
+/// The continued activities that a scripted app keeps (R3.12), and the state that its origin takes back (R3.10).
 extension ScriptedApp {
   func keep(_ activity: LiveActivity, _ from: ContinuedFrom) {
     if kept.count == Self.activityLimit { releaseKept(0) }

@@ -17,14 +17,14 @@ class ScriptedApp: AppObserver {
   /// The most activities that it keeps; the oldest is dropped, as if it were invalidated.
   static let activityLimit = 4
   private(set) var activities: [KnownActivity] = []
-  /// What it has continued: ScriptedApp+Resumptions.swift.
+  /// The activities that it has continued: ScriptedApp+Resumptions.swift.
   var kept: [KnownActivity] = []
   /// Its windows: ScriptedApp+Responders.swift.
   var responders = ScriptedResponders()
   /// Its documents: ScriptedApp+Documents.swift.
   var documents: [ScriptedDocument] = []
 
-  // How it answers.
+  // Its answers.
   var answersSaves = true
   /// Whether its saves fail.
   var failsSaves = false
@@ -36,7 +36,7 @@ class ScriptedApp: AppObserver {
   var moves = false
   /// The text that will_save writes into the activity; nil for none.
   var numberOnSave: Int?
-  /// What it answers to will_resume_back; nil: it has no such callback.
+  /// Its answer to will_resume_back; nil: it has no such callback.
   var replaces: Bool? = true
   /// Whether it reads from its streams.
   var readsStreams = true
@@ -62,7 +62,7 @@ class ScriptedApp: AppObserver {
   private var refusedRequests: UInt64 = 0
 
   var isReady = false
-  /// What the last callbacks must have led to: ScriptedApp+Checks.swift.
+  /// The results that the last callbacks must have led to: ScriptedApp+Checks.swift.
   var expectations = ScriptedExpectations()
 
   /// An app that was opened.
@@ -242,7 +242,7 @@ class ScriptedApp: AppObserver {
   func edit(_ known: KnownActivity, _ number: Int) throws(SegueError) {
     known.draft = number
     process.does("edits", Self.title(number))
-    // What its app calls saved is not asked for (R2.9).
+    // A save is not asked for while the app calls its activity saved (R2.9).
     guard case .whenPulled = savePolicy, !known.live.read({ $0.isDeclaredSaved }) else { return }
     var written = known.activity
     try Self.write(number, to: &written)

@@ -159,7 +159,7 @@ public class Workload {
     fleet.advance(pause())
   }
 
-  /// What else happens in an event.
+  /// Lets agents and apps act by chance, beside the main act of the event.
   func actBeside() throws(SegueError) {
     agentChance.act(on: devices)
     try resumptionChance.act(on: apps, nextNumber)

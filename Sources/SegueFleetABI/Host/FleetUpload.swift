@@ -9,7 +9,7 @@ final class FleetUpload {
   /// Bytes per read.
   private static let pieceSize = 16 * 1024
 
-  /// Who is charged.
+  /// The account that is charged for the upload.
   let account: Identifier
   let socket: FleetSocket
   private let file: SourceFile

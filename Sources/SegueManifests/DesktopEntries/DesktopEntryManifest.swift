@@ -3,7 +3,7 @@ import SegueRouting
 
 /// A manifest that is a `.desktop` file with keys of Segue's (R6.1).
 enum DesktopEntryManifest {
-  /// What the name of each key of Segue's begins with.
+  /// The prefix of the name of each key of Segue's.
   static let prefix: StaticString = "X-Segue-"
 
   /// - Parameter id: the desktop id of the file.

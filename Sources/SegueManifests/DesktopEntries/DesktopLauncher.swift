@@ -2,7 +2,7 @@ import CLinux
 import SegueModel
 import SegueRouting
 
-/// How a `.desktop` file starts its program.
+/// Makes the command with which a `.desktop` file starts its program.
 struct DesktopLauncher {
   /// The folders of PATH, in which `TryExec` and a terminal are looked for.
   let searchPath: [String]

@@ -3,7 +3,7 @@ import SegueModel
 /// The key `Exec` of a `.desktop` file, as the Desktop Entry Specification reads it: first the escape sequences of
 /// strings are resolved, then quotes, then field codes. No shell is involved.
 public enum ExecLine {
-  /// What field codes stand for.
+  /// The values that field codes stand for.
   public struct Fields {
     /// `%i`; nil: no icon.
     let icon: String?
@@ -136,7 +136,7 @@ public enum ExecLine {
       case UInt8(ascii: "%"): result.append(code)
       case UInt8(ascii: "c"): result += Array(fields.name.utf8)
       case UInt8(ascii: "k"): result += Array(fields.path.utf8)
-      // What a continuation brings is no file on the command line; the second line are codes that are deprecated.
+      // A continuation brings no file for the command line; the codes of the second line and `m` are deprecated.
       case UInt8(ascii: "f"), UInt8(ascii: "F"), UInt8(ascii: "u"), UInt8(ascii: "U"),
         UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "v"),
         UInt8(ascii: "m"):

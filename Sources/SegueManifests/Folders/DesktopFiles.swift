@@ -1,8 +1,8 @@
 import SegueModel
 import SegueRouting
 
-/// The `.desktop` files of all `applications` folders, by desktop id. Of several files with an id the first counts; one
-/// that is broken hides no other.
+/// The `.desktop` files of all `applications` folders, by desktop id. The first of several files with one id counts; a
+/// broken file hides no other.
 struct DesktopFiles {
   /// A file that counts for its id.
   struct File {

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueSystem
 
-/// Where manifests and launchers are, by the XDG Base Directory Specification.
+/// The folders of manifests and launchers, by the XDG Base Directory Specification.
 public struct ManifestFolders: Sendable {
   /// `$XDG_DATA_HOME`, then `$XDG_DATA_DIRS`: absolute, those of higher precedence first, each once.
   public let dataFolders: [String]
@@ -13,7 +13,7 @@ public struct ManifestFolders: Sendable {
     self.searchPath = searchPath
   }
 
-  /// What the environment of this process says.
+  /// The folders that the environment of this process names.
   public static func fromEnvironment() -> ManifestFolders {
     var folders: [String] = []
     func add(_ path: String) {

@@ -12,7 +12,7 @@ public enum PropertyList {
   case boolean(Bool)
   case array([PropertyList])
   case dictionary([Entry])
-  /// What no manifest needs has no value here, only a name: "a date".
+  /// A value of a kind that no manifest needs: only the name of the kind, "a date".
   case other(StaticString)
 
   /// For messages.
@@ -40,7 +40,7 @@ public enum PropertyList {
   }
 }
 
-/// What a property list may be at most, whatever its form: counted while it is read.
+/// The limits of a property list, whatever its form: its values are counted while they are read.
 struct PropertyListBounds {
   private var nodes = 0
 

@@ -3,7 +3,7 @@ import SegueModel
 /// The entries of a dictionary, read by key: an error names the key, what was expected and what was found.
 struct PropertyListFields {
   private let entries: [PropertyList.Entry]
-  /// Where the dictionary is: empty, or `CFBundleDocumentTypes[0].`.
+  /// The place of the dictionary: empty, or `CFBundleDocumentTypes[0].`.
   private let place: String
 
   /// Throws MALFORMED unless the value is a dictionary.

@@ -28,7 +28,8 @@ enum PropertyListManifest {
     return try ManifestCheck.name(text, fields.name(key))
   }
 
-  /// What is wrong with them has no effect: an app that works on Apple's platforms may have any text there.
+  /// The hosts of the associated domains. An error in them only causes a warning: an app that works on Apple's
+  /// platforms may have any text there.
   private static func domains(_ fields: PropertyListFields, _ warnings: inout ManifestWarnings) -> [String] {
     let key: StaticString = "com.apple.developer.associated-domains"
     do throws(SegueError) {

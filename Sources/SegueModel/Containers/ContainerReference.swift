@@ -1,7 +1,7 @@
 /// A file in a container as it travels (R5.3): the container's identifier, and what follows the folder's path in the
 /// URL (nothing, or a path that begins with a slash; then query and fragment).
 ///
-/// An app that lacks the container has it as the URL `segue-container:IDENTIFIER/path`. That URL travels as the
+/// An app that lacks the container has it as the URL `segue-container:IDENTIFIER/path`. The URL travels as the
 /// reference again, so that the next app, or the origin that takes its activity back, has the file.
 struct ContainerReference {
   static let scheme: StaticString = "segue-container:"

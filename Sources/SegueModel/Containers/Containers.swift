@@ -64,8 +64,8 @@ public struct Containers: Sendable {
 
   // MARK: - URLs of this device
 
-  /// Where a `file:` URL is: in the innermost container whose folder it is in; nil if in none. A URL with a query or a
-  /// fragment, and a path with `.`, `..`, or an encoded slash or NUL, are in none.
+  /// The place of a `file:` URL in the innermost container whose folder it is in; nil if it is in none. A URL with a
+  /// query or a fragment, and a path with `.`, `..`, or an encoded slash or NUL, are in none.
   @inline(never)
   public func place(of url: String) -> ContainerPlace? {
     Text.withBytes(url) { url in

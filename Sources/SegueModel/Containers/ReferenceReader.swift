@@ -12,7 +12,7 @@ public final class ReferenceReader {
   /// - Parameter containers: those of the app that gets the activity.
   public init(_ containers: Containers) { self.containers = containers }
 
-  /// The URL here; nil if it is no reference that an app may send. What is beneath a folder stays beneath it. Throws
+  /// The URL here; nil if it is no reference that an app may send. A file beneath a folder stays beneath it. Throws
   /// LIMIT_EXCEEDED if the URL is longer than that of a document may be.
   /// - Parameter isDocument: whether it stands where the URL of the document does.
   func url(_ identifier: [UInt8], _ rest: [UInt8], isDocument: Bool) throws(SegueError) -> [UInt8]? {

@@ -21,7 +21,7 @@ final class JSONEncoder {
   /// Outermost first.
   private var open = InlineArray<66, Container>(repeating: Container())
   private var depth = 0
-  /// Which dictionaries are objects; nil: those whose first key is a string.
+  /// The dictionaries that are objects; nil: those whose first key is a string.
   private let objects: StringKeyedDictionaries?
   /// The dictionaries that were begun.
   private var dictionaries = 0

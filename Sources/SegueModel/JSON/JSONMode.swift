@@ -1,4 +1,4 @@
-/// How values and JSON text (RFC 8259) correspond. Raw values are those of `SEGUE_JSON_…` in segue.h.
+/// A correspondence between values and JSON text (RFC 8259). Raw values are those of `SEGUE_JSON_…` in segue.h.
 public enum JSONMode: Int32, Sendable, CaseIterable {
   /// Values that JSON has, and nothing else: the other kinds are refused, and `$` means nothing.
   case plain = 1

@@ -19,7 +19,7 @@ enum JSONPath {
     }
   }
 
-  /// What an error ends with; nothing for the empty path.
+  /// The end of an error message; nothing for the empty path.
   static func suffix(_ path: DiagnosticText.Pieces) -> DiagnosticText {
     let path = DiagnosticText(stringInterpolation: path)
     return path.string.utf8.isEmpty ? "" : ", path \(path)"

@@ -1,5 +1,5 @@
-/// A cursor over JSON text (RFC 8259): white space, strings and numbers. What is wrong with the text is an error
-/// without its place; `fault` has the offset.
+/// A cursor over JSON text (RFC 8259): white space, strings and numbers. An error about the text comes without its
+/// place; `fault` has the offset.
 struct JSONScanner: ~Copyable {
   private let base: UnsafeRawPointer
   private let end: Int
@@ -134,7 +134,7 @@ struct JSONScanner: ~Copyable {
 
   @inline(never)
   private mutating func stringWithEscapes(_ start: Int) throws(SegueError) -> UnsafeRawBufferPointer {
-    // What is unescaped is never longer than its escapes.
+    // A string without its escapes is never longer than with them.
     let count = try lengthOfString(start)
     let target = memory(count)
     var used = 0

@@ -2,7 +2,7 @@
 enum JSONTag {
   case date, data, url, uuid, set, dictionary, double, integer
 
-  /// What begins the keys of such objects; another one before it makes an ordinary key of it.
+  /// The first character of the keys of such objects; another one before it makes an ordinary key of it.
   static let mark = UInt8(ascii: "$")
 
   var key: StaticString {

@@ -1,5 +1,6 @@
-/// Which objects of a text have one entry: known only at their ends, but what they mean depends on it from their
-/// beginnings. One pass finds out for all of them, so that nested ones are not read once for each level.
+/// The objects of a text that have one entry. The number of entries is known only at the end of an object, but its
+/// meaning depends on that number from the beginning. One pass finds out for all objects, so that nested ones are not
+/// read once for each level.
 struct SingleEntryObjects {
   /// A bit for each object, in the order of their braces: set if it has more than one entry.
   private var severals: [UInt8]

@@ -1,5 +1,5 @@
-/// Which dictionaries of a value have only strings as keys: known only at their ends, but they are written in another
-/// way from their beginnings if they have others. One pass finds out for all of them.
+/// The dictionaries of a value that have only strings as keys. The keys are known only at the end of a dictionary, but
+/// one with other keys is written in another way from the beginning. One pass finds out for all of them.
 struct StringKeyedDictionaries {
   /// A bit for each dictionary, in the order of their beginnings: set if a key is not a string.
   private var others: [UInt8]

@@ -74,7 +74,7 @@ public struct FlatReader {
     return start..<offset
   }
 
-  /// How many elements follow.
+  /// The number of elements that follow; nil if the next item is no array.
   public mutating func array() -> Int? {
     let head = head
     guard head.major == Head.Major.array else { return nil }

@@ -1,7 +1,7 @@
 /// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or
 /// reports what is wrong at which offset. It gets the rare cases from `CanonicalCopy`: indefinite lengths, and errors.
-/// It compares each count or length with the available bytes before it uses it. Of a value that has travelled it gets
-/// all that have references, and writes the URLs instead.
+/// It compares each count or length with the available bytes before it uses it. It also gets each value that has
+/// travelled and has references, and writes URLs in place of these.
 struct Normaliser {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0

@@ -43,7 +43,7 @@ extension Value {
     var reader = ValueReader(self)
     var size = 0
     while let item = reader.next() {
-      // What closes a container was counted when it began; each item has a separator.
+      // The end of a container was counted when it began; each item has a separator.
       guard let kind = item.kind else { continue }
       size += 2
       switch kind {
@@ -71,7 +71,7 @@ extension Value {
     return count
   }
 
-  /// What may be escaped counts as if it were.
+  /// The bytes of a quoted text. A byte that may be escaped counts as if it were.
   private static func quotedSize(_ reader: borrowing ValueReader) -> Int {
     var size = 0
     reader.withContent { content in

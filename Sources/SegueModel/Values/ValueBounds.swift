@@ -1,4 +1,4 @@
-/// How large and how deep an encoding may be.
+/// The largest size and depth that an encoding may have.
 public struct ValueBounds: Sendable {
   /// Bytes.
   let size: Int

@@ -175,7 +175,7 @@ extension ValueReader.Item {
     switch head.major {
     case Head.Major.unsigned: return (Self(.integer, depth, bits: head.argument), head.size)
     case Head.Major.negative:
-      // Of argument n the number is -1 - n, which is ~n (RFC 8949 §3.1).
+      // Argument n means the number -1 - n, which is ~n (RFC 8949 §3.1).
       return (Self(.integer, depth, isNegative: true, bits: ~head.argument), head.size)
     case Head.Major.data: return (Self(.data, depth, count: head.count), head.size)
     case Head.Major.text: return (Self(.string, depth, count: head.count), head.size)

@@ -334,7 +334,7 @@ public struct ValueWriter: Sendable {
     if bytes.count &- used < size { try grow(size) }
   }
 
-  /// What was begun when there was no memory is not ended: the error stays.
+  /// An item that was begun when there was no memory is not ended: the error stays.
   private mutating func grow(_ size: Int) throws(SegueError) {
     let room = bytes.count + max(bytes.count, size, 256)
     do throws(SegueError) { try Memory.check(room) } catch { throw fail(error) }

@@ -89,9 +89,9 @@ public final class Device {
     try host.addLink(of: device, make)
   }
 
-  /// Sets what is called when a session with a linked device begins or resumes (nil), and for each message about the
-  /// account that the device sends, with at most 64 KiB. What it returns is sent to that device. It must not call this
-  /// object.
+  /// Sets the function that is called when a session with a linked device begins or resumes (nil), and for each message
+  /// about the account that the device sends, with at most 64 KiB. Its result is sent to that device. It must not call
+  /// this object.
   public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
     carried?.handler = handler
     carried?.host?.setAccountHandler(handler)

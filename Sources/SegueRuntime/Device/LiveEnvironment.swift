@@ -329,7 +329,7 @@ final class LiveEnvironment: AppEnvironment {
   /// Sleeps until the socket, the host or another thread has work, or the time is up. Releases the lock meanwhile.
   ///
   /// Meanwhile the library thread may close the socket, and its number may become another file's before `poll` uses it.
-  /// That is harmless: the closing thread then writes to `wakeUp`, which only this thread reads, so `poll` returns
+  /// The reuse is harmless: the closing thread then writes to `wakeUp`, which only this thread reads, so `poll` returns
   /// whatever the number refers to; and the read afterwards uses the current socket, without waiting.
   private func waitForSomething(_ app: App, milliseconds: Int32) throws(SegueError) {
     app.dispatcher.sleep()

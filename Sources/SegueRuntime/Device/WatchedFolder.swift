@@ -96,7 +96,7 @@ final class WatchedFolder: HubDirectory {
 
 extension HubHost: ElectedHub {}
 
-/// What the agent's process adds to the place of the hubs.
+/// The part of a `WatchedFolder` that only the agent's process has.
 struct AgentHubPlace {
   let description: AgentDescription
   let tookPlace: (UInt64, HubHost) -> Void

@@ -28,7 +28,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
 
   /// Bytes per read.
   private static let pieceSize = 256 * 1024
-  /// How often a handed file is copied that is renamed or deleted meanwhile.
+  /// The number of attempts to copy a handed file that is renamed or deleted meanwhile.
   private static let copies = 3
 
   /// - Parameter handed: the file, if it is not to be asked for, and the time of its last change (`FileStamp.changed`).

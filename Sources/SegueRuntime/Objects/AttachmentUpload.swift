@@ -10,7 +10,7 @@ public final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
 
-  /// Who is charged.
+  /// The account that is charged for the upload.
   let account: Identifier
   private let offset: UInt64
   /// Whether the other side is on this device, and has nothing so far.

@@ -145,7 +145,7 @@ public enum ContainerFolder {
     }
   }
 
-  /// Synchronisation may bring what is missing. What else the path or the file forbids stays so.
+  /// The error for a file that cannot be opened. Synchronisation may bring a missing file; other refusals stay.
   private static func refusal(_ number: Int32, _ what: StaticString) -> SegueError {
     switch number {
     case ENOENT: SegueError(.notThereYet, "url: \(what) is not there yet")

@@ -70,7 +70,7 @@ public final class BeaconSocket {
     }
   }
 
-  /// Sends a datagram on each interface that has the group. What the system refuses is lost, as on the way.
+  /// Sends a datagram on each interface that has the group. A datagram that the system refuses is lost, as on the way.
   public func send(_ bytes: [UInt8]) {
     var group = group
     for index in joined { _ = linux_send_to_group(fd, &group, index, bytes, bytes.count) }

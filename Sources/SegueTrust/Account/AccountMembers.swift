@@ -1,7 +1,7 @@
 import SegueModel
 
-/// Which devices belong to an account, as one roster has it: a device that shows a certificate has to be among them.
-/// The certificate alone does not say that: each holder of the key of the account makes certificates.
+/// The devices that belong to an account, as one roster lists them: a device that shows a certificate has to be among
+/// them. The certificate alone does not say that: each holder of the key of the account makes certificates.
 public struct AccountMembers: Sendable {
   /// The relation of a device to the account.
   public enum Standing: Sendable {

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueSystem
 
-/// Where the file of an account is kept.
+/// The storage of the file of an account.
 public protocol AccountStorage: AnyObject {
   /// The file; nil if there is none. Throws UNSAFE_FOLDER if another user could read it, INVALID_STATE if it belongs
   /// to another machine, SYSTEM.

@@ -9,7 +9,7 @@ struct Membership {
   private let storage: any AccountStorage
   let identity: DeviceIdentity
   let accountName: String
-  /// Of this device, and of the account.
+  /// The certificate of this device, and the public key of the account.
   let certificate: CertificateFields
   let rootPublicKey: [UInt8]
   /// When the certificate of the account ends.

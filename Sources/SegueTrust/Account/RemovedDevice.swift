@@ -74,7 +74,7 @@ struct RemovedDevices: Sendable {
 
   func has(_ device: Identifier) -> Bool { all.contains { $0.id == device } }
 
-  /// Adds a device; of those beyond the limit the first that was added goes. That lets it in nowhere: it is not listed.
+  /// Adds a device. Beyond the limit the first that was added is dropped, and still gets in nowhere: it is not listed.
   /// - Returns: whether there was something new, and whether one was dropped.
   @discardableResult
   mutating func add(_ device: RemovedDevice) -> (isNew: Bool, dropsOne: Bool) {

@@ -1,9 +1,9 @@
 import SegueModel
 import SegueSystem
 
-/// What all devices of an account agree on: the devices, the epochs and the revocations. The manager signs each roster
-/// with the key of the account, and with its own: who has only the key of the account speaks for no other device. Any
-/// device may carry it to any other.
+/// The state on which all devices of an account agree: the devices, the epochs and the revocations. The manager signs
+/// each roster with the key of the account, and with its own: a holder of the account's key alone speaks for no other
+/// device. Any device may carry it to any other.
 struct Roster: Sendable {
   static let version: UInt64 = 3
   /// The version of rosters that were signed once. They are read from the own disk only.
@@ -34,7 +34,7 @@ struct Roster: Sendable {
     devices.contains { $0.id != device.id && ShownName.isAlike($0.name, device.name) }
   }
 
-  /// Who belongs to the account.
+  /// The devices that belong to the account, and those that were removed.
   var members: AccountMembers { AccountMembers(listed: devices.map { $0.id }, removed: removed.all.map { $0.id }) }
 
   /// Whether it lists a device, or has removed it: one that it never had is a stranger.
@@ -176,8 +176,8 @@ struct SignedRoster: Sendable {
     var roster = roster
     roster.number = max(try roster.number.next(), UInt64(max(0, date)))
     try roster.setManager(try cryptography.publicKey(of: signer.key))
-    // Where it is earlier than the date of the list, TLS refuses every certificate: a manager whose clock is ahead must
-    // not shut all devices out. The number says which list is the last.
+    // A device whose clock is before the date of the list refuses every certificate (TLS): a manager whose clock is
+    // ahead must not shut all devices out, so the date is that of the root. The number says which list is the last.
     let fields = RevocationFields(
       number: roster.number, date: try cryptography.readRoot(signer.root).from, revoked: roster.removed.serials)
     roster.revocations = try cryptography.makeRevocations(fields, root: signer.root, rootKey: signer.rootKey)

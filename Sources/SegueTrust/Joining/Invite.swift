@@ -20,7 +20,7 @@ public struct Invite: Sendable {
   public let accountName: String
   /// 256 random bits, a secret of the inviting device and of those that the invite was given to.
   let token: [UInt8]
-  /// Where the inviting device listens: IPv4 or IPv6 addresses as text, and a port.
+  /// The addresses at which the inviting device listens: IPv4 or IPv6 addresses as text, and a port.
   public let addresses: [String]
   public let port: UInt16
 

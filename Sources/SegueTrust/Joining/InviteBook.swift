@@ -4,7 +4,7 @@ import SegueModel
 struct InviteBook {
   private struct Entry {
     let invite: Invite
-    /// What a TLS client names; derived once, since anybody may ask.
+    /// The identity that a TLS client names; derived once, since anybody may ask.
     let keyIdentity: [UInt8]
     let isAutomatic: Bool
     /// Uptime, in milliseconds.

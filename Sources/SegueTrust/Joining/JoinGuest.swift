@@ -130,7 +130,7 @@ struct JoinGuest: Sendable {
     return AccountRecord(key: key, certificate: certificate, root: root, rootKey: .elsewhere, roster: signed)
   }
 
-  /// What `.store` asked for is on the disk: this device is in the account, and says so.
+  /// The record of `.store` is on the disk: this device is in the account, and says so.
   mutating func stored(_ cryptography: any Cryptography) throws(SegueError) -> [JoinOutput] {
     guard case .storing = stage else { throw SegueError(.invalidState, "join: nothing was to be stored") }
     stage = .ended

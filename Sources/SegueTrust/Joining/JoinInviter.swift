@@ -13,7 +13,7 @@ struct JoinInviter: Sendable {
     case ended
   }
 
-  /// What the joining device has said of itself.
+  /// The statements of the joining device about itself.
   struct Hello: Sendable {
     let commitment: [UInt8]
     /// Read from its request, which proves that it has the private key.
@@ -106,7 +106,7 @@ struct JoinInviter: Sendable {
     }
   }
 
-  /// What the user has approved: the device to be admitted. Nil if it does not wait for that.
+  /// The device that the user's approval admits. Nil if it does not wait for that.
   var approved: Hello? { if case .approval(let hello, _) = stage { hello } else { nil } }
 
   /// Answers, once the roster with the device is stored, and the invite void.

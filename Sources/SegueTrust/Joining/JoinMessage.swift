@@ -56,7 +56,7 @@ enum JoinMessage: Sendable {
     }
   }
 
-  /// The refusal that tells the other device of an error. What the system said here, with paths, is not for others.
+  /// The refusal that tells the other device of an error. The system's messages here, with paths, are not for others.
   static func refusal(_ error: SegueError) -> [JoinOutput] {
     let reason = error.status == .system ? "it could not store or compute what it has to" : error.message
     let refusal = JoinMessage.refusal(status: error.status, reason: reason)
@@ -64,7 +64,7 @@ enum JoinMessage: Sendable {
     return [.send(JoinFraming.frame(message))]
   }
 
-  /// What the other device gives as its reason, for people.
+  /// The reason that the other device gives, for people.
   static func said(_ reason: String) -> String {
     let (line, prefix) = (Text.oneLine(reason), ("join: " as StaticString).bytes)
     return String(decoding: line.starts(with: prefix) ? Array(line.dropFirst(prefix.count)) : line, as: UTF8.self)

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What both ends of joining have seen, from which the digits and the confirmation derive.
+/// The messages that both ends of joining have seen, from which the digits and the confirmation derive.
 struct JoinTranscript: Sendable {
   /// 32 bytes that only the two ends of this TLS connection know.
   private let exporter: [UInt8]
@@ -31,13 +31,13 @@ struct JoinTranscript: Sendable {
     return String(decoding: digits[..<4] + [UInt8(ascii: " ")] + digits[4...], as: UTF8.self)
   }
 
-  /// What the joining device signs with its new key.
+  /// The bytes that the joining device signs with its new key.
   var confirmed: [UInt8] {
     StaticString("segue join confirmation 1\n").bytes + SecureHash.hmacSHA256(hash, key: exporter)
   }
 }
 
-/// What the ends of joining say to whom they belong to.
+/// An output of an end of joining, for its owner.
 enum JoinOutput: Sendable {
   case send([UInt8])
   /// Inviting device: the user has to compare the digits, and decide.
@@ -54,7 +54,7 @@ enum JoinOutput: Sendable {
   case ended(SegueError?)
 }
 
-/// What a user sees of a device that joins, or of the account that a device joins.
+/// The description that a user sees of a device that joins, or of the account that a device joins.
 public struct JoinQuestion: Sendable {
   /// The same on both screens, or somebody is in between.
   public let digits: String

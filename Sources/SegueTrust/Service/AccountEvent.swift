@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What the owner of an `AccountService` has to do, in this order. What an event speaks of is on the disk already.
+/// A task for the owner of an `AccountService`, in this order. The change that it reports is on the disk already.
 public enum AccountEvent: Sendable {
   /// This device was revoked, or is in another account or none: all links end.
   case membershipChanged

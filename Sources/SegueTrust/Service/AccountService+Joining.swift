@@ -32,7 +32,7 @@ extension AccountService {
   /// Voids all invites.
   public func cancelInvites() { invites.burnAll() }
 
-  /// Voids an invite, if it can still be used. What has begun to join with it goes on.
+  /// Voids an invite, if it can still be used. A join that has begun with it goes on.
   public func cancel(_ invite: Invite, at now: Instant) { _ = invites.burn(invite, at: now) }
 
   /// Voids the invites that name another port than the one at which this device listens now. Returns what the user is
@@ -149,7 +149,7 @@ extension AccountService {
     var events: [AccountEvent] = []
     for session in inviters where isSameSecret(session.machine.invite.token, invite.token) {
       guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
-      // Who was admitted before stays.
+      // A device that was admitted before stays.
       events += handle(inviters[index].machine.end(error), session.number, at: now)
     }
     return events

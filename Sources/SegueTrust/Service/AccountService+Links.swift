@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What linked devices tell each other about the account.
+/// The messages that linked devices exchange about the account.
 extension AccountService {
   /// The first message of a new link. Throws NOT_FOUND without an account.
   public func greeting(at now: Instant) throws(SegueError) -> [UInt8] {
@@ -28,7 +28,7 @@ extension AccountService {
       guard isListed else { return try receiveUnlisted(message, from: peer, at: now) }
       return try receive(message, from: peer, shown, at: now)
     } catch {
-      // What is wrong with this device's certificate is about this device, as far as it goes.
+      // An error in this device's own certificate is about this device: it does not name the peer.
       return notice(isOwn ? error : named(error, peer), of: peer, at: now)
     }
   }
@@ -48,8 +48,8 @@ extension AccountService {
     at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
-    // All that the manager has signed is taken. What comes of other rosters is rationed, as what an unlisted device
-    // says was before.
+    // All that the manager has signed is taken. The effects of other rosters are rationed; the messages of an unlisted
+    // device were rationed before.
     let mayTake = { [self] in !isListed || answers.take(peer.bytes, at: now.uptime) }
     switch try membership.adopting(encoding, signature, managerSignature, at: now.seconds, cryptography) {
     case .known: return []
@@ -203,7 +203,7 @@ extension AccountService {
     return [.send(to: peer, try roster.message())]
   }
 
-  /// What a device asks of the manager, for itself alone.
+  /// Answers a request of a device to the manager, for that device alone.
   private func serve(
     _ message: TrustMessage, _ peer: Identifier, _ shown: CertificateFields, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {

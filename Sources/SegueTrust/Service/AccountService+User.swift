@@ -1,7 +1,7 @@
 import SegueModel
 import SegueSystem
 
-/// What users ask for.
+/// The requests of users.
 extension AccountService {
   /// Makes an account, with this device as its manager. Throws INVALID_STATE if there is one already.
   /// - Parameter name: of the account, as other devices will show it when they join.

@@ -22,7 +22,7 @@ public final class AccountService {
       derived = nil
     }
   }
-  /// What follows from the state, once it was asked for.
+  /// The results that follow from the state, once they were asked for.
   private var described: [DeviceDescription]?
   private var derived: [EpochKeys]?
   var invites = InviteBook()
@@ -30,12 +30,12 @@ public final class AccountService {
   var inviters: [InviterSession] = []
   var guest: (number: UInt64, machine: JoinGuest)?
   private var lastNumber: UInt64 = 0
-  /// What devices ask of this one, the manager.
+  /// The requests of devices to this one, the manager.
   var requests = RequestQueue()
-  /// What was signed in this state because a device has left, or is confirmed, and could not be stored: it is not
-  /// signed anew each time the device says so.
+  /// The records that were signed in this state because a device has left, or is confirmed, and could not be stored:
+  /// they are not signed anew each time the device says so.
   var unstored: [(device: Identifier, hasLeft: Bool, record: AccountRecord)] = []
-  /// What each device causes to be sent and shown.
+  /// The limit on the messages and notices that each device causes.
   var answers = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
   /// The last greeting of each linked device.
   var greetings: [PeerGreeting] = []
@@ -127,7 +127,7 @@ public final class AccountService {
     return devices
   }
 
-  /// What is wrong with the certificate of this device by its clock, and what to do; nil if nothing is.
+  /// The problem of this device's certificate by the device's clock, and what to do; nil if there is none.
   public func advice(at now: Instant) -> SegueError? {
     do throws(SegueError) {
       let membership = try membership()
@@ -143,8 +143,8 @@ public final class AccountService {
 
   // MARK: - For links
 
-  /// What links show and check. Throws NOT_FOUND without an account, NOT_ALLOWED if this device was revoked or its
-  /// certificate is not valid now, with what to do.
+  /// The credentials that links show, and with which they check others. Throws NOT_FOUND without an account,
+  /// NOT_ALLOWED if this device was revoked or its certificate is not valid now, with what to do.
   public func credentials(at now: Instant) throws(SegueError) -> DeviceCredentials {
     let record = try membership().record
     if let advice = advice(at: now) { throw advice }
@@ -171,8 +171,8 @@ public final class AccountService {
     if case .member(let membership) = state { verified.take(shown, membership) }
   }
 
-  /// Whose certificate this is. Throws NOT_ALLOWED if it is not of this account, not valid now or revoked, or if the
-  /// roster does not have its device, with a message that tells clocks that differ from the rest.
+  /// The device that the certificate belongs to. Throws NOT_ALLOWED if it is not of this account, not valid now or
+  /// revoked, or if the roster does not have its device, with a message that tells clocks that differ from the rest.
   public func accepted(_ certificate: [UInt8], at now: Instant) throws(SegueError) -> DeviceIdentity {
     let shown = try verify(certificate, at: now)
     guard shown.isListed else {
@@ -247,7 +247,7 @@ public final class AccountService {
     }
   }
 
-  /// Stores the first record of an account. What came from another machine with the state folder is set aside.
+  /// Stores the first record of an account. Files that came from another machine with the state folder are set aside.
   func begin(_ record: AccountRecord, at now: Instant) throws(SegueError) -> [AccountEvent] {
     let aside = try storage.setAside()
     try keep(record, at: now)

@@ -16,7 +16,7 @@ public struct AccountSnapshot: Sendable {
   /// The take-overs that wait for the user, and the devices that were refused lately.
   public private(set) var takeOvers: [TakeOverDescription] = []
   public private(set) var refused: [RefusedDevice] = []
-  /// What links show; nil if there can be none now, and `advice` says why.
+  /// The credentials that links show; nil if there can be none now, and `advice` says why.
   public private(set) var credentials: DeviceCredentials?
   public private(set) var epochs: [EpochKeys] = []
   public private(set) var advice: SegueError?
@@ -26,7 +26,7 @@ public struct AccountSnapshot: Sendable {
   /// The uptime by which it has something to do.
   private var deadline: Int64?
 
-  /// Of a device without an account.
+  /// The snapshot of a device without an account.
   public init() {}
 
   init(of service: AccountService, at now: Instant) {
@@ -62,6 +62,6 @@ public struct AccountSnapshot: Sendable {
 }
 
 extension AccountService {
-  /// What there is now.
+  /// The present state of the account.
   public func snapshot(at now: Instant) -> AccountSnapshot { AccountSnapshot(of: self, at: now) }
 }

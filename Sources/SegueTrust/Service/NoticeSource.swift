@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What has caused a notice: the list of notices is shared among these.
+/// The cause of a notice: the list of notices is shared among the causes.
 public enum NoticeSource: Equatable, Sendable {
   /// This device, or its user.
   case here

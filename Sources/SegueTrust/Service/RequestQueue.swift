@@ -1,7 +1,7 @@
 import SegueModel
 
-/// What devices ask of the manager that is stored: of each device one request is due at a time, so that asking without
-/// end costs no more than that. What comes too early waits: at most one of each kind for a device, the newest one.
+/// The requests of devices to the manager whose results are stored. One of each device is due at a time, so that
+/// endless requests cost no more. A request that comes too early waits: for a device, the newest one of each kind.
 struct RequestQueue {
   /// Milliseconds between two requests of one device.
   static let interval: Int64 = 5_000

@@ -1,6 +1,6 @@
 import SegueModel
 
-/// What devices of one account tell each other about it, over links on which both have shown their certificates
+/// A message between devices of one account about it, over a link on which both have shown their certificates
 /// (docs/trust.md). Each is an array that begins with its number, in deterministic CBOR.
 enum TrustMessage: Sendable {
   /// The first one of both sides: the term, the number and the SHA-256 of the roster, the date by the own clock, and

@@ -13,7 +13,7 @@ struct VerifiedCertificates {
     let date: Int64
   }
 
-  /// What they were verified against.
+  /// The root and the revocations against which they were verified.
   private var root: [UInt8] = []
   private var revocations: [UInt8] = []
   /// Newest last.

@@ -1,8 +1,8 @@
 import SegueModel
 
-/// What to say when dates do not fit together: most often a clock is wrong, and nothing else.
+/// The advice when dates do not fit together: most often a clock is wrong, and nothing else.
 public enum ClockAdvice {
-  /// What a genuine beacon of another slot says. It may be a recording, so its date is nobody's word.
+  /// The advice for a genuine beacon of another slot. The beacon may be a recording, so its date proves nothing.
   /// - Parameter there: seconds since 1970.
   public static func ofBeacon(there: Double, at now: Instant) -> SegueError {
     SegueError(
@@ -29,7 +29,7 @@ public enum ClockAdvice {
       """)
   }
 
-  /// What is wrong with the certificate of this device, and what to do.
+  /// The problem of the certificate of this device, and what to do.
   static func problem(
     _ problem: CertificateProblem, of certificate: CertificateFields, at date: Int64, isManager: Bool
   ) -> SegueError {

@@ -1,7 +1,7 @@
 import SegueModel
 
-/// Who a device is: which account, and which of its devices. Both follow from public keys, and stand in the device's
-/// certificate; what is said anywhere else must equal that.
+/// The identity of a device: the identifiers of its account and of the device. Both follow from public keys, and stand
+/// in the device's certificate; what is said anywhere else must equal that.
 public struct DeviceIdentity: Sendable, Equatable {
   public let account, device: Identifier
 

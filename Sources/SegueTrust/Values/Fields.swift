@@ -118,7 +118,7 @@ struct Fields {
 }
 
 extension Instant {
-  /// Of the year 9999.
+  /// The last second of the year 9999.
   static let lastSecond: Int64 = 253_402_300_799
 
   /// Whole seconds since 1970, whatever the clock says.

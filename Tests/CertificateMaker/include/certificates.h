@@ -8,7 +8,7 @@ struct certificates_bytes {
   size_t count;
 };
 
-/** What is wrong with a certificate. */
+/** The flaw of a certificate. */
 enum certificates_flaw {
   certificates_good = 0,
   certificates_expired,
@@ -34,7 +34,7 @@ struct certificates_bytes certificates_revoke(certificates_account *_Nonnull acc
                                               long begin);
 void certificates_free(struct certificates_bytes bytes);
 
-// What a device must refuse: the arguments are OpenSSL's SSL_CTX and SSL.
+// Conduct that a device must refuse. The arguments are OpenSSL's SSL_CTX and SSL.
 
 /** Shows another certificate. */
 void certificates_use(void *_Nonnull context, struct certificates_bytes certificate, struct certificates_bytes key);

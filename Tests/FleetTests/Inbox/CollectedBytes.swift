@@ -16,7 +16,7 @@ final class CollectedBytes: AttachmentSource, @unchecked Sendable {
     return Attachment(name: name, size: size, source: CollectedBytes(content(of: attachment)))
   }
 
-  /// What every attachment of that name has.
+  /// The bytes of every attachment of that name and size.
   static func content(of attachment: Attachment) -> [UInt8] {
     let seed = attachment.name.utf8.reduce(UInt8(0)) { 31 &* $0 &+ $1 }
     return (0..<Int(attachment.size)).map { UInt8(truncatingIfNeeded: $0 / 3) &+ seed }

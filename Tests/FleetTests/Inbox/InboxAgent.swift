@@ -11,15 +11,15 @@ final class InboxAgent: FleetProcess {
   private let disk: InboxDisk
   private let identity: AppIdentity
   private var seat: AgentSeat<AgentEngine>?
-  /// What it offers for apps that have gone (R2.5).
+  /// Its offers for apps that have gone (R2.5).
   private var kept: [(offer: KeptParticipant, seat: AgentSeat<AppEngine>)] = []
   private var withdrawals: [(number: UInt64, activity: Identifier)] = []
   private var hasTakenPlace = false
   /// The uptime of the next deadline that is in the queue of the fleet.
   private var due: Int64?
-  /// What is to be done at which uptime.
+  /// The actions to come, and their uptimes.
   private var agenda: [(at: Int64, run: () -> Void)] = []
-  /// What the disk has not done yet.
+  /// The jobs that the disk has not done yet.
   private var jobs: [Job] = []
   private lazy var collections = InboxCollections(self)
   private var isWorking = false
@@ -54,7 +54,7 @@ final class InboxAgent: FleetProcess {
     call { [withdrawals] in $0.withdraw(activity, for: UInt64(withdrawals.count - 1), $1) }
   }
 
-  /// What it offers for apps that have gone.
+  /// The activities that it offers for apps that have gone.
   var keptOffers: [Identifier] { kept.map { $0.offer.activity } }
   override func offers(_ activity: Identifier) -> Bool { keptOffers.contains(activity) }
 
@@ -180,7 +180,7 @@ final class InboxAgent: FleetProcess {
     }
   }
 
-  /// What was read is in the socket when the app hears of it.
+  /// Answers a fetch. The bytes that were read are in the socket when the app hears of it.
   private func done(
     _ request: StreamRequest, on socket: FleetSocket, _ result: Result<[UInt8], SegueError>, _ offer: KeptParticipant?
   ) {

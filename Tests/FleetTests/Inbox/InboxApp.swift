@@ -32,7 +32,7 @@ final class InboxApp: ScriptedApp {
     app.setAcceptsWaiting(accepts)
   }
 
-  // MARK: What it leaves with the agent (R2.5)
+  // MARK: The activity that it leaves with the agent (R2.5)
 
   override func engineCalled() {
     continued.removeAll { engine?.deliveredOffer(of: $0) == nil }
@@ -69,7 +69,8 @@ final class InboxApp: ScriptedApp {
     if let left { oracle.kept.ended(identity, on: process.device, leaving: left.activity, since: left.since) }
   }
 
-  /// What it leaves as it ends, and since when it has been left: an app that dies in the foreground leaves nothing.
+  /// The activity that it leaves as it ends, and the date since which it is left. Nil: it leaves none, as an app that
+  /// dies in the foreground.
   private func leaving(isClosing: Bool) -> (activity: Identifier, since: Double)? {
     guard let id = engine?.currentActivity, let state = activity(id), state.keepsOffering, !identity.isChooser,
       state.isOfferable(at: process.now.date)

@@ -11,7 +11,7 @@ final class InboxCollections {
     let continuation: Identifier
     var rest: [Attachment]
     var found: [Attachment] = []
-    /// What is being fetched.
+    /// The stream of the attachment that is being fetched.
     var stream: ScriptedStream?
     var isAnswered = false
   }

@@ -6,8 +6,8 @@ import SegueModel
 
 /// The disk of a simulated device, with the state folder of its agents: the inbox that ships, and what it is asked for.
 ///
-/// What a call of the inbox has stored is on the disk when it returns: StoreTests take the power away at each of its
-/// writes. So a crash takes calls here: those that wait, and of the one in progress nothing or all.
+/// All that a call of the inbox has stored is on the disk when it returns: StoreTests take the power away at each of
+/// its writes. So a crash takes calls here: those that wait, and of the one in progress nothing or all.
 final class InboxDisk: InboxHolder {
   private let folder = TemporaryFolder()
   private let now: () -> Double

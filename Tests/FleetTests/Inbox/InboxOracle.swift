@@ -16,7 +16,7 @@ final class InboxOracle {
     let origin: Identifier
     /// The number of the activity (`ScriptedApp.number`).
     let number: Int?
-    /// Of which the disk has the content, once it has taken the entry.
+    /// The attachments whose content the disk has, once it has taken the entry.
     let attachments: [String]
     /// Whether the disk has taken it.
     var isStored = false
@@ -64,13 +64,13 @@ final class InboxOracle {
   /// Never iterated.
   private var places: [Identifier: Int] = [:]
   private var asked: [Asked] = []
-  /// What origins were told. Never iterated.
+  /// The outcomes that origins were told. Never iterated.
   private var receipts: [Identifier: Outcome] = [:]
   private unowned let fleet: Fleet
-  /// What the runs have met, for tests that ask whether they mean anything.
+  /// The cases that the run has met, for tests that check that the runs mean something.
   private(set) var met: Set<String> = []
 
-  /// What apps have left with their agents.
+  /// The checks of the activities that apps have left with their agents.
   private(set) lazy var kept = KeptOracle(fleet, self)
 
   init(_ fleet: Fleet) { self.fleet = fleet }
@@ -81,7 +81,7 @@ final class InboxOracle {
 
   private func complain(_ device: FleetDevice, _ what: StaticString) { fleet.report(device.name, "\(what)") }
 
-  /// How far the last continuation has come.
+  /// The progress of the last continuation.
   enum Phase: CaseIterable { case asked, stored, continued, acknowledged, told }
 
   var phase: Phase {

@@ -318,7 +318,7 @@ final class InboxWorkload: Workload {
   }
 }
 
-/// What the system of a device does by itself: its launcher outlives agents.
+/// The system of a device, whose launcher outlives agents.
 private final class SystemProcess: FleetProcess {
   private var agenda: [(at: Int64, run: () -> Void)] = []
 

@@ -15,7 +15,7 @@ extension KeptRecord {
 /// (R2.5): what a disk has acknowledged is offered again after the app has gone, and after the agent has died, with the
 /// attachments that came with it; what was withdrawn is never offered again.
 final class KeptOracle {
-  /// What a disk keeps.
+  /// A record that a disk keeps.
   private struct Kept {
     let record: KeptRecord
     let device: FleetDevice
@@ -48,7 +48,7 @@ final class KeptOracle {
   private var kept: [Kept] = []
   private var ends: [End] = []
   private var starts: [Start] = []
-  /// What agents have offered, under which names.
+  /// The records that agents have offered, and the origins of these offers.
   private var offered: [(origin: Identifier, device: FleetDevice, record: KeptRecord)] = []
 
   init(_ fleet: Fleet, _ oracle: InboxOracle) {
@@ -56,18 +56,19 @@ final class KeptOracle {
     self.oracle = oracle
   }
 
-  // MARK: What is kept
+  // MARK: Kept records
 
   private func index(of activity: Identifier, on device: FleetDevice) -> Int? {
     kept.firstIndex { $0.device === device && $0.record.activity == activity }
   }
 
-  /// What a disk keeps, and has not expired.
+  /// The records that a disk keeps, and that have not expired.
   func records(on device: FleetDevice) -> [KeptRecord] {
     kept.filter { $0.device === device && $0.record.expiresAt > device.now.date }.map { $0.record }
   }
 
-  /// What the agent of a device has to offer: what apps have left that have gone, unless something else ends it.
+  /// The activities that the agent of a device has to offer: those that apps have left before they went, unless
+  /// something else ends them.
   func owed(on device: FleetDevice) -> [Identifier] {
     records(on: device).filter { isOwed($0, on: device) }.map { $0.activity }
   }

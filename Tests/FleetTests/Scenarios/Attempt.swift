@@ -13,7 +13,7 @@ final class Attempt {
   let receiver: AppIdentity
   /// The activity as its app had it when the attempt began; nil if it was gone.
   let state: Activity?
-  /// How often the activity had been replaced by then (R3.10).
+  /// The number of times that the activity had been replaced by then (R3.10).
   let replacements: Int
   var callbacks: [Callback] = []
   /// The state of the activity that the receiver got.

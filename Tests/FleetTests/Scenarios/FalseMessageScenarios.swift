@@ -48,7 +48,7 @@ extension CheckedWorkload {
     link.send(try state.encoded())
     link.write(document[...], to: channel)
     link.finish(channel)
-    // What it has sent goes out.
+    // The bytes that it has sent go out.
     origin.perform { _, _ in }
     fleet.advance(Self.publishTime)
     expect(fixture, id, .failed(.malformed), .failed)

@@ -15,7 +15,7 @@ struct ResumptionHistory {
   }
 
   private var kept: [Kept] = []
-  /// How many states each had when a resumption began. Dictionaries here are never iterated.
+  /// The numbers of states that the activities had when a resumption began. Dictionaries here are never iterated.
   private var begun: [Identifier: [Int]] = [:]
   private var replaced: [Identifier: [Int]] = [:]
   private(set) var ended: [Identifier: Int] = [:]

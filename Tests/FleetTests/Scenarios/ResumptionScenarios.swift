@@ -5,7 +5,7 @@ import SegueModel
 
 /// Scenarios of the quiescent phase in which the origin takes the state of its activity back (R3.10).
 extension CheckedWorkload {
-  /// What the receiver has written comes back, whatever its user did not report, and although links break.
+  /// The changes of the receiver come back, also those that its user did not report, and although links break.
   func tryResumingBack(_ fixture: Fixture) throws(SegueError) {
     let (origin, viewer) = (fixture.origin, fixture.viewer)
     guard continued(fixture) != nil else { return }

@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-/// Which URL is inside which container (R5.3).
+/// The container that a URL lies in (R5.3).
 @Suite struct ContainersTests {
   static func container(_ identifier: String, _ folder: String, real: String? = nil) throws -> Container {
     try Container(identifier: identifier, folder: folder, realFolder: real.map { Array($0.utf8) })
@@ -17,7 +17,7 @@ import Testing
 
   @Test(
     arguments: [
-      // Of the real path, also of a link inside the container.
+      // The URL is that of the real path, also for a link inside the container.
       ("/elsewhere/a.txt", "/data/docs/a.txt", "/data/docs/a.txt"),
       ("/home/anna/My%20Docs/link/a.txt", "/data/docs/sub/a.txt", "/data/docs/sub/a.txt"),
       ("/data/docs/link/a.txt", "/data/docs/sub/a.txt", "/data/docs/sub/a.txt"),

@@ -2,7 +2,8 @@
 import Testing
 
 struct DecimalNumberTests {
-  /// What our reader gives, and the standard library of ordinary Swift, which is not in Embedded mode.
+  /// Checks that our reader gives the same number as the standard library of ordinary Swift, which is not in Embedded
+  /// mode.
   private func check(_ text: String) {
     let theirs = Double(text)!
     guard theirs.isFinite else { return #expect(status(json(text)) == .unsupportedValue, "\(text)") }

@@ -1,6 +1,6 @@
 @testable import SegueModel
 
-/// What decoding JSON text gives: the value, or why there is none.
+/// The result of decoding JSON text: the value, or why there is none.
 func json(_ text: [UInt8], _ mode: JSONMode = .plain) -> Result<Value, SegueError> {
   text.withUnsafeBytes { bytes in
     do throws(SegueError) { return .success(try Value(json: bytes, mode)) } catch { return .failure(error) }

@@ -29,8 +29,9 @@ struct JSONTestSuiteTests {
   /// JSON that the suite accepts, and we do not: a value would lose one of the entries.
   static let refused: Set<String> = ["y_object_duplicated_key", "y_object_duplicated_key_and_value"]
 
-  /// What RFC 8259 leaves open. Numbers that doubles and 64 bits do not hold are unsupported; all that is not UTF-8 is
-  /// malformed, half of a pair of surrogates and a byte order mark too; deep nesting exceeds the limit.
+  /// Our results for the cases that RFC 8259 leaves open. Numbers that doubles and 64 bits do not hold are unsupported.
+  /// All that is not UTF-8 is malformed, half of a pair of surrogates and a byte order mark too. Deep nesting exceeds
+  /// the limit.
   static let open: [String: Status] = [
     "i_number_double_huge_neg_exp": .ok, "i_number_real_underflow": .ok,
     "i_number_huge_exp": .unsupportedValue, "i_number_neg_int_huge_exp": .unsupportedValue,

@@ -11,13 +11,14 @@ struct AppendixATests {
     var testDescription: String { hex }
   }
 
-  /// What values cannot hold: bignums, an integer below -2^63, undefined, simple values, other tags.
+  /// The vectors that values cannot hold: bignums, an integer below -2^63, undefined, simple values, other tags.
   static let unsupported: Set<String> = [
     "c249010000000000000000", "3bffffffffffffffff", "c349010000000000000000", "f7", "f0", "f818", "f8ff",
     "c074323031332d30332d32315432303a30343a30305a", "d74401020304", "d818456449455446",
   ]
 
-  /// What the others are, where the file has a decoded value of JSON, or a notation that is not the one of a value.
+  /// The meanings of those other vectors for which the file has a decoded value of JSON, or a notation that is not the
+  /// one of a value.
   static let meanings: [String: String] = [
     "00": "0", "01": "1", "0a": "10", "17": "23", "1818": "24", "1819": "25", "1864": "100", "1903e8": "1000",
     "1a000f4240": "1000000", "1b000000e8d4a51000": "1000000000000", "1bffffffffffffffff": "18446744073709551615",

@@ -10,7 +10,7 @@ func hexadecimal(_ bytes: [UInt8]) -> String {
   bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-/// What decoding gives: the value, or why there is none.
+/// The result of decoding: the value, or why there is none.
 func decoded(_ cbor: [UInt8]) -> Result<Value, SegueError> {
   do throws(SegueError) { return .success(try Value(cbor: cbor)) } catch { return .failure(error) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// Looking into values by a path (RFC 6901).
 @Suite struct PathTests {
-  /// What stands there in diagnostic notation, or why not.
+  /// The value at a path in diagnostic notation, or the status of the error.
   private func found(_ path: String, in value: Value) -> String {
     var path = path
     return path.withUTF8 { utf8 in

@@ -24,7 +24,7 @@ final class AccountFleet {
   private(set) var log = Trace()
   /// The first broken promise.
   private(set) var violation: String?
-  /// What has happened in this run, for tests that want to have tried it.
+  /// The events of this run, for tests that check which cases it has tried.
   private(set) var met: Set<String> = []
   private var queue = EventQueue<() -> Void>()
   private var lastHost = 1

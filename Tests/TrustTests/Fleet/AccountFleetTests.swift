@@ -18,7 +18,7 @@ import Testing
     return regressions.map { $0.seed } + Array(0..<count)
   }
 
-  /// What seeds have to have met: otherwise they would prove little.
+  /// The cases that the seeds must have met: otherwise they would prove little.
   private static let wanted: Set<String> = [
     "joined", "not joined", "revoked", "readmitted", "a new term", "a manager that is none any more",
     "restored from a backup", "digits that differ", "beacons replayed", "a connection relayed", "a leaked invite used",

@@ -2,7 +2,7 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// What the disks of a fleet say of its accounts, and what must hold of it at each moment.
+/// Reads the accounts of a fleet from its disks, and checks what must hold of them at each moment.
 final class AccountOracle {
   /// Milliseconds from the disk to the last link with a revoked device.
   private static let cutTime: Int64 = 1_000
@@ -37,7 +37,7 @@ final class AccountOracle {
     names.first { $0.device == device }?.name ?? device.fingerprint
   }
 
-  /// What is on the disk of a machine.
+  /// The account on the disk of a machine. Nil if there is none, or it cannot be read.
   func record(of machine: Machine) -> AccountRecord? {
     guard let file = machine.disk.file else { return nil }
     let index = index(of: machine)
@@ -226,7 +226,8 @@ final class AccountOracle {
     return nil
   }
 
-  /// What keeps machines that work from being linked with each other, with one roster; nil if nothing does.
+  /// The reason why the good machines of an account are not all linked with each other, with one roster. Nil if they
+  /// are.
   func disagreement() -> String? {
     let good = fleet.machines.filter { isGood($0) }
     for machine in good {

@@ -228,7 +228,7 @@ final class AccountWorkload {
   private func settle() {
     guard fleet.violation == nil else { return }
     let end = fleet.clock.uptime + Self.settlingTime
-    // What is left of the faults, such as a join, is over then.
+    // After this pass the remains of the faults, such as a join, are over.
     repeat {
       pass(35_000)
       for machine in machines { household.acceptTakeOvers(machine) }
@@ -236,7 +236,7 @@ final class AccountWorkload {
     if let disagreement = fleet.oracle.disagreement() { fleet.report("fleet", disagreement) }
   }
 
-  /// Who is out leaves, and joins again: nobody is out for ever.
+  /// Each device that is out leaves its account, and joins again: none is out for ever.
   private func readmit() {
     // A join that has stuck holds others up until its time is over.
     if machines.contains(where: { $0.agent?.joins.ends != nil }) { pass(Limits.joinApproval + 2 * Limits.joinStep) }

@@ -9,7 +9,7 @@ import SegueModel
 final class HostileHost: Host {
   private static let memory = 64
 
-  /// What it does with who dials it.
+  /// The treatment of a connection that it accepts.
   private enum Manner: CaseIterable { case silent, junk, closing, relaying }
 
   private var beacons: [[UInt8]] = []

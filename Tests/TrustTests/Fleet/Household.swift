@@ -6,7 +6,7 @@ import SegueModel
 /// happen.
 final class Household {
   private let fleet: AccountFleet
-  /// What the screen of each machine shows that joins.
+  /// The digits on the screen of each machine that joins.
   private var shown: [(machine: String, digits: String)] = []
   /// Whether they always answer, at once.
   var isWilling = false

@@ -2,8 +2,8 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// What `DeviceService` and its account's thread are in an agent: the account that ships, what is on its disk before
-/// the loop hears of it, and links as the account has them.
+/// Stands for `DeviceService` and its account's thread in an agent: the account that ships, whose changes are on its
+/// disk before the loop hears of them, and links as the account has them.
 final class SimulatedAgent {
   /// As in `DeviceService`.
   private static let messageLimit = 16
@@ -26,7 +26,7 @@ final class SimulatedAgent {
   init(on machine: Machine) {
     self.machine = machine
     service = AccountService(storage: machine.disk, cryptography: machine.cryptography)
-    // What is left of the time before counts.
+    // The pause between two ticks, a second, is over at the start: a deadline that has passed is due at once.
     ticked = machine.now.uptime - 1_000
     let loaded = service.snapshot(at: machine.now)
     later(1) { [self] in apply(loaded, []) }
@@ -82,7 +82,7 @@ final class SimulatedAgent {
     }) { (_: Result<Void, SegueError>) in answer() }
   }
 
-  // MARK: What the account says
+  // MARK: Events of the account
 
   private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
     snapshot = account

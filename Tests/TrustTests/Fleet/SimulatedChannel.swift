@@ -4,8 +4,8 @@ import SegueModel
 @testable import SegueTrust
 
 /// One end of a connection between two devices: the knock that ships, then what stands for TLS. Mutual certificates,
-/// each with a signature of its key over both random numbers; or the key of an invite at both ends. Where TLS ends a
-/// connection, this does, in the same order.
+/// each with a signature of its key over both random numbers; or the key of an invite at both ends. This ends a
+/// connection whenever TLS would, in the same order.
 final class SimulatedChannel {
   private enum Stage {
     case knocking(KnockClient)
@@ -19,7 +19,7 @@ final class SimulatedChannel {
   }
 
   private let cryptography: StandInCryptography
-  /// What this device shows; nil where it joins an account itself.
+  /// The certificate that this device shows, and its key. Nil: this device joins an account over the connection.
   private let credentials: DeviceCredentials?
   private let own: DeviceIdentity?
   private let isServer: Bool
@@ -30,7 +30,7 @@ final class SimulatedChannel {
   private(set) var peer: DeviceIdentity?
   private(set) var peerCertificate: [UInt8]?
   private(set) var invite: Invite?
-  /// What both ends have alone: 32 bytes.
+  /// 32 bytes that only the two ends know, as the exporter of TLS (RFC 8446 §7.5).
   private(set) var exporter: [UInt8] = []
 
   /// A connection that was accepted.

@@ -2,7 +2,7 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// Who has opened a simulated connection, as `DeviceConnectionOwner`.
+/// The owner of a simulated connection, as `DeviceConnectionOwner`.
 protocol SimulatedConnectionOwner: AnyObject {
   func failed(_ connection: SimulatedConnection, _ error: SegueError)
   func isUp(_ connection: SimulatedConnection)
@@ -17,10 +17,10 @@ extension SimulatedConnectionOwner {
   func isAuthenticated(_ connection: SimulatedConnection) {}
 }
 
-/// What `DeviceConnection` is in an agent: a connection to another device, dialled or accepted.
+/// Stands for `DeviceConnection` in an agent: a connection to another device, dialled or accepted.
 final class SimulatedConnection {
   let number: UInt64
-  /// Of the other end.
+  /// The address of the other end.
   let address: Address
   let isDialled: Bool
   let channel: SimulatedChannel
@@ -31,7 +31,7 @@ final class SimulatedConnection {
   private(set) var isOver = false
   /// The uptime at which something was heard last.
   private(set) var heardAt: Int64
-  /// What has arrived for an owner that was not there yet.
+  /// The frames that have arrived, and that the owner has not been handed yet.
   private var early: [Frame] = []
 
   init(

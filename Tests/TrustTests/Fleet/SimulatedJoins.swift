@@ -2,7 +2,7 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// What `AccountJoins` and `JoinDialler` are in an agent: connections on which devices join, and on which this one
+/// Stands for `AccountJoins` and `JoinDialler` in an agent: connections on which devices join, and on which this one
 /// does.
 final class SimulatedJoins: SimulatedConnectionOwner {
   private static let dialTime: Int64 = 20_000
@@ -11,7 +11,7 @@ final class SimulatedJoins: SimulatedConnectionOwner {
   private final class Join {
     let connection: SimulatedConnection
     var number: UInt64?
-    /// What has come while the account was busy with what came before.
+    /// The bytes that have come while the account was busy with earlier ones.
     var waiting: [[UInt8]] = []
     var isBusy = true
     var hasClosed = false
@@ -25,7 +25,7 @@ final class SimulatedJoins: SimulatedConnectionOwner {
   private var dialled: [SimulatedConnection] = []
   private var answered: ((Result<SimulatedConnection, SegueError>) -> Void)?
   private var lastNumber: UInt64 = 0
-  /// What users see: a number of the account, and what both screens show; and the end.
+  /// Called with what users see: the number of a join and the question of the inviter; that of the guest; and the end.
   var asks: ((UInt64, JoinQuestion) -> Void)?
   var shows: ((JoinQuestion) -> Void)?
   var ends: ((SegueError?) -> Void)?
@@ -189,7 +189,7 @@ final class SimulatedJoins: SimulatedConnectionOwner {
     join.connection.close()
   }
 
-  // MARK: What the account says
+  // MARK: Events of the account
 
   func handle(_ event: AccountEvent) {
     switch event {

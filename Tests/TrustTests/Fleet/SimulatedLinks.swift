@@ -3,7 +3,7 @@ import SegueModel
 
 @testable import SegueTrust
 
-/// What `DeviceLinks` is in an agent: its table of links decides, and this moves what it decides on.
+/// Stands for `DeviceLinks` in an agent: the table of links that ships decides, and this carries its decisions out.
 final class SimulatedLinks: SimulatedConnectionOwner {
   /// Milliseconds between two looks whether a link is alive; of silence after which the other end is asked, and after
   /// which the hub gives it up.

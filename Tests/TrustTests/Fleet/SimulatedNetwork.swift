@@ -4,7 +4,7 @@ import SegueModel
 @testable import SegueFleet
 @testable import SegueTrust
 
-/// Where a machine is: one of several networks, and its number there.
+/// The location of a machine: one of several networks, and its number there.
 struct Place: Equatable {
   let network: Int
   let host: Int
@@ -23,13 +23,13 @@ struct Place: Equatable {
   }
 }
 
-/// Where a device listens.
+/// The place and the port on which a device listens.
 struct Address: Equatable {
   let place: Place
   let port: UInt16
 }
 
-/// What crosses a connection: the knock as bytes, what stands for TLS as values.
+/// A unit that crosses a connection: the knock as bytes, the stand-in of TLS as values.
 enum Packet {
   case knock([UInt8])
   /// TLS: a client's random number; with the key of an invite its identity and a proof, too.
@@ -44,7 +44,7 @@ enum Packet {
   case junk([UInt8])
 }
 
-/// What is said under TLS.
+/// A message under TLS.
 enum Frame {
   case hello
   case ping
@@ -60,7 +60,7 @@ class Host {
   /// Nil: it is in no network.
   fileprivate(set) var place: Place?
   fileprivate(set) var isAwake = true
-  /// What would have happened while it slept.
+  /// The actions that came while it slept, and run when it wakes up.
   private var postponed: [() -> Void] = []
 
   init(_ name: String, in fleet: AccountFleet) {

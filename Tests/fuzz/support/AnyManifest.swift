@@ -3,7 +3,7 @@ import SegueRouting
 
 @testable import SegueManifests
 
-/// What a manifest may say, whatever the bytes of its file.
+/// Checks the bounds of what a manifest says, whatever the bytes of its file.
 func checkContents(_ contents: ManifestContents) {
   let launch = AppLaunch.impossible(SegueError(.notFound, "none"))
   guard let app = try? contents.declaration(path: "/a", launch) else { return }

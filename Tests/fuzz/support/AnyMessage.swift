@@ -101,7 +101,7 @@ extension Input {
       isChooser: number(below: 4) == 0)
   }
 
-  /// Of an app whose secret is one of the identifiers.
+  /// The identifier of an app whose secret is one of the identifiers.
   private mutating func appIdentifier() -> Identifier { Identifier(ofSecret: identifier()) }
 
   mutating func channel() -> FramedConnection.Channel { FramedConnection.Channel(number(below: 16)) }

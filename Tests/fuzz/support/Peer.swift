@@ -40,7 +40,7 @@ struct Peer {
     }
   }
 
-  /// What comes with these words, if they begin with a message that has one.
+  /// The descriptor that comes with these words, if they begin with a message that has one.
   static func descriptor(of words: [UInt8]) -> PassedDescriptor? {
     words.first == Frame.Kind.transfer.rawValue ? PassedDescriptor() : nil
   }
@@ -55,7 +55,7 @@ struct Peer {
   /// - Returns: the messages in it.
   mutating func hear(_ link: FramedConnection) -> [Message] {
     var messages: [Message] = []
-    // What comes with one write is read before the next comes.
+    // The bytes of one write are read before those of the next come.
     while link.takeOutput({ bytes in
       heard.append(Array(bytes), link.outgoingDescriptor)
       messages += read()

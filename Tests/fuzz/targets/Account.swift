@@ -16,13 +16,13 @@ func fuzzAccount(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// What was read can be sent, and is then read as the same. No message is about two things.
+/// A message that was read can be sent, and is then read as the same. No message is of both kinds.
 private func checkMessage(_ bytes: [UInt8]) {
   let trust = (try? TrustMessage.known(bytes)) ?? nil
   let device = (try? DeviceMessage.known(bytes)) ?? nil
   require(trust == nil || device == nil, "a message of two kinds")
   if let trust {
-    // Of a roster of the former version nothing but that is read.
+    // A roster of the former version is read as such, and nothing in it is read.
     guard let sent = try? trust.encoding() else { fatalError("a message that came cannot be sent") }
     guard let again = try? TrustMessage.known(sent) else { fatalError("a message that was sent cannot be read") }
     require((try? again.encoding()) == sent, "it changes each time")
@@ -65,13 +65,13 @@ private struct Household: @unchecked Sendable {
   static let now = Instant(uptime: 1_000_000, date: 1_795_392_000)
 
   let signatures = StandInCryptography.Signatures()
-  /// What the phone has stored.
+  /// The file that the phone has stored.
   let phone: [UInt8]
   let rootKey: Secret
-  /// Of desk and xray.
+  /// The keys and certificates of desk and xray.
   let keys: [Secret]
   let certificates: [[UInt8]]
-  /// That of the phone; the desk's with xray in it; xray's, as the manager.
+  /// The rosters: that of the phone; the desk's with xray in it; xray's, as the manager.
   let rosters: [SignedRoster]
 
   init() {

@@ -27,10 +27,10 @@ private final class App: AppEngineOwner {
   private var requests: [UInt64] = []
   private var asked: [UInt64] = []
   private var continuedFrom: ContinuedFrom?
-  /// Of those told; they may be answered later.
+  /// Continuations whose `continue` has run without an answer, which may come later.
   private var unanswered: [Identifier] = []
   private var due: [Delivery] = []
-  /// How it answers.
+  /// Its answers to callbacks, a bit each.
   private var answers: UInt8 = 0
 
   init() {
@@ -153,7 +153,7 @@ private final class App: AppEngineOwner {
     continuations.append((id, true))
   }
 
-  /// What was left open before.
+  /// Answers, or ends, what was left open before.
   private func answer(_ input: inout Input) {
     if let id = unanswered.popLast() { engine.answer(id, handled: input.bool(), restored: input.bool(), now) }
     if let number = asked.popLast() {

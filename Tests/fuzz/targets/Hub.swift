@@ -86,7 +86,7 @@ private struct FuzzScript {
 
   private func secret(_ number: HubEngine.PeerNumber) -> Identifier { Identifier(high: 1, low: number) }
 
-  /// What apps have asked for.
+  /// Connects the streams and links that apps have asked for, or has them fail.
   private mutating func attach(_ input: inout Input) {
     for transfer in hub.takeTransfers() {
       switch transfer {
@@ -107,7 +107,7 @@ private struct FuzzScript {
     }
   }
 
-  /// What the socket of a stream does.
+  /// Has the socket of a stream give bytes, take bytes, end or take no more.
   private mutating func carry(_ input: inout Input) {
     guard !streams.isEmpty else { return }
     let stream = streams[input.number(below: streams.count)]

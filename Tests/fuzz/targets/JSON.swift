@@ -7,7 +7,7 @@ func fuzzJSON(_ bytes: UnsafeRawBufferPointer) {
   if let value = try? Value(cbor: bytes) { checkValue(value) }
 }
 
-/// What was decoded is written in one way, which is read as the same value.
+/// A value that was decoded is written in one way, which is read as the same value.
 private func checkText(_ bytes: UnsafeRawBufferPointer, _ mode: JSONMode) {
   let value: Value
   do throws(SegueError) {

@@ -221,6 +221,6 @@ private final class End {
 }
 
 extension End.Channel {
-  /// What stands this far behind the bytes so far.
+  /// The expected byte at this distance behind the bytes so far.
   func byte(at distance: Int) -> UInt8 { UInt8(truncatingIfNeeded: count + distance &+ Int(number) &* 31) }
 }

@@ -100,7 +100,7 @@ private struct FuzzScript {
     }
   }
 
-  /// What is sent is frames, and no more bytes of a channel than the peer takes.
+  /// Checks that the output consists of frames, with no more bytes of a channel than the peer takes.
   mutating func readOutput(atMost most: Int = .max) {
     while link.takeOutput({ bytes in
       let size = min(bytes.count, most)

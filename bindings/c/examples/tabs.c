@@ -60,7 +60,8 @@ static segue_reply update(void *context, segue_activity *activity, segue_save *s
   return SEGUE_REPLY_YES;
 }
 
-/** Shows what another program's tab has shown. What it sends is as good as any file: too much is not restored. */
+/** Shows what another program's tab has shown. The text that it sends is untrusted, like any file: a text that is too
+ * long is not restored. */
 static bool restore(void *context, segue_activity *activity) {
   struct tab *tab = context;
   segue_value *user_info = NULL;

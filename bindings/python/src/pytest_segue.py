@@ -12,8 +12,8 @@ import pytest
 if TYPE_CHECKING:
     import segue.testing
 
-# The library is loaded by those tests only that use it: this module is, in each run of pytest. That it is loaded makes
-# `import segue` take the library for tests.
+# Each run of pytest loads this module. The library is loaded only by tests that use it. Once this module is loaded,
+# `import segue` takes the library for tests.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of attachments share: programs at both ends, two apps of this process, ways to see what is left."""
+"""Helpers for tests of attachments: programs at both ends, two apps of this process, ways to see what is left."""
 
 from __future__ import annotations
 

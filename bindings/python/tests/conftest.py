@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test gets: a runtime folder of its own, and a check that it leaves nothing behind."""
+"""The fixtures of every test: a runtime folder of its own, and a check that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def opened(folder: str) -> Iterator[Opener]:
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    """What the logger `segue` is told. Only the text: a record holds on to what raised."""
+    """The level and text of each record of the logger `segue`. A record itself would keep alive what raised."""
     lines: Log = []
 
     class Lines(logging.Handler):
@@ -227,7 +227,7 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    """Where something is fetched to: a folder of its own, in which nothing else may be left."""
+    """The path that something is fetched to, in a folder of its own, in which nothing else may be left."""
     (tmp_path / "target").mkdir()
     return tmp_path / "target" / "file"
 

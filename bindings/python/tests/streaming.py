@@ -101,7 +101,7 @@ def continued(app: segue.App) -> segue.Activity:
 
 
 def ended(stream: segue.Stream) -> str:
-    """How the other side has ended."""
+    """Returns how the other side has ended."""
     try:
         stream.result().wait(1)
     except segue.StreamAbortedError as error:

@@ -228,7 +228,7 @@ def test_a_name_can_be_typed_as_it_is_shown() -> None:
     for each in (nasty, long, twin):
         (known,) = (one for one in home.devices if one.device == each["device"])
         assert only(home, row(known)[1]).device == each["device"]
-    # What one is shown as may be the name of another.
+    # The text that shows one device may be the name of another.
     with pytest.raises(CommandError, match="2 devices"):
         only(account(nasty, device(row(home.devices[0])[1])), row(home.devices[0])[1])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an app ends, and what it refuses to begin with."""
+"""Tests the end of an app, and the arguments and folders with which it refuses to begin."""
 
 from __future__ import annotations
 

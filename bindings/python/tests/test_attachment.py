@@ -109,7 +109,7 @@ def test_what_arrives_is_what_was_attached(opened: Opener, target: Path, size: i
             activity.attach("file", file)
 
     both = Both(opened, attach)
-    # What it is called does not matter any more, nor whether it is called anything.
+    # From now on the name of the file does not matter, nor whether it has a name.
     path.unlink()
     for name in ["bytes", "path", "file", "path", "memory"]:
         for to in (target, str(target), os.fsencode(target)):

@@ -117,7 +117,7 @@ def test_a_type_checker_finds_wrong_callbacks(tmp_path: Path) -> None:
         text=True,
     )
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
-    # What is wrong with what is decorated stands where the decorator does, or where the function does.
+    # The error of a decorated function has the line of the decorator, or that of the function.
     wrong = {number for number, line in enumerate(SAMPLE.splitlines(), 1) if "# wrong" in line}
     assert {number if number in wrong else number - 1 for number in found} == wrong, done.stdout + done.stderr
 

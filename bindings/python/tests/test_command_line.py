@@ -94,7 +94,7 @@ def test_watching_escapes_too(folder: str, offering: segue.Activity) -> None:
 
 
 def test_an_error_of_another_app_is_escaped(folder: str, opened: Opener) -> None:
-    """What the origin says goes to standard error."""
+    """The text of the origin's error goes to standard error."""
     from segue._command.output import said
 
     assert visible(said(segue.DeclinedError(NASTY)))

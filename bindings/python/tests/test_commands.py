@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `python -m segue` does to files and activities of others."""
+"""The effects of `python -m segue` on files and activities of others."""
 
 from __future__ import annotations
 

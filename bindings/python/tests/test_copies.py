@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be copied and pickled, and what cannot: a copy of a handle would give back what is the original's."""
+"""Values and errors can be copied and pickled, handles cannot: a copy would release the handle of the original."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_an_error_is_one_of_the_class_of_its_status(kind: type[segue.Error]) -> 
 
 
 def test_errors_are_those_of_python_too() -> None:
-    """Who knows nothing of Segue catches them by what they mean."""
+    """A program that knows nothing of Segue catches them by their meaning."""
     expected: dict[type[segue.Error], type[Exception]] = {
         segue.RemoteApplicationTimedOutError: TimeoutError,
         segue.ConnectionUnavailableError: ConnectionError,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is under way between two devices outlives cuts of their connection (R7.4)."""
+"""Transfers that are under way between two devices outlive cuts of their connection (R7.4)."""
 
 from __future__ import annotations
 

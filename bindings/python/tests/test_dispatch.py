@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs callbacks, what may be done in them, and what becomes of what they raise."""
+"""The threads that run callbacks, the calls that callbacks may make, and the effect of what they raise."""
 
 from __future__ import annotations
 

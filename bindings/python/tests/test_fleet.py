@@ -100,7 +100,7 @@ def test_steps_come_to_an_end_although_linked_devices_ping_each_other(segue_flee
     while segue_fleet.step():
         assert segue_fleet.time < 60
     assert titles(viewer) == ["Draft"]
-    # What comes from outside is done, and the pings go on.
+    # A step handles events from outside, and the pings go on.
     segue.Activity(editor, TYPE, title="Another").become_current()
     assert segue_fleet.step()
     while segue_fleet.step():

@@ -72,7 +72,7 @@ def joined(fleet: Fleet, on_one_device: bool, closing: ExitStack) -> Ends:
 
 
 def read(connection: socket.socket) -> bytes | None:
-    """What has come; None: nothing yet."""
+    """Returns the bytes that have come; None: nothing yet."""
     try:
         return connection.recv(1 << 20)
     except BlockingIOError:
@@ -279,7 +279,7 @@ def test_a_call_that_blocks_while_the_fleet_does_not_advance_fails(segue_fleet: 
     for thread in threads:
         thread.join()
     assert outcomes == [BlockingIOError] * 2
-    # What was written before is not lost.
+    # Bytes that were written before are not lost.
     segue_fleet.advance(1)
     assert reading.recv(1) == b"\0"
     ends.origin.abort(1)

@@ -37,7 +37,7 @@ class Screen:
         )
         os.close(writer)
         self.errors = ""
-        """What the program that has ended last has complained of."""
+        """The standard error of the program that has ended last."""
         with open(reader) as line:
             self.display = f":{line.readline().strip()}"
 

@@ -125,7 +125,7 @@ print("closed", flush=True)
 
 @pytest.fixture
 def silent_agent(folder: str) -> Iterator[socket.socket]:
-    """Where an agent listens that never answers."""
+    """The socket of an agent that never answers."""
     place = Path(folder + "-agent")
     place.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as listening:

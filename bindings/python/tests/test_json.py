@@ -36,7 +36,7 @@ plain = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(texts, inner, max_size=5),
     max_leaves=20,
 )
-"""What JSON has."""
+"""The values that JSON has."""
 
 
 def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def no_constant(name: str) -> None:
 
 
 def theirs(text: str | bytes) -> Any:
-    """What Python's json reads, which accepts more than JSON."""
+    """Returns the value that Python's json reads. Raises for texts that json accepts beyond JSON."""
     return json.loads(text, object_pairs_hook=no_duplicates, parse_constant=no_constant)
 
 

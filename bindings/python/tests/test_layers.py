@@ -10,8 +10,8 @@ import segue
 
 PACKAGE = Path(segue.__file__).parent
 UPWARDS = {("_activity", "_app"), ("_responder", "_app"), ("_document", "_app"), ("_app", "testing")}
-"""What public signatures name although it is made of them: activities, responders and documents their app, an app the
-device that it is on."""
+"""The imports of a higher module by a lower one, for public signatures only: activities, responders and documents name
+their app, an app names the device that it is on."""
 
 
 def imports(path: Path) -> set[str]:

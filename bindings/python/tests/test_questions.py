@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command asks in a terminal and in pipes, and how it waits for the device of an invite. With agents:
+"""Tests the questions of the command in a terminal and in pipes, and its wait for the device of an invite. With agents:
 Tests/agent/test_questions.py, Tests/devices/test_command.py."""
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def test_what_others_do_does_not_end_the_wait(
 
 
 def test_the_digits_of_a_device_come_after_its_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That voids the invite, for a moment before anything is shown."""
+    """The first word of the device voids the invite. The digits come a moment later."""
     join = {"join": 7, "asks": False, "digits": "1", "account_name": "", "device_name": "a", "platform": "b"}
     pending = device("laptop", confirmed=False)
     states = (

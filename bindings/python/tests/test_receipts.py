@@ -122,8 +122,8 @@ def test_an_activity_that_goes_while_the_receiver_has_it(origin: Origin, kind: s
 
 @pytest.mark.parametrize(("kind", "how"), [*WAYS, ("container", "")], ids=lambda word: word)
 def test_an_activity_that_goes_inside_of_its_save(origin: Origin, kind: str, how: str) -> None:
-    """R3.6: one that is invalidated at once fails, and both sides are told. What no responder has any longer is
-    invalidated after the save (R4.4), and arrives."""
+    """R3.6: one that is invalidated at once fails, and both sides are told. An activity that no responder has any
+    longer is invalidated after the save (R4.4), and arrives."""
     origin.offer(kind)
 
     def go(activity: segue.Activity) -> None:

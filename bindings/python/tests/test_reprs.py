@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How things are shown: what they are, and the state that one looks for; it never raises."""
+"""Tests `repr`: it shows the kind of an object and the state that one looks for, and never raises."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ def test_the_agent_is_run_in_place_of_the_command(folder: str, tmp_path: Path) -
     assert process.returncode == 3
     ran, ignored = out.splitlines()
     assert ran == f"{process.pid} {program} --replace"
-    # What Python ignores is not passed on.
+    # The signals that Python ignores are not ignored in the new program.
     mask = int(ignored.split()[1], 16)
     assert not any(mask >> (number - 1) & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ))
     missing = command(folder, "agent", SEGUE_AGENT=str(tmp_path / "nothing"))

@@ -41,7 +41,7 @@ async def reading(folder: str, serve: Serve) -> AsyncIterator[segue.Activity]:
 
 
 def heard(folder: str, serve: Serve) -> str:
-    """What the other side hears of a stream that is served so."""
+    """Returns how a stream that `serve` serves ends for the other side."""
 
     async def main() -> str:
         async with reading(folder, serve) as activity:
@@ -382,7 +382,7 @@ def test_a_receiver_that_is_cancelled_while_it_ends_leaves_no_origin_waiting(fol
 
 
 def test_a_reader_whose_question_is_cancelled_does_not_wait(folder: str) -> None:
-    """How the other side has ended is asked by a task, and programs cancel all tasks."""
+    """A task asks how the other side has ended, and programs cancel all tasks."""
 
     async def finishes(stream: segue.Stream) -> None:
         async with stream:

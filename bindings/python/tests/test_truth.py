@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a callback does, or raises, both sides hear alike."""
+"""Both sides are told the same about what a callback does, or raises."""
 
 from __future__ import annotations
 

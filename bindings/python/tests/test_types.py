@@ -27,7 +27,7 @@ Call = Callable[[Any], Any]
 
 
 class Everything:
-    """What the calls below are made on."""
+    """The objects on which the calls below are made."""
 
     def __init__(self, opened: Opener):
         self.pair = Pair(opened)

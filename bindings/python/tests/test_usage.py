@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command says about arguments that are wrong, and how it shows tables and digits."""
+"""Tests the messages of the command about wrong arguments, and its tables and digits."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_the_fast_way_to_decode_and_the_exact_one_agree(value: Any) -> None:
 
 @given(values)
 def test_cbor2_reads_the_same_value(value: Any) -> None:
-    """Where cbor2 can hold a value at all, it reads from the library what we do."""
+    """If cbor2 can hold a value at all, it reads from the library the same value as we do."""
     data = segue.encode_value(value)
     try:
         theirs = cbor2.loads(data, tag_hook=lambda *given: given)

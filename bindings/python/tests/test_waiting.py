@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waits for a result, and gives up, disturbs nobody else who waits for it."""
+"""A task or thread that gives up its wait for a result does not disturb the others that wait for it."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     library_version: str
     """The version of the library that was loaded."""
     library_path: str
-    """Where it was found."""
+    """The path of the library that was loaded."""
 else:
 
     def __getattr__(name: str) -> Any:

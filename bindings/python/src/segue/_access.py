@@ -51,7 +51,7 @@ class Access(_native.Handle):
             library.segue_access_end(self._handle)
 
     def __enter__(self) -> BinaryIO:
-        """The file, in binary mode. Of a folder there is none (IsADirectoryError): use `fd`."""
+        """The file, in binary mode. A folder has none (IsADirectoryError): use `fd`."""
         if self._file is None:
             try:
                 self._file = os.fdopen(self.fd, "r+b" if self._write else "rb", closefd=False)

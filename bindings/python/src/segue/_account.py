@@ -22,7 +22,7 @@ class Membership(enum.Enum):
     NONE = "none"
     MEMBER = "member"
     UNUSABLE = "unusable"
-    """What is stored of the account cannot be used; `Account.message` says why, and what to do."""
+    """The stored account cannot be used; `Account.message` says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Join:
     """Eight, in two groups: "1234 5678". If the other screen shows others, somebody is in between."""
     account_name: str
     device_name: str
-    """Of the other device, as the next one."""
+    """The name of the other device; the next field is its platform."""
     platform: str
     """Empty if it is not known: the manager does not say."""
     asks: bool = False
     """The user of this device is to answer: `answer_join`."""
     clock_here: datetime | Timestamp | None = None
-    """What the clock of this device says, and the next one that of the other; None unless they differ by more than a
-    day: show them beside the digits."""
+    """The date by the clock of this device; the next field is that by the clock of the other device. Both are None
+    unless they differ by more than a day: show them beside the digits."""
     clock_there: datetime | Timestamp | None = None
 
 
@@ -111,7 +111,8 @@ class Notice:
 
 @dataclass(frozen=True)
 class DeviceSettings:
-    """How this device meets others. None of these says anything about apps of this device among themselves."""
+    """The settings for the links of this device to others. None of these says anything about apps of this device among
+    themselves."""
 
     port: int = 0
     """0: any that is free, and the same one after each start."""
@@ -132,8 +133,8 @@ class DeviceSettings:
 
 @dataclass(frozen=True)
 class Account:
-    """Which account this device is in, at one moment. Without one, only the first three and the last three say
-    anything."""
+    """The account that this device is in, at one moment. Without an account, only the first three fields and the last
+    three say anything."""
 
     status: Membership
     change: int
@@ -147,7 +148,7 @@ class Account:
     manager: bool = False
     """This device is it."""
     port: int = 0
-    """Where others reach this device; 0: it does not listen."""
+    """The port at which others reach this device; 0: it does not listen."""
     invites: int = 0
     """Those that can be used now."""
     devices: tuple[KnownDevice, ...] = ()
@@ -164,7 +165,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Invite:
-    """What a device joins with."""
+    """An invite, with which a device joins an account."""
 
     link: str
     """A secret until it has been used: who has it can ask to join."""
@@ -173,7 +174,7 @@ class Invite:
 
 @dataclass(frozen=True)
 class InviteContents:
-    """What an invite says, before anything has proved it."""
+    """The contents of an invite, before anything has proved them."""
 
     account: UUID
     account_name: str
@@ -183,19 +184,19 @@ class InviteContents:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What another device wants to have continued here, about which the user is asked (R3.15)."""
+    """An activity that another device wants to have continued here. The user is asked about it (R3.15)."""
 
     push: UUID
     """For `App.answer_push`."""
     device: UUID
-    """Where it comes from, as the next one."""
+    """The device that it comes from; the next field is the name of that device."""
     device_name: str
     activity_id: UUID
     type: str
     app_name: str
-    """Of the origin."""
+    """The name of the app at the origin."""
     bundle_identifier: str
-    """Of the app here that would continue it, as the next one."""
+    """The app here that would continue it; the next field is the name of that app."""
     receiver_name: str
     received: datetime | Timestamp
     expires: datetime | Timestamp
@@ -205,7 +206,7 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Pushes:
-    """What other devices push, at one moment."""
+    """The pushes of other devices, at one moment."""
 
     change: int
     """For `App.pushes(after=...)`: another one after each change."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a continued activity came from (R3.12)."""
+    """The device and the app that a continued activity came from (R3.12)."""
 
     continuation_id: UUID
     activity_id: UUID
@@ -61,7 +61,7 @@ class Problem:
 
 
 class Activity(ActivityProperties, ActivityCallbacks):
-    """What the user is doing: type, title, state, web page.
+    """Describes what the user is doing: type, title, state, web page.
 
     While it is current, its app keeps it; otherwise it is invalidated when you drop the last reference (R1.15).
 
@@ -84,9 +84,9 @@ class Activity(ActivityProperties, ActivityCallbacks):
     _app: App | None = None
     _delegate: int | None = None
     _context = 0
-    """Of the delegate."""
+    """The context of the delegate."""
     _takes: tuple[bool, ...] = ()
-    """What the delegate has callbacks for."""
+    """For each optional callback, whether the delegate has it (`takes_of`)."""
     _is_left = False
     """The last reference was dropped. The library has its delegate until each attempt to continue it has ended."""
 
@@ -274,7 +274,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
 
     @property
     def continued_from(self) -> Origin | None:
-        """Where a continued activity came from; None for others (R3.12)."""
+        """The device and the app that a continued activity came from; None for other activities (R3.12)."""
         origin = taken(_native.take_handle(library.segue_activity_get_continued_from, self._handle))
         return None if origin is None else Origin(**{name: origin.get(name) for name in Origin.__dataclass_fields__})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library calls for an activity: the handlers of its own, or those of its app for each of its activities."""
+"""The library's callbacks for an activity: they call its own handlers, or those of its app for all its activities."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Save(_native.Handle):
 
 
 def _summary(error: BaseException) -> str:
-    """What receivers read of a failed save: kind and text. Errors of the package begin with their status."""
+    """Returns the kind and text of a failed save for receivers. Errors of the package begin with their status."""
     try:
         text = str(error)
     except Exception:  # an error without a text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an activity holds: each property is read from the library, and written to it."""
+"""The properties of an activity: each is read from the library, and written to it."""
 
 from __future__ import annotations
 

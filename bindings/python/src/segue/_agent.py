@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent does for apps that are not running (R3.8)."""
+"""The agent's services for apps that are not running: the values that its answers give (R3.8)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .values import Timestamp
 
 @dataclass(frozen=True)
 class Launch:
-    """How a continuation in another app ended, which need not have been running."""
+    """The outcome of a continuation in another app, which need not have been running."""
 
     continuation_id: UUID
     bundle_identifier: str
-    """Of the app, as the next one."""
+    """The app of the continuation; the next field is its name."""
     app_name: str
     outcome: Outcome
     """`Outcome.UNKNOWN`: the app has not answered in time; the activity waits for it."""
@@ -40,7 +40,7 @@ class Push:
 
     continuation_id: UUID
     bundle_identifier: str
-    """Of the app that continues it, as the next one."""
+    """The app that continues it; the next field is the name of that app."""
     app_name: str
     shared: bool = False
     """Another asker came before: that one has the same `continuation_id`. Never for a push to another device."""
@@ -65,18 +65,18 @@ class InboxEntry:
     continuation_id: UUID
     activity_id: UUID
     bundle_identifier: str
-    """Of the app that is to get it."""
+    """The app that is to get it."""
     type: str
     title: str | None
     app_name: str
-    """Of the origin, as the next one."""
+    """The name of the app at the origin; the next field is the name of the origin's device."""
     device_name: str
     size: int
     """Bytes of the document."""
     attachments: int
-    """How many it has."""
+    """The number of its attachments."""
     attachments_left: int
-    """Of these, those that were too large, or could not be fetched: only the origin has them."""
+    """The number of attachments that were too large, or could not be fetched: only the origin has them."""
     delivered: bool
     """The app has it, or is being started to get it, and has not answered."""
     attempts: int
@@ -84,7 +84,7 @@ class InboxEntry:
     held: bool
     """The app has crashed on it three times: it gets it when the user asks (`App.retry`)."""
     received: datetime | Timestamp
-    """What this device's clock said then."""
+    """The date of its arrival, by the clock of this device."""
     expires: datetime | Timestamp
 
 
@@ -93,9 +93,9 @@ class KnownApp:
     """A manifest, and the app that it describes (R6.1)."""
 
     path: str
-    """Of the file."""
+    """The path of the file."""
     error: str | None = None
-    """What is wrong with it: then the rest is None or empty."""
+    """The error in the file: then the rest is None or empty."""
     bundle_identifier: str | None = None
     name: str | None = None
     version: str | None = None
@@ -109,7 +109,7 @@ class KnownApp:
     shadowed_by: str | None = None
     """The file that describes the same app, and counts; None: this one does."""
     warnings: tuple[str, ...] = ()
-    """What is wrong with the file and has no effect."""
+    """Errors in the file that have no effect."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ class Candidate:
     manifest: bool
     """It has one."""
     preference: str
-    """What speaks for it: "same bundle", "chosen", "used" or "none"."""
+    """The reason to prefer this app: "same bundle", "chosen", "used" or "none"."""
     against: tuple[Reason, ...]
-    """What speaks against it; none: it can continue the activity."""
+    """The reasons against this app; none: it can continue the activity."""
 
 
 def known_app_of(value: Any) -> KnownApp:

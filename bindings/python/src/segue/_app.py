@@ -433,7 +433,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def delete_saved(self, persistent_identifiers: Iterable[str]) -> Pending[int]:
         """Deletes saved activities of this app (R8.2); results in how many there were: `await app.delete_saved(["a"])`.
-        What the app saves after this call stays."""
+        Activities that the app saves after this call stay."""
         return _saved.delete(self, self._handle, persistent_identifiers)
 
     def delete_all_saved(self) -> Pending[int]:
@@ -512,7 +512,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def _hooked(self) -> None:
         """Sets a delegate for its activities once there is a handler; another one once there are more."""
-        # What waits for the app comes once it has a handler for it (R3.8).
+        # Activities that wait for the app come once it has a handler for them (R3.8).
         accepts = self._handler("on_continue") is not None or self._handler("on_open_document") is not None
         library.segue_app_set_accepts_waiting(self._handle, accepts)
         if self._answers != answers_of(self):

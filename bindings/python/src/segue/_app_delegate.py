@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library calls for an app."""
+"""The library's callbacks for an app."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ class Continuation(_native.Handle, Pending[Activity]):
 
 
 def kind_of(error: BaseException) -> bytes:
-    """What the origin sees of an error: its kind only, as the text may name what is not for another device."""
+    """Returns only the kind of an error, for the origin: its text may name what is not for another device."""
     return _arguments.reason(type(error).__name__)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an app asks about the devices of its user (R10)."""
+"""The requests of an app about the devices of its user (R10)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an app's callbacks run: in the thread that dispatches, in a loop, or on a thread of the library."""
+"""Runs an app's callbacks: in the thread that dispatches, in a loop, or on a thread of the library."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ C = TypeVar("C", contravariant=True)
 
 # A callback can be a method of a subclass, which is called with what the first overload says, or a function that is
 # given to a decorator, as in the second. A type checker compares such a method with both. The second is compatible
-# with it nevertheless: a handler is an Any, too, and behind it stands (*args: Any, **kwargs: Any). Where nothing
-# stands before that, what is decorated is only checked when it runs.
+# with it nevertheless: a handler is an Any, too, and behind it stands (*args: Any, **kwargs: Any). If nothing stands
+# before that, a decorated function is only checked when it runs.
 class Handler1(Protocol[A], Any):  # type: ignore[misc]
     def __call__(self, a: A, /) -> Any: ...
 

@@ -23,7 +23,7 @@ class Answer(enum.Enum):
 
 
 LATER: Final = Answer.LATER
-"""What `on_continue` returns if it answers later, on any thread: by `continuation.complete` or `continuation.fail`.
+"""The result of `on_continue` if it answers later, on any thread: by `continuation.complete` or `continuation.fail`.
 Other handlers return a `concurrent.futures.Future`, or are `async def`."""
 
 Handler = Callable[..., Any]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What results, continuations, streams, requests, attachments and links need of their app, which knows them all."""
+"""An app as its results, continuations, streams, requests, attachments and links need it. The app knows them all."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How values and JSON text correspond."""
+"""The correspondence of values and JSON text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import enum
 
 
 class JSONMode(enum.IntEnum):
-    """How values and JSON text (RFC 8259) correspond; `segue.h` has the details."""
+    """The correspondence of values and JSON text (RFC 8259); `segue.h` has the details."""
 
     PLAIN = 1
-    """What JSON has, and nothing else: bytes, dates, URLs, UUIDs, sets, NaN, infinities and keys that are no strings
-    raise UnsupportedValueError."""
+    """The values of JSON, and nothing else: bytes, dates, URLs, UUIDs, sets, NaN, infinities and keys that are no
+    strings raise UnsupportedValueError."""
     TAGGED = 2
     """Every value, reversibly: what JSON lacks is an object with one entry, as in {"$date": 1700000000.25}."""
     TAGGED_INTEGERS = 3

@@ -109,7 +109,7 @@ class Offer(_native.Handle):
 
 
 class OfferEventKind(enum.IntEnum):
-    """What happened to an offer (R2.7)."""
+    """The kind of an event of an offer (R2.7)."""
 
     APPEARED = 1
     CHANGED = 2

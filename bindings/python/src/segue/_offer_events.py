@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to the offers that an app sees, for those who iterate over it."""
+"""The events of the offers that an app sees, for programs that iterate over them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from .values import Timestamp
 
 
 class Outcome(enum.IntEnum):
-    """How an attempt ended (R3.6)."""
+    """The outcome of an attempt (R3.6)."""
 
     RESTORED = 1
     """Handled, and every restorable object restored."""
@@ -28,7 +28,7 @@ class Outcome(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Receipt:
-    """How one attempt to continue an activity ended."""
+    """The outcome of one attempt to continue an activity, and its cause."""
 
     outcome: Outcome
     status: int

@@ -30,12 +30,12 @@ class SavedActivity:
     """An activity that was saved for search."""
 
     bundle_identifier: str
-    """Of its app, as the next one."""
+    """The app that saved it; the next field is the name of that app."""
     app_name: str
     activity_id: UUID
     type: str
     saved: datetime | Timestamp
-    """What this device's clock said then."""
+    """The date of the save, by the clock of this device."""
     expires: datetime | Timestamp
     title: str | None = None
     persistent_identifier: str | None = None

@@ -39,7 +39,7 @@ class Stream(_native.Handle):
     _app: Host
     _is_open = False
     _said = False
-    """How this side ends was said."""
+    """The program has stated how this side ends."""
     _connection: socket.socket | None = None
     _writer: weakref.ref[StreamWriter] | None = None
 

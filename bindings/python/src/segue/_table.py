@@ -42,7 +42,7 @@ Handle = c_void_p
 Bytes = c_char_p
 """Bytes that the library only reads; a length goes with them."""
 Address = c_void_p
-"""Where the library writes to, memory of the library, or a context."""
+"""Memory that the library writes to, memory of the library, or a context."""
 
 DESTROY = CFUNCTYPE(None, Address)
 LOG = CFUNCTYPE(None, Address, Int32, Address, Size)

@@ -35,7 +35,7 @@ def shown_line(text: str) -> str:
 
 
 def shown_lines(text: str, names: Iterable[str] = ()) -> str:
-    """A text of several lines, written by us around names of others. What these contain ends no line of ours."""
+    """A text of several lines, written by us around names of others. Line breaks in these names end no line of ours."""
     for name in sorted({each for each in names if not each.isprintable()}, key=len, reverse=True):
         text = text.replace(name, shown(name))
     return "\n".join(map(shown_line, text.split("\n")))

@@ -23,9 +23,9 @@ MOST_PASSPHRASE = 1024
 SHORTEST_PASSPHRASE = 12
 """Characters, as the agent has it."""
 RECOVERY_FILE = b"-----BEGIN "
-"""How PEM begins."""
+"""The first bytes of a recovery file, which is PEM."""
 REMOVED = "this device was removed from "
-"""What the agent says of a device that was revoked."""
+"""Part of the message by which the agent says that this device was revoked."""
 REMAINS = (
     f"what was continued here stays, and so do what apps of this device have saved, and its settings; {NO_ACCOUNT}"
 )

@@ -18,7 +18,7 @@ from .verbs import Verbs
 
 NAME = "segue-agent"
 START = f"`segue agent`, or `systemctl --user enable --now {NAME}.socket`"
-"""What starts it."""
+"""The commands that start the agent, for messages."""
 
 
 def add(verbs: Verbs) -> None:

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 _MOST_EARLY = 1 << 20
 """Bytes of early input that are discarded."""
 _LOCAL = 3
-"""Where `termios` has the flags with ECHO."""
+"""The index of the flags with ECHO in the attributes that `termios` gives."""
 
 
 class NoAnswer(Exception):
@@ -34,8 +34,8 @@ async def agreed(
     left: str | None = None,
     optional: bool = False,
 ) -> bool | None:
-    """Returns whether the answer begins with "y"; no answer, and the end of the input, are a no. What was typed in a
-    terminal before the question is no answer to it.
+    """Returns whether the answer begins with "y"; no answer, and the end of the input, are a no. Words that were
+    typed in a terminal before the question are no answer to it.
 
     question: what others chose in it is escaped already
     ended: waits until the question is of no use any longer; then the result is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which app continues what: `apps`, `route`, `explain`, `choose`."""
+"""The verbs about the apps that can continue an activity: `apps`, `route`, `explain`, `choose`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds, and how it looks at folders."""
+"""The findings of `doctor`, and its checks of folders."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FLOCK = "hhqqi"
 """struct flock: type, whence, start, length, process."""
 
 _LOCK = "-agent/lock"
-"""What an agent holds, after the runtime folder that it serves (docs/agent.md)."""
+"""The end of the path of an agent's lock file, after the runtime folder that the agent serves (docs/agent.md)."""
 _RUNTIME_VARIABLES = ("SEGUE_RUNTIME_DIR", "XDG_RUNTIME_DIR")
 
 Problem = tuple[str, str]
-"""What is wrong, and what to do."""
+"""The problem in words, and the advice for it."""
 
 
 class State(enum.Enum):
-    """How something is."""
+    """The severity of a finding."""
 
     OK = 1
     NOTE = 2
@@ -37,17 +37,17 @@ class State(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found."""
+    """A result of a check."""
 
     about: str
     state: State
     message: str
     advice: str | None = None
-    """What to do."""
+    """A step that the user can take."""
 
 
 def folder_problem(path: str, variable: str) -> Problem | None:
-    """What is wrong with a folder that must be this user's only; None: nothing.
+    """Returns the problem of a folder that must be this user's only; None: there is none.
 
     variable: of the environment, which names another one
     """
@@ -69,7 +69,7 @@ def folder_problem(path: str, variable: str) -> Problem | None:
 
 
 def parent_advice(path: str, variable: str) -> str:
-    """What to do so that a folder can be made."""
+    """Returns advice by which a folder can be made."""
     parent = os.path.dirname(path)
     if not os.path.lexists(parent):
         return f"create the folder that it should be in: mkdir -p -m 700 '{parent}'; or set {variable} to another one"
@@ -84,7 +84,7 @@ def runtime_variable() -> str:
 
 
 def runtime_refusal(message: str) -> Finding:
-    """What is wrong with the runtime folder that the library has refused, and what to do."""
+    """Returns the problem of a runtime folder that the library has refused, and advice."""
     variable = runtime_variable()
     found = re.match(r"runtime folder (.*?): (.*)", message, re.DOTALL)
     if found is None:

@@ -103,7 +103,7 @@ async def send(options: argparse.Namespace) -> int:
 
 
 def title_of(names: list[str]) -> str:
-    """What the user sees of names, which need not be UTF-8."""
+    """Returns a title of file names, which need not be UTF-8."""
     return ", ".join(names)[:200].encode(errors="replace").decode()
 
 
@@ -164,7 +164,7 @@ async def receive(options: argparse.Namespace) -> int:
                 await to_folder(activity, sizes, folder)
                 if options.json:
                     show_json({"activity": activity_record(activity), "files": [str(folder / name) for name in sizes]})
-            # What could not be written is no success.
+            # Output that cannot be written is an error.
             sys.stdout.flush()
     return 0
 

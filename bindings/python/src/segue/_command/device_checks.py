@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds about the account, its certificate, the port and the network."""
+"""The checks of `doctor` about the account, its certificate, the port and the network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .devices import heard, stranger
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
-"""What finds other devices: docs/device-links.md."""
+"""The port and the groups by which devices find each other: docs/device-links.md."""
 EARLY = 30 * 86_400
 """Seconds before the end of a certificate from which on that is worth a note: it is renewed after half a year."""
 IFF_UP, IFF_LOOPBACK, IFF_MULTICAST = 0x1, 0x8, 0x1000
@@ -70,7 +70,7 @@ def unlisted(account: Account) -> Iterator[Finding]:
 
 
 def unusable_remedy(message: str) -> str | None:
-    """What to do about an account that cannot be used; None: the message says it."""
+    """Returns advice about an account that cannot be used; None: the message contains it."""
     if "`segue account leave`" in message:
         return None
     leave = (
@@ -84,7 +84,7 @@ def unusable_remedy(message: str) -> str | None:
 
 
 def certificate(device: KnownDevice, account: Account) -> Iterator[Finding]:
-    """When the certificate of this device ends. That it has ended, the agent says itself."""
+    """Says when the certificate of this device ends. The agent itself says that a certificate has ended."""
     if not isinstance(device.certificate_ends, datetime):
         return
     left = device.certificate_ends.timestamp() - time.time()
@@ -127,7 +127,7 @@ def refusal(number: int) -> str | None:
 
 
 def network(account: Account) -> Iterator[Finding]:
-    """What may keep devices from each other, while one is not linked."""
+    """Finds what may keep devices from each other, while one is not linked."""
     missing = [each for each in account.devices if not each.linked and not each.this_device]
     names = ", ".join(shown(each.name) for each in missing[:3]) + (", …" if len(missing) > 3 else "")
     advice = "is it on, in an account, and in the same network? Elsewhere: `segue account set --address ADDRESS:PORT`"

@@ -79,7 +79,7 @@ def show(account: Account, options: argparse.Namespace) -> None:
 
 
 def heard(notice: Notice) -> str:
-    """What the user should hear of, with its date."""
+    """Returns the text of a notice for the user, with its date."""
     date = when(notice.date)
     return f"{date} {shown(notice.message, None)}" if date else shown(notice.message, None)
 

@@ -42,7 +42,7 @@ LOST = {
     "search.db": "what apps had saved is in it only, until they save it again",
     "account": "this device has left its account by that",
 }
-"""What is not there while a file is set aside."""
+"""For each file, the loss while it is set aside."""
 UNHEARD = (
     "its program has no log callback, and no function that is told of it: did_fail, or opening_failed if it failed"
     " after `continue`; set one of them"
@@ -150,7 +150,7 @@ def connected(app: App) -> list[Finding]:
 
 
 def remedy(error: Error) -> str | None:
-    """What to do about what the agent has refused. None: the message says it."""
+    """Returns advice about a request that the agent has refused. None: the message contains it."""
     if isinstance(error, InvalidStateError) and "`segue account leave`" in error.message:
         return None  # of another machine
     if isinstance(error, SystemRefusedError):
@@ -174,7 +174,7 @@ def manifests(app: App) -> list[Finding]:
 
 
 def launch_remedy(why: str) -> str:
-    """What to do about an app that cannot be started."""
+    """Returns advice about an app that cannot be started."""
     missing = re.search(r"SegueDesktopFile: ([^/]+\.desktop): there is no such file", why)
     if missing is not None:
         return f"add {missing[1]} to a folder of applications, or correct SegueDesktopFile"

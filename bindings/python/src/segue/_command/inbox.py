@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What waits at the agent for apps that were not running: `inbox`."""
+"""The entries that wait at the agent for apps that were not running: `inbox`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def inbox(options: argparse.Namespace) -> int:
 
 
 async def waiting(app: App) -> tuple[Pushed, ...]:
-    """What other devices push, which the user is asked about; none from an agent that knows no devices."""
+    """Returns the pushes of other devices that the user is asked about; none from an agent that knows no devices."""
     with suppress(UnsupportedVersionError):
         return (await asked(app, app.pushes)).pushes
     return ()

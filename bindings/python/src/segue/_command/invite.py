@@ -123,7 +123,7 @@ def show_invite(made: Invite, options: argparse.Namespace) -> None:
 async def admit(app: App, made: Invite, state: Account, options: argparse.Namespace) -> int:
     """Waits for the device, and asks the user. Returns the exit status.
 
-    Of several open invites the agent does not say which is void: this one is for sure once none is open.
+    The agent does not say which of several open invites is void: this one is void for sure once none is open.
     """
     known, heard = {each.device for each in state.devices}, set(state.notices)
     handled: set[int] = set()

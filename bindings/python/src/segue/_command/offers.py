@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is offered: `list`, `watch`, `withdraw`, `describe`."""
+"""The verbs about offers: `list`, `watch`, `withdraw`, `describe`."""
 
 from __future__ import annotations
 

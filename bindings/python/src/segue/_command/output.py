@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command prints: tables and lines for people, JSON for programs, what went wrong on standard error."""
+"""Prints the output of the command: tables and lines for people, JSON for programs, errors on standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MESSAGE = 500
 
 
 class CommandError(Exception):
-    """What is wrong, in words of ours around names of others."""
+    """An error that we describe, in our own words around names of others."""
 
 
 class UsageError(CommandError):
@@ -79,7 +79,7 @@ def bytes_in_words(number: int) -> str:
 
 
 def table(rows: list[tuple[str, ...]], heads: tuple[str, ...]) -> list[str]:
-    """Returns lines of columns. What others chose is escaped already."""
+    """Returns lines of columns. Texts that others chose are escaped already."""
     rows = [heads, *rows]
     widths = [max(map(width, column)) for column in zip(*rows)]
     return ["  ".join(cell + " " * (most - width(cell)) for cell, most in zip(each, widths)).rstrip() for each in rows]

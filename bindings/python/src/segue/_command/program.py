@@ -26,12 +26,13 @@ from .streams import die_of, discard_output, prepare_streams
 
 FAILED, WRONG_USAGE, TIMED_OUT = 1, 2, 3
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""What ends programs; all of these let a verb tidy up: an invite is void, and a terminal shows again what is typed."""
+"""The signals that end programs. All of these let a verb tidy up: an invite is void, and a terminal shows again what is
+typed."""
 TOGETHER = 0.02
 """Seconds within which several SIGINTs count as one: Ctrl-C reaches a command more than once through `make`, `sudo` or
 `timeout`, and what it does first, such as voiding an invite, should not be cut off by that."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Of standard output: other files are written by the library, or have their own words."""
+"""The errors of a full standard output. Other files are written by the library, or their errors have other words."""
 
 
 class Escaping(logging.Formatter):

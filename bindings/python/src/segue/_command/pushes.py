@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices have continued on each other (R3.15): `--to DEVICE`, and `inbox --watch`."""
+"""Pushes, by which a device has an activity continued on another (R3.15): `--to DEVICE`, and `inbox --watch`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def status(receipt: Receipt) -> int:
     return 0 if receipt.outcome == Outcome.RESTORED else 1
 
 
-# The agent names no state so. Who asks for what comes after it is answered at once, and counts as being there.
+# The agent gives no state this number. A request for the state after it is answered at once, and its client counts as
+# present.
 BEFORE_ALL = 1
 
 
@@ -97,7 +98,7 @@ async def watch(app: App, options: argparse.Namespace) -> int:
         if not asks:
             prefix = str(new.push)[:8]
             note(f"`segue inbox --accept {prefix}`, or --decline, answers it")
-        # What has ended meanwhile is not asked about.
+        # The user is not asked about a push that has ended meanwhile.
         state = await asked(app, app.pushes, BEFORE_ALL, LONGEST_WAIT)
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 
 WHITE_ON_BLACK, PLAIN = "\x1b[38;5;231;48;5;16m", "\x1b[0m"
-"""What is light has to be so in every terminal: not all cameras read the reverse."""
+"""The light parts of a code have to be light in every terminal: not all cameras read the reverse."""
 
 
 def drawn(text: str) -> str | None:

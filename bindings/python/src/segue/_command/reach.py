@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which devices of the account an offer does not reach, and whose offers are not here (R6.5)."""
+"""Finds the devices of the account that an offer does not reach, and those whose offers are not here (R6.5)."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def reasons(offer: Offer | None, account: Account | None) -> list[Reason]:
 
 
 def kept_by(offer: Offer, account: Account) -> str | None:
-    """What the settings keep on this device that an offer is of. Whether its app has made the activity private, an
-    offer does not say."""
+    """Returns the setting that keeps an offer on this device; None: no setting does. An offer does not say whether its
+    app has made the activity private."""
     settings = account.settings
     if settings.private:
         return "everything"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What apps have saved for search: `search`."""
+"""The activities that apps have saved for search: `search`."""
 
 from __future__ import annotations
 

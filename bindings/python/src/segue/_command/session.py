@@ -92,8 +92,8 @@ def value_of(app: App, name: str) -> str:
 
 
 async def beside(question: Callable[..., _T], *arguments: Any) -> _T:
-    """Asks in a thread of its own. What waits for the agent cannot be ended: the thread is left alone if the wait for
-    it is, by Ctrl-C for example, and does not delay the end of this process."""
+    """Asks in a thread of its own. A call that waits for the agent cannot be ended. If the wait for the thread ends, by
+    Ctrl-C for example, the thread goes on, and does not delay the end of this process."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[_T] = loop.create_future()
 
@@ -208,7 +208,7 @@ def is_of(offer: Offer, type: str | None) -> bool:
 
 
 def missing(app: App, prefix: str, type: str | None, elsewhere: bool) -> str:
-    """What is not offered, in words.
+    """Returns a text that says what is not offered.
 
     elsewhere: it should be continued in another app
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a module of verbs states them: `add(verbs)` in each."""
+"""The parser of the command, to which each module of verbs adds its own by `add(verbs)`."""
 
 from __future__ import annotations
 
