@@ -45,7 +45,7 @@ static inline int linux_redirect_to_null(void) {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
     return -1;
-  /* Of two equal numbers dup2 keeps the flags: one of the three was closed, and is to stay open now. */
+  /* dup2 keeps the flags of two equal numbers: one of the three was closed, and is to stay open now. */
   return null > 2 ? 0 : fcntl(null, F_SETFD, 0);
 }
 /** Neither this process nor its children get more rights by executing a program; 0 or -1. */

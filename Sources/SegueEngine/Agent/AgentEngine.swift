@@ -102,7 +102,7 @@ public final class AgentEngine: HubParticipant {
   public func notJoined(_ offer: KeptParticipant, _ now: Instant) { kept.notJoined(offer, now) }
 
   /// The agent ends: all that waits is asked of the inbox, and no answer is awaited. Only activities that apps have left
-  /// before the disk has said what it holds are lost: one of another app may be there.
+  /// before the disk has said what it holds are lost: it may hold one of another app.
   public func flush() {
     deliveries.flush()
     kept.flush()
