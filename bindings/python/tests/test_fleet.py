@@ -161,6 +161,29 @@ def test_killing_and_stopping_an_app(segue_fleet: Fleet) -> None:
     assert titles(viewer) == []
 
 
+@pytest.mark.parametrize("how", ["kill", "crash"])
+def test_what_waits_in_an_app_hears_that_its_process_is_gone(segue_fleet: Fleet, how: str) -> None:
+    """A block, too, when it is left."""
+    editor, viewer = two(segue_fleet)
+    laptop = viewer.device
+    assert laptop is not None
+    segue.Activity(editor, TYPE, title="Draft").become_current()
+    segue_fleet.run()
+    with (
+        pytest.raises(segue.CancelledError, match="the process of the app is gone"),
+        viewer.continue_(viewer.offers[0]),
+    ):
+        late = laptop.add_app("com.example.late")
+        ready = late.ready()
+        if how == "kill":
+            segue_fleet.kill(viewer)
+            segue_fleet.kill(late)
+        else:
+            laptop.crash()
+    with pytest.raises(segue.CancelledError, match="the process of the app is gone"):
+        ready.wait()
+
+
 def test_what_a_callback_raises_is_raised_by_the_call_that_moves_the_fleet(segue_fleet: Fleet) -> None:
     editor, viewer = two(segue_fleet)
 

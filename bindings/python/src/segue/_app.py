@@ -551,7 +551,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def _time(self) -> float:
         return super()._time() if self._device is None else self._device.fleet.time
 
-    def _left(self) -> None:
+    def _left(self, why: str = "the app was closed") -> None:
         """Ends everything that waits, after the app has closed."""
         self._leave_loop()
         self._current = None
@@ -560,18 +560,16 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             kept.target = None
         expected, self._expected = self._expected, set()
         for answer in [*expected, *self._readinesses, *self._continuations, *self._answered_later]:
-            answer._end(None, CancelledError("the app was closed"))
+            answer._end(None, CancelledError(why))
         untaken = self._untaken()
         if untaken is not None:
-            untaken._fail_untaken(CancelledError("the app was closed"))
+            untaken._fail_untaken(CancelledError(why))
         self._offer_events.publish(None)
 
     def _died(self) -> None:
         """Its process in the fleet is gone, without a word."""
         self._closed = True
-        for continuation in [*self._continuations, *self._answered_later]:
-            continuation._end(None, CancelledError("the process of the app is gone"))
-        self._left()
+        self._left("the process of the app is gone")
 
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
         handler = self._handler("on_continue")
