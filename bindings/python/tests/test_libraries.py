@@ -66,8 +66,14 @@ def test_the_library_of_apps_is_not_replaced_once_it_is_in_use() -> None:
 
 
 def test_what_needs_a_fleet_names_the_module_that_has_it() -> None:
-    done = run("-c", "import segue; segue.Fleet(7)")
-    assert "AttributeError: segue.Fleet is segue.testing.Fleet: import segue.testing" in done.stderr
+    for program, error in (
+        ("import segue; segue.Fleet(7)", "AttributeError"),
+        ("from segue import Fleet", "ImportError"),
+        ("from segue import App, Fleet", "ImportError"),
+        ("import segue; assert not hasattr(segue, 'Fleet'); from segue import Fleet", "ImportError"),
+    ):
+        done = run("-c", program)
+        assert f"{error}: segue.Fleet is segue.testing.Fleet: import segue.testing" in done.stderr, program
     done = run("-c", "import segue._native as native; native.library.segue_fleet_create")
     assert f"LibraryError: {FOLDER / APPS} has no segue_fleet_create: import segue.testing before" in done.stderr
 

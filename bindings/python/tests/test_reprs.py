@@ -54,8 +54,14 @@ def test_half_made_it_is_shown_too(kind: type) -> None:
     assert repr(object.__new__(kind)).startswith(f"<segue.{kind.__name__}")
 
 
-def test_a_half_made_fleet_too(segue_fleet: Fleet) -> None:
-    assert repr(object.__new__(type(segue_fleet))).startswith("<segue.Fleet")
+def test_a_fleet_and_its_devices_too(segue_fleet: Fleet) -> None:
+    """By the names that they have, and half made, too."""
+    device = segue_fleet.add_device("phone")
+    assert repr(device) == "<segue.testing.FleetDevice 'phone'>"
+    assert repr(segue_fleet) == f"<segue.testing.Fleet seed={segue_fleet.seed} at 0.000 s, 0 apps>"
+    for each in (segue_fleet, device):
+        name = type(each).__name__
+        assert repr(object.__new__(type(each))) == f"<segue.testing.{name}: AttributeError>"
 
 
 def test_after_a_fork_too(opened: Opener) -> None:

@@ -14,6 +14,7 @@ the manual of the concepts; these docstrings describe what is particular to Pyth
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import _native, errors
@@ -101,7 +102,10 @@ else:
         if name == "library_path":
             return _native.library.path
         if name in ("Fleet", "FleetDevice"):
-            raise AttributeError(f"segue.{name} is segue.testing.{name}: import segue.testing")
+            moved = f"segue.{name} is segue.testing.{name}: import segue.testing"
+            # `from segue import …` drops an AttributeError, and its text with it.
+            is_from = sys._getframe(1).f_code.co_name == "_handle_fromlist"
+            raise ImportError(moved, name=__name__) if is_from else AttributeError(moved)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -18,9 +18,9 @@ class Unique(KnownAttributes):
         raise TypeError(f"{type(self).__name__} cannot be copied or pickled: it stands for an object of this process")
 
 
-def shown(thing: object, state: Callable[[], str]) -> str:
+def shown(thing: object, state: Callable[[], str], module: str = "segue") -> str:
     """Returns a representation for people. Never raises, not even after a fork or for a half-initialised object."""
     try:
-        return f"<segue.{type(thing).__name__} {state()}>"
+        return f"<{module}.{type(thing).__name__} {state()}>"
     except (Error, AttributeError) as error:
-        return f"<segue.{type(thing).__name__}: {type(error).__name__}>"
+        return f"<{module}.{type(thing).__name__}: {type(error).__name__}>"

@@ -273,7 +273,7 @@ class Fleet(_native.Handle):
         app._died()
 
     def __repr__(self) -> str:
-        return shown(self, lambda: f"seed={self.seed} at {self.time:.3f} s, {len(self._apps)} apps")
+        return shown(self, lambda: f"seed={self.seed} at {self.time:.3f} s, {len(self._apps)} apps", __name__)
 
 
 class FleetDevice(_native.Handle):
@@ -323,4 +323,4 @@ class FleetDevice(_native.Handle):
         library.segue_fleet_device_restart(self._handle)
 
     def __repr__(self) -> str:
-        return f"<segue.FleetDevice {self.name!r}>"
+        return shown(self, lambda: repr(self.name), __name__)
