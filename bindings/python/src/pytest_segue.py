@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
     import segue.testing
 
 # Each run of pytest loads this module. The library is loaded only by tests that use it. Once this module is loaded,
-# `import segue` takes the library for tests.
+# `import segue` takes the library for tests. A plugin of the command line (`-p`) comes first, and may have it already.
+if "segue" in sys.modules:
+    from segue._native import prefer_fleet
+
+    prefer_fleet()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

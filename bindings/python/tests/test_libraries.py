@@ -37,6 +37,8 @@ def alone(tmp_path: Path) -> Path:
         (f"import segue.testing; {SHOW}", TESTS),
         (f"import segue; import segue.testing; {SHOW}", TESTS),
         (f"import pytest_segue; {SHOW}", TESTS),
+        (f"import segue, pytest_segue; {SHOW}", TESTS),
+        (f"import segue; segue.live_handles(); import pytest_segue; {SHOW}", APPS),
     ],
 )
 def test_apps_and_tests_have_a_library_each(program: str, name: str) -> None:
@@ -87,16 +89,33 @@ def test_without_the_library_for_tests_the_error_says_where_it_was_sought(alone:
 
 def test_the_plugin_does_not_need_the_library_for_tests(alone: Path) -> None:
     """A program whose tests use no fleet has pytest and the plugin, and perhaps not that library."""
-    assert run("-c", f"import pytest_segue; {SHOW}", library=alone).stdout == f"{APPS}\n"
+    for modules in ("pytest_segue", "pytest_segue, segue", "segue, pytest_segue"):
+        assert run("-c", f"import {modules}; {SHOW}", library=alone).stdout == f"{APPS}\n"
+
+
+@pytest.mark.parametrize("modules", ["pytest_segue, segue", "segue, pytest_segue"])
+def test_the_plugin_without_the_library_for_tests_says_so_to_tests_on_a_fleet(alone: Path, modules: str) -> None:
+    """Although the other library is in use by then."""
+    use = "segue.live_handles(); import segue.testing"
+    done = run("-c", f"import {modules}; {use}", library=alone)
+    assert f"LibraryError: cannot load {TESTS} (looked in the folder of SEGUE_LIBRARY): {alone.with_name(TESTS)}" in (
+        done.stderr
+    )
 
 
 def test_a_library_for_tests_that_is_named_stays() -> None:
     assert run("-c", f"import segue.testing; {SHOW}", library=FOLDER / TESTS).stdout == f"{TESTS}\n"
 
 
-def test_pytest_takes_the_library_for_tests(tmp_path: Path) -> None:
+def test_pytest_takes_the_library_for_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "test_mine.py"
     file.write_text("import segue\n\ndef test_mine(segue_fleet):\n    assert 'fleet' in segue.library_path\n")
     assert run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)).returncode == 0
+    # A plugin of the command line comes before those that are installed, and the first test uses the library.
+    (tmp_path / "named_plugin.py").write_text("import segue\n")
+    file.write_text(f"import segue\n\ndef test_first():\n    segue.live_handles()\n\n{file.read_text()}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "named_plugin", str(file))
+    assert done.returncode == 0, done.stdout
     file.write_text("import segue\n\ndef test_mine():\n    assert 'fleet' not in segue.library_path\n")
     assert run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:segue", str(file)).returncode == 0

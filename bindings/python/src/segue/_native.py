@@ -38,6 +38,8 @@ class Library:
 
     _dll: ctypes.CDLL
     path: str
+    fleet_problem: str | None = None
+    """Why the library for tests cannot be loaded in this process of tests."""
 
     def __init__(self) -> None:
         self._bindings: list[Callable[[], None]] = []
@@ -47,6 +49,14 @@ class Library:
         self._dll, self.path = _load(soname)
         for bind in self._bindings:
             bind()
+
+    def load_fleet(self) -> bool:
+        """Loads the library for tests if there is one; if not, `fleet_problem` says why."""
+        try:
+            self.load(FLEET_SONAME)
+        except LibraryError as error:
+            self.fleet_problem = str(error)
+        return self.fleet_problem is None
 
     @property
     def has_fleet(self) -> bool:
@@ -147,22 +157,27 @@ def library_version() -> str:
 
 
 def load_fleet() -> None:
-    """Loads the library for tests in place of the other one. Raises LibraryError if that is in use."""
+    """Loads the library for tests in place of the other one. Raises LibraryError if that is in use, or there is no
+    library for tests."""
     if library.has_fleet:
         return
+    if library.fleet_problem is not None:
+        raise LibraryError(library.fleet_problem)
     if library.is_in_use:
         raise LibraryError(f"{library.path} is in use, which has no virtual fleet{_FLEET_ADVICE}")
     library.load(FLEET_SONAME)
 
 
+def prefer_fleet() -> None:
+    """Loads the library for tests, if it is installed, and the other one is not in use: this process is one of tests,
+    of which those on a fleet need it."""
+    if not library.has_fleet and not library.is_in_use:
+        library.load_fleet()
+
+
 library = Library()
-# With the plugin of pytest this process is one of tests. The library for tests may not be installed there.
-if "pytest_segue" in sys.modules:
-    try:
-        library.load(FLEET_SONAME)
-    except LibraryError:
-        library.load(SONAME)
-else:
+# The plugin of pytest calls prefer_fleet if it comes later than this module.
+if "pytest_segue" not in sys.modules or not library.load_fleet():
     library.load(SONAME)
 
 
