@@ -125,7 +125,7 @@ class AppCallbacks(Hooked):
             doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`, of this handler only: it is "
             "answered later, by a call. A Future: by its result; may be async def. If the attempt ends without an "
             "answer (its deadline, a cancel, the next continuation), the coroutine or Future is cancelled, the "
-            "continuation raises the error, and the log has it.",
+            "continuation raises the error, and the log has it unless somebody awaits it.",
         )
         on_did_fail = hook(
             "type",
