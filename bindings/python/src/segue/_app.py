@@ -593,9 +593,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
                 return _REPLY_LATER
             continuation._later = None
         except BaseException as error:
+            self._failed(error)
+            if continuation._later is None:  # it has answered by a call, which counts
+                return _REPLY_LATER
             continuation._later = None
             continuation._end(None, error)
-            self._failed(error)
             with suppress(Error):  # it has ended otherwise
                 continuation._fail(error)
             return _REPLY_NO

@@ -72,7 +72,10 @@ class Continuation(_native.Handle, Pending[Activity]):
     _later: Activity | None = None
     """The activity, while `on_continue` has not answered, and may do so by a call."""
     _cancel_handler: Callable[[], object] | None = None
-    """Cancels the coroutine or future that answers `on_continue`, or brings the document."""
+    """Cancels the coroutine or future that answers `on_continue`, until it has."""
+    _cancel_opening: Callable[[], object] | None = None
+    """Cancels the coroutine or future that brings the document. It may begin before the handler that has answered by a
+    call has ended."""
     _awaited = False
     """Somebody waits for the result: an error needs no line in the log."""
 
@@ -135,6 +138,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         activity, self._later = self._later, None
         # If it is too late, a callback brings the result.
         library.segue_continuation_complete(self._handle, answer)
+        self._cancel_handler = None
         # Otherwise its document is opened, and brings the result (R3.5).
         if activity is not None and not self._opens_document:
             self._end(activity)
@@ -146,6 +150,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         data = _arguments.reason(reason)
         activity, self._later = self._later, None
         library.segue_continuation_fail(self._handle, data, len(data))
+        self._cancel_handler = None
         if activity is not None:
             self._end(None, HandoffFailedError(reason))
 
@@ -217,12 +222,15 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _complete_with(self, activity: Activity, answer: Any, error: BaseException | None) -> None:
         """An async on_continue has answered, or failed."""
-        self._later = self._cancel_handler = None
+        self._cancel_handler = None
+        if self._later is None:  # it has answered by a call, which counts: what it raises then is only reported
+            return
+        self._later = None
         if error is not None:
             self._end(None, error)
         try:
             self._complete(answer is not False, error)
-        except InvalidStateError:  # it has answered by a call
+        except InvalidStateError:  # another thread has answered by a call
             pass
         except RemoteApplicationTimedOutError:  # a callback brings the result, and the library's log has the error
             return
@@ -234,9 +242,11 @@ class Continuation(_native.Handle, Pending[Activity]):
         """The attempt has failed: what was to answer is cancelled, and a result that was not answered is gone."""
         self._fail_untaken(error)
         self._end(None, error)
-        cancel, self._cancel_handler = self._cancel_handler, None
-        if cancel is not None:
-            cancel()
+        cancels = self._cancel_handler, self._cancel_opening
+        self._cancel_handler = self._cancel_opening = None
+        for cancel in cancels:
+            if cancel is not None:
+                cancel()
 
     def _fail_untaken(self, error: Error) -> None:
         """It has failed, if there is a result that was not answered: its taker gets the error."""

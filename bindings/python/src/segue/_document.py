@@ -223,7 +223,7 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
     try:
         result = handler(URL(url), activity, continuation)
         if is_later(result):
-            continuation._cancel_handler = app._run_later(
+            continuation._cancel_opening = app._run_later(
                 result, lambda document, error: _answer(continuation, activity, document, error)
             )
             return _REPLY_LATER
@@ -237,7 +237,7 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
 def _answer(
     continuation: Continuation, activity: Activity, document: Document | None, error: BaseException | None
 ) -> None:
-    continuation._cancel_handler = None
+    continuation._cancel_opening = None
     if continuation.done:  # too late: the document goes when its last reference does
         return
     if document is None:
