@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from ctypes import byref
 from types import TracebackType
 from typing import Any, Callable
@@ -61,7 +61,8 @@ class Continuation(_native.Handle, Pending[Activity]):
         activity = await app.continue_(offer)       # asyncio; or app.continue_(offer).wait()
 
     In an app without `on_continue`, taking the result in this way answers "handled". To answer only after the work is
-    done, so that the origin learns of a failure, use a block. It answers "handled" unless it raises:
+    done, so that the origin learns of a failure, use a block. It answers "handled" unless it raises, or `complete` or
+    `fail` has answered inside of it:
 
         async with app.continue_(offer) as activity: ...        # or: with
     """
@@ -69,6 +70,8 @@ class Continuation(_native.Handle, Pending[Activity]):
     _noun = "continuation"
     _unanswered = False
     """The result is here, and its taker answers the origin."""
+    _blocks = 0
+    """Blocks of it that have begun: the last one to end answers, and no other taker of the result."""
     _later: Activity | None = None
     """The activity, while `on_continue` has not answered, and may do so by a call."""
     _cancel_handler: Callable[[], object] | None = None
@@ -130,26 +133,29 @@ class Continuation(_native.Handle, Pending[Activity]):
         library.segue_continuation_restore(self._handle, handles, len(made))
 
     def complete(self, handled: bool) -> None:
-        """Answers, if neither `on_continue` has answered nor the result was taken: after `segue.LATER`.
+        """Answers, if neither `on_continue` has answered nor the result was taken: after `segue.LATER`, or inside a
+        block.
 
         Raises: RemoteApplicationTimedOutError after its end by the deadline, a cancel or the next continuation: the
         origin was told that the attempt failed."""
         answer = _arguments.truth(handled, "handled")
         activity, self._later = self._later, None
         # If it is too late, a callback brings the result.
-        library.segue_continuation_complete(self._handle, answer)
+        with self._answering():
+            library.segue_continuation_complete(self._handle, answer)
         self._cancel_handler = None
         # Otherwise its document is opened, and brings the result (R3.5).
         if activity is not None and not self._opens_document:
             self._end(activity)
 
     def fail(self, reason: str) -> None:
-        """Answers, after `on_continue` has returned `segue.LATER`: the app could not restore the activity. The
-        origin's receipt says failed, with the reason."""
+        """Answers, after `on_continue` has returned `segue.LATER`, or inside a block: the app could not restore the
+        activity. The origin's receipt says failed, with the reason."""
         _arguments.text(reason, "reason")
         data = _arguments.reason(reason)
         activity, self._later = self._later, None
-        library.segue_continuation_fail(self._handle, data, len(data))
+        with self._answering():
+            library.segue_continuation_fail(self._handle, data, len(data))
         self._cancel_handler = None
         if activity is not None:
             self._end(None, HandoffFailedError(reason))
@@ -165,14 +171,12 @@ class Continuation(_native.Handle, Pending[Activity]):
         return f"of {offer.title!r} from {offer.app_name!r}, {super()._state()}, {self.id}"
 
     def __enter__(self) -> Activity:
-        self._awaited = True
         self._wait_until_ended(None)
-        return super()._taken()
+        return self._entered()
 
     async def __aenter__(self) -> Activity:
-        self._awaited = True
         await self._until_ended()
-        return super()._taken()
+        return self._entered()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -184,10 +188,19 @@ class Continuation(_native.Handle, Pending[Activity]):
     ) -> None:
         self._leave(error)
 
+    def _entered(self) -> Activity:
+        activity = super()._taken()
+        with self._lock:
+            self._blocks += 1
+        return activity
+
     def _leave(self, error: BaseException | None) -> None:
+        with self._lock:
+            self._blocks -= 1
         if error is None and self._error is not None:  # it has failed meanwhile
             raise self._error
-        self._answer(True, error)
+        if error is not None or not self._blocks:
+            self._answer(True, error)
 
     def _wait_until_ended(self, timeout: float | None) -> None:
         self._awaited = True
@@ -199,20 +212,31 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _taken(self) -> Activity:
         super()._taken()
-        self._answer(True)
+        if not self._blocks:
+            self._answer(True)
         return super()._taken()
 
     def _answer(self, handled: bool, error: BaseException | None = None) -> None:
-        with self._lock:
-            is_mine, self._unanswered = self._unanswered, False
-        if not is_mine:
-            return
+        """Answers for the taker of the result, unless that was done."""
         try:
-            self._complete(handled, error)
-        except RemoteApplicationTimedOutError as late:
-            self._result, self._error = None, late
+            with self._answering() as is_mine:
+                if is_mine:
+                    self._complete(handled, error)
+        except RemoteApplicationTimedOutError:
             if error is None:
                 raise
+
+    @contextmanager
+    def _answering(self) -> Iterator[bool]:
+        """For an answer, which its taker gives if none was given yet; that it came too late is the result then."""
+        with self._lock:
+            is_takers, self._unanswered = self._unanswered, False
+        try:
+            yield is_takers
+        except RemoteApplicationTimedOutError as late:
+            if is_takers:
+                self._result, self._error = None, late
+            raise
 
     def _complete(self, handled: bool, error: BaseException | None) -> None:
         if error is None:
