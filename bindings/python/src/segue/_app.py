@@ -619,19 +619,19 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         return _document.open_document(self, url, activity, continuation)
 
     def _opening_failed(self, type: str, error: Error, continuation: Continuation) -> None:
-        self._log_failure(type, error, continuation)
         continuation._end_failed(error)
+        self._log_failure(type, error, continuation)
 
     def _log_failure(self, type: str, error: Exception, continuation: Continuation) -> None:
-        """R3.13, unless somebody waits for the result."""
-        if not continuation._awaited:
+        """R3.13, unless somebody gets the error."""
+        if not continuation._is_told:
             level = logging.INFO if isinstance(error, UserCancelledError) else logging.ERROR
             logger.log(level, "continuing %s failed: %s", type, str(error))
 
     def _did_fail(self, type: str, error: Error, continuation: Continuation) -> None:
+        continuation._end_failed(error)
         if self._handler("on_did_fail") is None:
             self._log_failure(type, error, continuation)
-        continuation._end_failed(error)
         self._notify("on_did_fail", type, error, continuation)
 
     def _offer_changed(self, event: OfferEvent) -> None:

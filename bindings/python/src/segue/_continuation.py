@@ -79,8 +79,6 @@ class Continuation(_native.Handle, Pending[Activity]):
     _cancel_opening: Callable[[], object] | None = None
     """Cancels the coroutine or future that brings the document. It may begin before the handler that has answered by a
     call has ended."""
-    _awaited = False
-    """Somebody waits for the result: an error needs no line in the log."""
 
     def __init__(self) -> None:
         raise TypeError("continuations come from App.continue_")
@@ -197,18 +195,10 @@ class Continuation(_native.Handle, Pending[Activity]):
     def _leave(self, error: BaseException | None) -> None:
         with self._lock:
             self._blocks -= 1
-        if error is None and self._error is not None:  # it has failed meanwhile
-            raise self._error
+        if error is None:
+            super()._taken()  # raises if it has failed meanwhile
         if error is not None or not self._blocks:
             self._answer(True, error)
-
-    def _wait_until_ended(self, timeout: float | None) -> None:
-        self._awaited = True
-        super()._wait_until_ended(timeout)
-
-    async def _until_ended(self) -> None:
-        self._awaited = True
-        await super()._until_ended()
 
     def _taken(self) -> Activity:
         super()._taken()
@@ -235,7 +225,7 @@ class Continuation(_native.Handle, Pending[Activity]):
             yield is_takers
         except RemoteApplicationTimedOutError as late:
             if is_takers:
-                self._result, self._error = None, late
+                self._result, self._error, self._is_told = None, late, True
             raise
 
     def _complete(self, handled: bool, error: BaseException | None) -> None:
@@ -278,6 +268,7 @@ class Continuation(_native.Handle, Pending[Activity]):
             if self._unanswered:
                 self._unanswered = False
                 self._result, self._error = None, error
+                self._is_told = self._waiting > 0 or self._blocks > 0
 
     def _end(self, result: Activity | None, error: BaseException | None = None) -> None:
         self._app._forget(self)

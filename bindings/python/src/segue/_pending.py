@@ -33,6 +33,8 @@ class Pending(Unique, Generic[_T]):
         self._waiters: list[asyncio.Future[None]] = []
         self._waiting = 0
         """Tasks and threads that wait."""
+        self._is_told = False
+        """Somebody gets the error: it waited for it, or has taken it."""
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -69,11 +71,13 @@ class Pending(Unique, Generic[_T]):
             while not self.done:
                 left = None if end is None else end - self._app._time()
                 if left is not None and left <= 0:
-                    raise TimeoutError(f"no result within {timeout} seconds")
+                    break
                 if self._app._runs_itself:
                     self._app._wait_elsewhere(self._ended, left)
                 else:
                     self._app._dispatch_until(self._ended.is_set, left)
+        if not self.done:  # an error from now on finds that this call waits no longer
+            raise TimeoutError(f"no result within {timeout} seconds")
 
     async def _until_ended(self) -> None:
         waiter: asyncio.Future[None] = needed_loop().create_future()
@@ -108,6 +112,7 @@ class Pending(Unique, Generic[_T]):
 
     def _taken(self) -> _T:
         if self._error is not None:
+            self._is_told = True
             raise self._error
         result: _T = self._result
         return result
@@ -118,6 +123,7 @@ class Pending(Unique, Generic[_T]):
             if self.done:
                 return
             self._result, self._error = result, error
+            self._is_told = error is not None and self._waiting > 0
             self._ended.set()
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
