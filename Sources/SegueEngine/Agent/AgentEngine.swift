@@ -101,8 +101,8 @@ public final class AgentEngine: HubParticipant {
   /// An offer that was to be connected to the hub could not be: tried again later.
   public func notJoined(_ offer: KeptParticipant, _ now: Instant) { kept.notJoined(offer, now) }
 
-  /// The agent ends: all that waits is asked of the inbox, and no answer is awaited. Only activities that apps have left
-  /// before the disk has said what it holds are lost: it may hold one of another app.
+  /// The agent ends: all that waits is asked of the inbox, and no answer is awaited. Activities that apps have left are
+  /// lost only if the disk has not said yet what it holds: it may hold one of another app.
   public func flush() {
     deliveries.flush()
     kept.flush()
