@@ -203,7 +203,7 @@ static void expand(const EVP_MD *digest, const char *label, unsigned char *bytes
   EVP_PKEY_CTX_free(context);
 }
 
-struct certificates_bytes certificates_empty_records(void *session, int count) {
+struct certificates_bytes certificates_empty_records(void *session, int sent, int count) {
   enum { header = 5, tag = 16, largest = header + 2 + tag };
   unsigned id = SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(session));
   const EVP_CIPHER *cipher = id == 0x1301   ? EVP_aes_128_gcm()
@@ -219,7 +219,7 @@ struct certificates_bytes certificates_empty_records(void *session, int count) {
     unsigned char nonce[12], *record = records.start + records.count, content[2] = {7, SSL3_RT_APPLICATION_DATA};
     int size = number < count ? 1 : 2, written;
     memcpy(nonce, first, sizeof nonce);
-    nonce[11] ^= (unsigned char)number;
+    nonce[11] ^= (unsigned char)(sent + number);
     record[0] = SSL3_RT_APPLICATION_DATA;
     record[1] = record[2] = 3;
     record[3] = 0;

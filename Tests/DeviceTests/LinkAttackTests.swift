@@ -227,7 +227,7 @@ import Testing
     #expect(link.isUp)
     _ = link.server.takeRecordCount()
     let session = UnsafeMutableRawPointer(try #require(link.client.session?.session))
-    let records = certificates_empty_records(session, 31)
+    let records = certificates_empty_records(session, 1, 31)
     defer { certificates_free(records) }
     var heard: [UInt8] = []
     let sent = Array(UnsafeBufferPointer(start: records.start, count: records.count))
