@@ -48,8 +48,8 @@ int certificates_update_key(void *_Nonnull session, int asks);
 int certificates_send_ticket(void *_Nonnull session);
 /** Notes the secret of the session that a client of this context begins last. */
 void certificates_note_secret(void *_Nonnull context);
-/** Returns the next records of that session's client, which has sent `sent`: `count` empty ones, and one with the byte 7.
- * In all at most 255. */
+/** Returns the next records of that session's client, which has sent `sent`: `count` empty ones, and one with the byte
+ * 7. In all at most 255. */
 struct certificates_bytes certificates_empty_records(void *_Nonnull session, int sent, int count);
 /** Leaves an error in the thread's queue, as a call for another session may. */
 void certificates_leave_error(void);
