@@ -16,17 +16,17 @@ private struct ProblemList {
   private var size = 0
   private var omitted = 0
 
-  /// - Parameter path: not asked for if there is no room.
-  mutating func add(_ path: () -> DiagnosticText, _ status: Status, _ message: DiagnosticText) {
-    guard size < Self.limit else { return omitted += 1 }
-    let problem = Problem(path: path().string, status: status, message: message.string)
+  var isFull: Bool { size >= Self.limit }
+
+  mutating func add(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
+    guard !isFull else { return omit() }
+    let problem = Problem(path: path.string, status: status, message: message.string)
     size += Text.size(problem.path) + Text.size(problem.message)
     problems.append(problem)
   }
 
-  mutating func add(_ path: DiagnosticText, _ status: Status, _ message: DiagnosticText) {
-    add({ path }, status, message)
-  }
+  /// Counts a problem for which there is no room.
+  mutating func omit() { omitted += 1 }
 
   /// Adds the number of problems for which there was no room.
   mutating func end() {
@@ -74,16 +74,10 @@ extension ProblemList {
         "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
     }
     var reader = ValueReader(userInfo)
-    var path = ValuePlace()
+    var path = Array("user_info".utf8)
     reader.forEachURL(&path) { path, url in
-      if let missing = ContainerReference.missing(url) {
-        guard containers[missing] == nil else { return }
-        add({ path.text }, .notFound, "a file of the container \"\(missing)\", which the app lacks")
-      } else if AbsoluteURL.isFileWithMore(url) {
-        add({ path.text }, .invalidURL, "\(AbsoluteURL.more)")
-      } else if AbsoluteURL(url)?.hasScheme("file") ?? false, containers.place(of: url) == nil {
-        add({ path.text }, .invalidURL, "a file: URL outside every container means something on this device only")
-      }
+      guard let (status, message) = Self.problem(of: url, containers) else { return }
+      if isFull { omit() } else { add(DiagnosticText(of: Text.decoded(path)), status, message) }
     }
     do throws(SegueError) {
       var writer = ValueWriter()
@@ -92,50 +86,42 @@ extension ProblemList {
       add("user_info", error.status, "cannot travel, with files in containers as they do: \(error.message)")
     }
   }
-}
 
-/// The place of a value in user_info: its text is made only where a problem is reported.
-private struct ValuePlace {
-  enum Step {
-    case index(Int)
-    case key(String)
-  }
-
-  var steps: [Step] = []
-
-  var text: DiagnosticText {
-    var text = "user_info"
-    for step in steps {
-      switch step {
-      case .index(let index): text = String(joining: "\(text)/\(index)")
-      case .key(let key): text = String(joining: "\(text)/\(key)")
-      }
+  /// Nil if the URL means the same on other devices.
+  private static func problem(of url: String, _ containers: Containers) -> (Status, DiagnosticText)? {
+    if let missing = ContainerReference.missing(url) {
+      guard containers[missing] == nil else { return nil }
+      return (.notFound, "a file of the container \"\(missing)\", which the app lacks")
     }
-    return DiagnosticText(of: text)
+    if AbsoluteURL.isFileWithMore(url) { return (.invalidURL, "\(AbsoluteURL.more)") }
+    guard AbsoluteURL(url)?.hasScheme("file") ?? false, containers.place(of: url) == nil else { return nil }
+    return (.invalidURL, "a file: URL outside every container means something on this device only")
   }
 }
 
 extension ValueReader {
   /// Every URL in the next item, with its path. Depth is bounded by `Limits.nesting`.
-  fileprivate mutating func forEachURL(_ path: inout ValuePlace, _ body: (ValuePlace, String) -> Void) {
+  /// - Parameter path: that of the item, as text.
+  fileprivate mutating func forEachURL(_ path: inout [UInt8], _ body: ([UInt8], String) -> Void) {
+    let length = path.count
     guard let item = next(), let kind = item.kind else { return }
     switch kind {
     case .url:
       if let url = string { body(path, url) }
     case .array, .set:
       for index in 0..<item.count {
-        path.steps.append(.index(index))
+        path.append(contentsOf: String(joining: "/\(index)").utf8)
         forEachURL(&path, body)
-        path.steps.removeLast()
+        path.removeLast(path.count - length)
       }
       _ = next()
     case .dictionary:
       for _ in 0..<item.count {
         let key = nextKey
         forEachURL(&path, body)
-        path.steps.append(.key(key))
+        path.append(contentsOf: String(joining: "/\(key)").utf8)
         forEachURL(&path, body)
-        path.steps.removeLast()
+        path.removeLast(path.count - length)
       }
       _ = next()
     default: break
