@@ -73,17 +73,17 @@ extension ProblemList {
         "user_info", .limitExceeded,
         "\(userInfo.encoding.count) bytes; \(Limits.advisedPayload) are advised, so that it continues at once")
     }
-    var reader = ValueReader(userInfo)
-    var path = Array("user_info".utf8)
-    reader.forEachURL(&path) { path, url in
-      guard let (status, message) = Self.problem(of: url, containers) else { return }
-      if isFull { omit() } else { add(DiagnosticText(of: Text.decoded(path)), status, message) }
-    }
     do throws(SegueError) {
       var writer = ValueWriter()
       try writer.put(userInfo, travellingFrom: containers, limit: limit)
     } catch {
       add("user_info", error.status, "cannot travel, with files in containers as they do: \(error.message)")
+    }
+    var reader = ValueReader(userInfo)
+    var path = Array("user_info".utf8)
+    reader.forEachURL(&path) { path, url in
+      guard let (status, message) = Self.problem(of: url, containers) else { return }
+      if isFull { omit() } else { add(DiagnosticText(of: Text.decoded(path)), status, message) }
     }
   }
 

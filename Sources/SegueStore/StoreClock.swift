@@ -12,9 +12,9 @@ public struct ClockReading: Sendable {
 
 /// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
 ///
-/// While the system runs, uptime says how much time has passed. At most `longestOff` of the time between the last
-/// reading and the start of the system counts, as the dates say: it cannot be told from a date that was set. By
-/// whatever else the date has moved, the dates at which what is in the store ends move with it.
+/// While the system runs, uptime says how much time has passed. After a start of the system the dates say it, but at
+/// most as much as the system has run since, and `longestOff`: no more can be told from a date that was set. By whatever
+/// else the date has moved, the dates at which what is in the store ends move with it.
 struct StoreClock {
   /// Seconds by which a date may differ without having been set.
   private static let tolerance: Double = 60
@@ -65,16 +65,16 @@ struct StoreClock {
     if isSameBoot {
       passed = Double(reading.now.uptime - last.now.uptime) / 1000
     } else {
-      // If starts of the system cannot be told apart, uptime says nothing.
+      // If starts of the system cannot be told apart, uptime says nothing. The last reading may be of another machine.
       let sinceStart = reading.boot.isEmpty ? 0 : Double(reading.now.uptime) / 1000
-      passed = sinceStart + min(max(moved - sinceStart, 0), Self.longestOff)
+      passed = min(max(moved, 0), sinceStart + Self.longestOff)
     }
     last = reading
     // A date that goes on like uptime says nothing of the one with which the next start begins.
     if !isSameBoot { steady = 0 }
     guard abs(moved - passed) <= Self.tolerance else {
       steady = 0
-      return Jump(seconds: moved - passed, isSet: isSameBoot || moved < passed)
+      return Jump(seconds: moved - passed, isSet: isSameBoot || moved < 0)
     }
     if isSameBoot { steady += passed }
     return nil

@@ -48,6 +48,9 @@ public struct IncomingAttachment {
 
   public static var malformed: SegueError { SegueError(.malformed, "what came is no attachment") }
 
+  /// Whether the head is wanted, with which a file may come.
+  public var isAtHead: Bool { if case .head = part { true } else { false } }
+
   public var wanted: Wanted {
     switch part {
     case .content(let count): .content(count)

@@ -128,10 +128,11 @@ private func lastMessage() -> String {
     let pointer = try make()
     var random = SystemRandomNumberGenerator()
     let word = UInt(bitPattern: pointer)
-    var junk: [UInt] = [1, .max, 0x5E << 56, 0x5EFF_FFFF_FFFF_FFFF]
+    let tag = word >> 56 << 56
+    var junk: [UInt] = [1, .max, tag, tag | 0xFF_FFFF_FFFF_FFFF]
     junk += (0..<64).map { word ^ 1 << $0 }
     junk += (0..<20_000).map { _ in random.next() }
-    junk += (0..<20_000).map { _ in 0x5E << 56 | random.next() >> 8 }
+    junk += (0..<20_000).map { _ in tag | random.next() >> 8 }
     for word in junk { #expect(use(OpaquePointer(bitPattern: word)) == SEGUE_ERROR_INVALID_HANDLE) }
     #expect(handles.release(pointer, kind.type) == SEGUE_OK)
   }

@@ -339,12 +339,7 @@ final class KeptOffers: AppFeature {
         remove(at: index, now)
         continue
       }
-      if isOthers(record) {
-        // It was there before that app if it was left before a restart: then it waits until that one has withdrawn it.
-        guard kept[index].account != nil else {
-          index += 1
-          continue
-        }
+      if kept[index].account != nil, isOthers(record) {
         agent.log(.error, "\(record.app.name) has left an activity of another app", now)
         remove(at: index, now)
         continue
@@ -357,7 +352,9 @@ final class KeptOffers: AppFeature {
           remove(at: index, now)
           continue
         }
-        if kept[index].offer == nil, kept[index].isStored, joinsAt == nil { offer(at: index, now) }
+        // An activity that was left before a restart waits while another app offers it, which may have come later.
+        let mayOffer = kept[index].isStored && joinsAt == nil && !isOthers(record)
+        if kept[index].offer == nil, mayOffer { offer(at: index, now) }
       }
       index += 1
     }

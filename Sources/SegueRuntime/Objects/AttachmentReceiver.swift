@@ -163,7 +163,8 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     while true {
       switch stream.wanted {
       case .framing(let count):
-        let (bytes, file) = try read(count, from: reader, framing)
+        var file: HandedFile?
+        let bytes = try read(count, from: reader, framing, handed: stream.isAtHead ? { file = $0 } : nil)
         retry.heard(at: Clock.uptime, hasContent: false)
         switch try stream.take(bytes, at: Clock.uptime) {
         case nil: break
@@ -184,9 +185,9 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
         let room = UnsafeMutableRawBufferPointer(rebasing: buffers[start..<start + min(left, Self.pieceSize)])
         let count = reader.read(into: room)
         try take(UnsafeRawBufferPointer(rebasing: room[..<count]), reader)
-        guard count == room.count else { throw AttachmentRetry.broken }
         stream.tookContent(count)
-        retry.heard(at: Clock.uptime, hasContent: true)
+        if count > 0 { retry.heard(at: Clock.uptime, hasContent: true) }
+        guard count == room.count else { throw AttachmentRetry.broken }
         start = Self.pieceSize - start
       }
     }
@@ -252,17 +253,18 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     return true
   }
 
-  /// Reads that many bytes to the start of the buffer.
-  /// - Returns: also the file that came with them, if it can be copied.
-  /// Throws CONNECTION_UNAVAILABLE if the stream has ended, or is silent.
+  /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
+  /// silent.
+  /// - Parameter handed: gets the file that comes with them, if it can be copied; nil: no descriptor is taken.
   private final func read(
-    _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer
-  ) throws(SegueError) -> (UnsafeRawBufferPointer, HandedFile?) {
+    _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer,
+    handed: ((HandedFile?) -> Void)?
+  ) throws(SegueError) -> UnsafeRawBufferPointer {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
     var descriptor: Int32 = -1
-    let isWhole = reader.read(into: room, handed: &descriptor) == count
-    let handed = descriptor < 0 ? nil : HandedFile.take(descriptor)
-    guard isWhole else { throw AttachmentRetry.broken }
-    return (UnsafeRawBufferPointer(room), handed)
+    let filled = handed == nil ? reader.read(into: room) : reader.read(into: room, handed: &descriptor)
+    if descriptor >= 0 { handed?(HandedFile.take(descriptor)) }
+    guard filled == count else { throw AttachmentRetry.broken }
+    return UnsafeRawBufferPointer(room)
   }
 }

@@ -587,9 +587,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
                     self._answered_later.add(continuation)
                 return _REPLY_LATER
             if is_later(result):
-                continuation._cancel_handler = self._run_later(
+                cancel = self._run_later(
                     result, lambda answer, error: continuation._complete_with(activity, answer, error)
                 )
+                if continuation._later is not None:  # otherwise it has answered by a call, and runs on
+                    continuation._cancel_handler = cancel
                 return _REPLY_LATER
             continuation._later = None
         except BaseException as error:
