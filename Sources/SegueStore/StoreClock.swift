@@ -13,8 +13,8 @@ public struct ClockReading: Sendable {
 /// The clock of a store: tells a date that was set from time that has passed (docs/decisions/lifetimes-are-uptime.md).
 ///
 /// While the system runs, uptime says how much time has passed. After a start of the system the dates say it, but at
-/// most as much as the system has run since, and `longestOff`: no more can be told from a date that was set. By whatever
-/// else the date has moved, the dates at which what is in the store ends move with it.
+/// most as much as the system has run since, and `longestOff`: no more can be told from a date that was set. By what
+/// the date has moved besides, the dates at which what is in the store ends move with it.
 struct StoreClock {
   /// Seconds by which a date may differ without having been set.
   private static let tolerance: Double = 60

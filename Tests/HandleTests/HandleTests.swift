@@ -128,7 +128,7 @@ private func lastMessage() -> String {
     let pointer = try make()
     var random = SystemRandomNumberGenerator()
     let word = UInt(bitPattern: pointer)
-    let tag = word >> 56 << 56
+    let tag = (word >> 56) << 56
     var junk: [UInt] = [1, .max, tag, tag | 0xFF_FFFF_FFFF_FFFF]
     junk += (0..<64).map { word ^ 1 << $0 }
     junk += (0..<20_000).map { _ in random.next() }
