@@ -235,6 +235,7 @@ def target(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nobody is waited for for long."""
+    before = segue.limits.transfer_resume_ms
     segue.limits.transfer_resume_ms = 300
     yield
-    segue.limits.transfer_resume_ms = 60_000
+    segue.limits.transfer_resume_ms = before
