@@ -121,8 +121,14 @@ static uint64_t make_bytes(struct call *call, int index, struct bytes some) {
 }
 
 static uint64_t junk(void) {
-  static const uint64_t some[] = {1, 8, 4096, UINT64_MAX, (uint64_t)0x5E << 56, (uint64_t)0x5E01FFFFFF000001,
-                                  (uint64_t)0x5F << 56, (uint64_t)0x5F01FFFFFF000001};
+  static const uint64_t some[] = {1,
+                                  8,
+                                  4096,
+                                  UINT64_MAX,
+                                  (uint64_t)0x5E << 56,
+                                  (uint64_t)0x5E01FFFFFF000001,
+                                  (uint64_t)0x5F << 56,
+                                  (uint64_t)0x5F01FFFFFF000001};
   switch (draw(3)) {
   case 0:
     return ANY(some);
