@@ -258,10 +258,34 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     // Also where the network has changed.
     dialler.networkChanged(later + 30_000)
     #expect(due(&dialler, later + 30_000) == "a")
+    // An attempt for which there was no way is made when the device is heard again: it counts as any other one.
+    dialler.undialled("a", later + 30_000, random: 0)
+    dialler.announced("a", from: [1], later + 30_010)
+    #expect(due(&dialler, later + 30_010) == "a")
+    dialler.ended("a", .unlisted, epochs: 1, later + 30_010, random: 0)
+    dialler.devicesChanged(later + 36_000)
+    #expect(due(&dialler, later + 36_000) == "a")
+    dialler.undialled("a", later + 36_000, random: 0)
+    dialler.announced("a", from: [1], later + 36_010)
+    #expect(due(&dialler, later + 36_010) == "a")
     // An address that was refused under a former epoch is not dialled because of another device.
-    dialler.ended("a", .foreign, epochs: 1, later + 30_000, random: 0)
-    dialler.devicesChanged(later + 40_000)
-    #expect(due(&dialler, later + 40_000) == nil)
+    dialler.ended("a", .foreign, epochs: 1, later + 36_010, random: 0)
+    dialler.devicesChanged(later + 46_000)
+    #expect(due(&dialler, later + 46_000) == nil)
+  }
+
+  @Test func `a linked device has moved if it announces an address that did not lead to it, after the link`() {
+    let device = Identifier(high: 1, low: 1)
+    var dialler = Dialler<String>()
+    dialler.announced("a", from: [1], 0)
+    dialler.announced("b", from: [1], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.ended("a", .linked(device), epochs: 1, 10, random: 0)
+    #expect(!dialler.hasMoved(device, to: "b", since: 10), "announced before the link")
+    dialler.announced("a", from: [1], 20)
+    #expect(!dialler.hasMoved(device, to: "a", since: 10), "it has led there")
+    dialler.announced("b", from: [1], 20)
+    #expect(dialler.hasMoved(device, to: "b", since: 10) && !dialler.hasMoved(device, to: "c", since: 10))
   }
 
   @Test func `who does not answer a knock is asked under an older epoch, in turn`() {

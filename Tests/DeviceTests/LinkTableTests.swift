@@ -127,6 +127,31 @@ import Testing
     #expect(table.takeDue(6_000) == nil)
   }
 
+  @Test(arguments: [false, true])
+  func `of two connections that are made at once a dialled one stays if the device has moved to its address`(
+    hasMoved: Bool
+  ) {
+    var table = LinkTable<String>(own: high)
+    #expect(table.accepted(1, from: source, 0) == .added(ending: nil))
+    #expect(table.choice(for: 1, of: low, 10) == .taken(replacing: nil))
+    if !hasMoved { table.announced("b", from: [2], 5) }
+    table.linked(1, with: low, epochs: 1, 10, random: 0)
+    if hasMoved { table.announced("b", from: [2], 20) }
+    #expect(table.takeDue(20)?.address == "b")
+    table.dialled("b", as: 2, 20)
+    #expect(table.choice(for: 2, of: low, 30) == (hasMoved ? .taken(replacing: 1) : .refused))
+  }
+
+  @Test func `a link that may be dead gives way to any other one`() {
+    var table = table(of: low, with: high)
+    #expect(table.accepted(2, from: source, 20) == .added(ending: nil))
+    #expect(table.choice(for: 2, of: high, 20) == .refused)
+    table.networkChanged(30)
+    #expect(table.choice(for: 2, of: high, 30) == .taken(replacing: 1))
+    table.heard(1)
+    #expect(table.choice(for: 2, of: high, 40) == .refused)
+  }
+
   @Test func `a link whose place another one takes ends after it, and comes back if that one ends`() {
     for isKept in [true, false] {
       var table = table(of: low, with: high)

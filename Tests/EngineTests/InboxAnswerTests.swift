@@ -39,6 +39,30 @@ import Testing
     #expect(editor.receipts.map { $0.outcome } == [.restored])
   }
 
+  @Test func `R3.6: a handler that breaks has not restored, and whoever asks hears of it at once (R3.8)`() throws {
+    let broken = SegueError(.handoffFailed, "it broke")
+    world.tell(viewer) {
+      $0.answer(viewer.continued[0].from.continuation, handled: true, restored: true, failure: broken, $1)
+    }
+    let report = try #require(agent.answers.first).get()
+    #expect(report.outcome == .unknown && report.error?.message.hasPrefix("it broke") == true)
+    #expect(agent.inbox.open.count == 1, "it waits for the app")
+  }
+
+  @Test func `R3.6: what the agent has sent is restored, although the disk has not noted that`() throws {
+    // Another app gets what waits while the disk is full.
+    agent.app = ChosenApp(bundleIdentifier: "com.example.second", name: "second", types: [])
+    world.ask(agent, for: try world.offer("two", by: world.open("writer")))
+    let second = world.open("second")
+    second.answersContinue = false
+    agent.inbox.refusesSent = true
+    second.acceptDeliveries(true)
+    world.settle()
+    try #require(second.continued.count == 1)
+    world.tell(second) { $0.answer(second.continued[0].from.continuation, handled: true, restored: true, $1) }
+    #expect(agent.outcomes.last == .restored && agent.inbox.open.count == 1)
+  }
+
   @Test func `R3.8: an app that the hub loses for a moment gets nothing twice`() {
     answer(restored: false)
     #expect(agent.inbox.open.count == 1)

@@ -605,8 +605,19 @@ import Testing
     #expect(try continued().title == "one")
   }
 
-  @Test func `R2.5: nobody leaves what another app offers`() throws {
+  @Test func `R2.5: nobody replaces what an app has left that is closed`() throws {
+    world.close(editor)
     try RawPeer(app: "enemy", in: world).leave(activity, try document("forged"))
+    #expect(agent.inbox.kept.map { $0.app.name } == ["editor"] && titles == ["one"])
+    #expect(try continued().title == "one")
+  }
+
+  @Test func `R2.5: nobody leaves what another app offers`() throws {
+    agent.isStuck = true
+    try RawPeer(app: "enemy", in: world).leave(activity, try document("forged"))
+    #expect(agent.requests.isEmpty, "the disk would replace what the other one has left there")
+    agent.isStuck = false
+    world.settle()
     #expect(agent.inbox.kept.isEmpty)
     world.close(editor)
     #expect(try continued().title == "one")

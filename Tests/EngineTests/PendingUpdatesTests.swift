@@ -5,6 +5,19 @@ import Testing
 
 /// The pending updates for a slow peer.
 @Suite struct PendingUpdatesTests {
+  @Test func `offers that come and go cost no connection of an app that does not read meanwhile (R2.8)`() throws {
+    let world = World()
+    world.startHub()
+    let (viewer, editor) = (world.open("viewer"), world.open("editor"))
+    let peer = try #require(world.peer(of: viewer))
+    viewer.process.stall()
+    for number in 0..<6_000 { _ = try world.offer("\(number)", by: editor) }
+    #expect(world.peer(of: viewer) === peer, "the hub has given it up")
+    world.resume(viewer)
+    world.wait(1_000)
+    #expect(viewer.engine.offers.all.map { $0.description.title } == ["5999"])
+  }
+
   private func news(_ number: Int) -> OfferUpdate { .activity(Identifier(high: 0, low: UInt64(number))) }
 
   @Test(arguments: [3, 16, 17, 5_000])

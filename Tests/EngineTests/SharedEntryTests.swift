@@ -145,6 +145,18 @@ import Testing
     #expect(editor.receipts.map { $0.outcome } == [.restored], "the entry stays")
   }
 
+  @Test func `R3.8: an app that has failed gets the entry again when somebody asks once more`() throws {
+    world.ask(agent, for: activity)
+    let viewer = openViewer(answers: false)
+    try #require(viewer.continued.count == 1)
+    world.tell(viewer) { $0.answer(viewer.continued[0].from.continuation, handled: true, restored: false, $1) }
+    #expect(agent.outcomes == [.unknown] && agent.inbox.open.count == 1)
+    world.wait(5_000)
+    #expect(viewer.continued.count == 1, "not by itself")
+    world.ask(agent, for: activity)
+    #expect(viewer.continued.count == 2)
+  }
+
   @Test func `R3.8: one that asks while the receipt is being decided has a time of its own`() throws {
     world.ask(agent, for: activity, timeout: 5_000)
     let viewer = openViewer(answers: false)

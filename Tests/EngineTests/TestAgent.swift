@@ -24,6 +24,8 @@ final class TestInbox {
   private var confirmed: Set<Identifier> = []
   /// The error of each change. Nil: the disk makes it.
   var failure: SegueError?
+  /// Whether the disk refuses to note what was sent.
+  var refusesSent = false
   /// The most bytes of attachments of what an app leaves.
   var room = UInt64.max
   /// The error if that is too little.
@@ -104,6 +106,7 @@ final class TestInbox {
       return .loaded(id, app: app, .success(entries[index].record.document))
     case .sent(let id, let app):
       if let failure { return .refused(failure) }
+      if refusesSent { return .refused(SegueError(.system, "the disk is full")) }
       if let index = index(id) { entries[index].sent = app }
       return nil
     case .end(let id, let end):

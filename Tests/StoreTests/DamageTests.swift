@@ -280,14 +280,15 @@ import Testing
     #expect(try saved.search("title", at: now).count == 1)
   }
 
-  @Test func `an entry whose count of attempts is damaged holds up no other one (R3.8)`() throws {
+  @Test(arguments: [Int64.max, 1 << 31, -1])
+  func `an entry whose count of attempts is damaged holds up no other one (R3.8)`(count: Int64) throws {
     let entry = "zeroblob(16), zeroblob(16), 'a', 'b', 'd', 't', 't', 1, 1, NULL, 1)"
     #expect(
       try lax(
         "inbox.db", Inbox.schema,
         """
         INSERT INTO payloads VALUES (1, 1, x'01'), (2, 1, x'01');
-        INSERT INTO entries VALUES (1, x'01010101010101010101010101010101', 'a', 0, 1, 0, 9223372036854775807, 0, 1.0,
+        INSERT INTO entries VALUES (1, x'01010101010101010101010101010101', 'a', 0, 1, 0, \(count), 0, 1.0,
           3e9, NULL, \(entry);
         INSERT INTO entries VALUES (2, zeroblob(16), 'a', 0, 2, 0, 0, 0, 1.0, 3e9, NULL, \(entry)
         """))

@@ -221,11 +221,30 @@ import Testing
       try manager.service.keep(member.record, at: world.now)
     }
     // Both lines are of one manager: one was restored from a backup.
+    let epoch = try desk.member.roster.epochs.current.number
     let message = try twin.member.record.roster.message()
     _ = desk.service.receive(message, from: try twin.certificate, at: world.now)
     let roster = try desk.member.roster
     #expect(roster.devices.count == Limits.devices && roster.removed.all.count == 2 + 82 - Limits.devices)
     #expect(try desk.number > twin.number)
+    #expect(roster.epochs.current.number > epoch, "those without room know the former one")
+  }
+
+  @Test func `a manager that was restored from a backup notes a certificate that a device shows (R10.6)`() throws {
+    let world = World()
+    let devices = try world.account("desk", "phone")
+    let (desk, phone) = (devices[0], devices[1])
+    let backup = desk.storage.file
+    world.wait(days: 200)
+    desk.link(phone)
+    desk.storage.file = backup
+    desk.restart()
+    let (id, shown) = (try phone.id, try phone.member.certificate)
+    func certificates(_ member: Membership?) -> [IssuedCertificate] { member?.roster[id]?.certificates ?? [] }
+    #expect(try !certificates(desk.member).contains { $0.serial == shown.serial }, "it has forgotten it")
+    let noted = try desk.member.confirming(id, shown, at: world.now.seconds, desk.cryptography)
+    let member = try noted.map { try desk.membership($0) }
+    #expect(certificates(member).contains { $0.serial == shown.serial })
   }
 
   @Test func `any number of devices can be revoked, and no date has one forgotten (A25)`() throws {

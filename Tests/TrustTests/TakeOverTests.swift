@@ -48,6 +48,31 @@ import Testing
     return Attack(world: world, laptop: laptop, tablet: tablet, former: desk, stranger: stranger, file: file)
   }
 
+  /// The verdict of a device on the list that another one has.
+  private func verdict(of device: Device, on other: Device) throws -> Membership.Adoption {
+    let theirs = try other.member.record.roster
+    return try device.member.adopting(
+      theirs.encoding, theirs.signature, theirs.managerSignature, at: device.world.now.seconds, device.cryptography)
+  }
+
+  @Test func `a list of an earlier term is no news, and waits for nobody (A24)`() throws {
+    let attack = try attack(recovers: false)
+    guard case .known = try verdict(of: attack.tablet, on: attack.former) else {
+      return #expect(Bool(false), "it would wait for the user")
+    }
+  }
+
+  @Test func `a manager takes no removal from a manager whom it has never listed (A24)`() throws {
+    let attack = try attack(recovers: false)
+    let (stranger, now) = (attack.stranger, attack.world.now)
+    _ = try stranger.service.recover(attack.file, passphrase: passphrase, at: now)
+    _ = try stranger.service.revoke(try attack.tablet.id, at: now)
+    #expect(try stranger.member.roster.term == attack.laptop.member.roster.term)
+    guard case .aside = try verdict(of: attack.laptop, on: stranger) else {
+      return #expect(Bool(false), "it takes it, or the user does not hear of it")
+    }
+  }
+
   private func expectOut(_ stranger: Device, of devices: [Device], _ line: Int = #line) throws {
     for device in devices {
       device.link(stranger)
