@@ -381,7 +381,8 @@ import Testing
     #expect(try continued().title == "one")
   }
 
-  @Test func `R2.5: an app that offers what another one has left before a restart does not end it`() throws {
+  @Test(arguments: [true, false])
+  func `R2.5: an app that offers what another one has left before a restart does not end it`(closes: Bool) throws {
     world.close(editor)
     world.killAgent()
     let second = world.startAgent(agent.inbox)
@@ -390,7 +391,7 @@ import Testing
     world.tell(enemy) { $0.becomeCurrent(activity, $1) }
     world.wait(5_000)
     #expect(second.inbox.kept.map { $0.app.name } == ["editor"] && second.kept.isEmpty)
-    world.close(enemy)
+    if closes { world.close(enemy) } else { world.tell(enemy) { $0.resignCurrent(activity, $1) } }
     world.wait(1_000)
     #expect(titles == ["one"])
     #expect(try continued().title == "one")
