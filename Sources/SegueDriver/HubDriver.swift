@@ -144,10 +144,12 @@ public final class HubDriver {
     }
     let now = environment.now
     let (account, before) = (engine.account(of: number), engine.work)
+    var size = 0
     let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
+      size += bytes.count
       engine.receive(bytes, with: descriptor, from: number, now)
     }
-    let cost = WorkQuota.readCost + connection.bytes.takeRecordCount() * WorkQuota.recordCost
+    let cost = WorkQuota.readCost + WorkQuota.cost(ofRecords: connection.bytes.takeRecordCount(), with: size)
     if let account { work.charge(Int(engine.work &- before) + cost, to: account, now.uptime) }
     transferDescriptors()
     environment.touchHeartbeat(now.uptime)

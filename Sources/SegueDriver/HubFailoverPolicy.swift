@@ -20,6 +20,9 @@ struct HubFailoverPolicy {
   private static let burst = 20
   /// Milliseconds per further loss: bounds the connections to a hub that sends welcome and goodbye.
   private static let pace: Int64 = 200
+  /// Milliseconds per move to a hub that supersedes another one: so agents may be replaced again and again, and
+  /// generations that rise without end cause at most 20 connections a second.
+  private static let movePace: Int64 = 50
   /// Milliseconds after which a connection counts as useful: one that ends sooner counts as rejected.
   private static let usefulTime: Int64 = 1_000
 
@@ -123,10 +126,9 @@ struct HubFailoverPolicy {
     }
   }
 
-  /// A hub of a higher generation has come. Generations may rise without end, so it is followed at the same pace as
-  /// hubs that are lost.
+  /// A hub of a higher generation has come. Generations may rise without end, so it is followed at a pace, too.
   mutating func superseded(by generation: UInt64, _ now: Instant) -> NextHubAttempt {
-    seek(minimum: generation, now)
+    .seek(minimum: generation, after: pause(now, Self.movePace))
   }
 
   /// Looks for the successor of a hub that has closed the connection. After `burst` losses the app opens no hub of its
@@ -148,12 +150,13 @@ struct HubFailoverPolicy {
     .seek(minimum: minimum, after: pause(now))
   }
 
-  /// Records the loss of a hub.
+  /// Records the loss of a hub, or a move to another one.
+  /// - Parameter cost: the milliseconds for which it counts.
   /// - Returns: milliseconds until the app looks for the next hub: 0 up to a limit, because others may cause losses;
-  ///   never more than `pace`, so that those that a higher generation made shorter do not add up.
-  private mutating func pause(_ now: Instant) -> Int64 {
+  ///   never more than `cost`, so that those that a higher generation made shorter do not add up.
+  private mutating func pause(_ now: Instant, _ cost: Int64 = pace) -> Int64 {
     let free = Int64(Self.burst) * Self.pace
-    paidUntil = min(max(paidUntil, now.uptime), now.uptime + free) + Self.pace
+    paidUntil = min(max(paidUntil, now.uptime), now.uptime + free) + cost
     return max(0, paidUntil - now.uptime - free)
   }
 }

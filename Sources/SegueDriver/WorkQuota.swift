@@ -17,7 +17,13 @@ struct WorkQuota {
   static let readCost = 8
   /// The units of one record of TLS, which may hold a single byte. A record takes about 1.5 µs, so that an account can
   /// spend 5 % of the hub's time on records.
-  static let recordCost = 16
+  private static let recordCost = 16
+  /// Bytes of content from which on a record costs nothing besides its frames.
+  private static let recordSize = 4_096
+
+  /// The cost of decrypting records.
+  /// - Parameter size: the bytes of content in all of them.
+  static func cost(ofRecords count: Int, with size: Int) -> Int { max(0, count - size / recordSize) * recordCost }
 
   /// Never iterated.
   private var paidAt: [Account: Int64] = .init()

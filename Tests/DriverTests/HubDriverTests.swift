@@ -132,6 +132,12 @@ import Testing
     #expect(flood.pongs == 20_000 && flood.isRead && driver.nextDeadline == nil && driver.brokenInvariant == nil)
   }
 
+  @Test func `a record of TLS that is large costs nothing besides its frames (A8)`() {
+    #expect(WorkQuota.cost(ofRecords: 100, with: 100) == 1_600)
+    #expect(WorkQuota.cost(ofRecords: 4, with: 4 * 16_384) == 0)
+    #expect(WorkQuota.cost(ofRecords: 10, with: 8_192) == 128)
+  }
+
   @Test func `bytes that come in many small records are charged for, too (A8)`() {
     let secure = connect(process: 7, saying: hello(1))
     let (piece, count) = (TestConnection.bytes(.ping(1)), secure.readCount)
