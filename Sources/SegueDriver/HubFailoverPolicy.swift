@@ -21,8 +21,8 @@ struct HubFailoverPolicy {
   /// Milliseconds per further loss: bounds the connections to a hub that sends welcome and goodbye.
   private static let pace: Int64 = 200
   /// Milliseconds per move to a hub that supersedes another one: so agents may be replaced again and again, and
-  /// generations that rise without end cause at most 20 connections a second.
-  private static let movePace: Int64 = 50
+  /// generations that rise without end cause at most 50 connections a second.
+  private static let movePace: Int64 = 20
   /// Milliseconds after which a connection counts as useful: one that ends sooner counts as rejected.
   private static let usefulTime: Int64 = 1_000
 

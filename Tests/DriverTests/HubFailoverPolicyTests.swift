@@ -75,8 +75,8 @@ import Testing
       case .retry(_, let time): #expect(time <= 200 || end == .isAnother || end == .isFull)
       }
     }
-    // 20 at once, then two in 200 ms; of moves 80 at once, then four in 200 ms.
-    let limit = end == .isSuperseded ? 80 + 8_000 / 50 : 20 + 2 * 8_000 / 200
+    // 20 at once, then two in 200 ms; of moves 200 at once, then ten in 200 ms.
+    let limit = end == .isSuperseded ? 200 + 8_000 / 20 : 20 + 2 * 8_000 / 200
     #expect(connections <= limit + 1, "\(connections)")
   }
 
