@@ -353,8 +353,7 @@ final class KeptOffers: AppFeature {
           continue
         }
         // An activity that was left before a restart waits while another app offers it, which may have come later.
-        let mayOffer = kept[index].isStored && joinsAt == nil && !isOthers(record)
-        if kept[index].offer == nil, mayOffer { offer(at: index, now) }
+        if kept[index].offer == nil, kept[index].isStored, joinsAt == nil, !isOthers(record) { offer(at: index, now) }
       }
       index += 1
     }
