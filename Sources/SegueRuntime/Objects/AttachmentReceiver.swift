@@ -163,10 +163,14 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     while true {
       switch stream.wanted {
       case .framing(let count):
-        var file: HandedFile?
-        let bytes = try read(count, from: reader, framing, handed: stream.isAtHead ? { file = $0 } : nil)
+        let room = UnsafeMutableRawBufferPointer(rebasing: framing[..<count])
+        // A descriptor that comes later is closed by the system.
+        var descriptor: Int32 = -1
+        let filled = stream.isAtHead ? reader.read(into: room, handed: &descriptor) : reader.read(into: room)
+        let file = descriptor < 0 ? nil : HandedFile.take(descriptor)
+        guard filled == count else { throw AttachmentRetry.broken }
         retry.heard(at: Clock.uptime, hasContent: false)
-        switch try stream.take(bytes, at: Clock.uptime) {
+        switch try stream.take(UnsafeRawBufferPointer(room), at: Clock.uptime) {
         case nil: break
         case .size(let size):
           try sink.begin(size: size)
@@ -251,20 +255,5 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     guard count < sink.total, uptime - reportedAt >= Limits.progress else { return false }
     reportedAt = uptime
     return true
-  }
-
-  /// Reads that many bytes to the start of the buffer. Throws CONNECTION_UNAVAILABLE if the stream has ended, or is
-  /// silent.
-  /// - Parameter handed: gets the file that comes with them, if it can be copied; nil: no descriptor is taken.
-  private final func read(
-    _ count: Int, from reader: AttachmentReader, _ buffer: UnsafeMutableRawBufferPointer,
-    handed: ((HandedFile?) -> Void)?
-  ) throws(SegueError) -> UnsafeRawBufferPointer {
-    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    var descriptor: Int32 = -1
-    let filled = handed == nil ? reader.read(into: room) : reader.read(into: room, handed: &descriptor)
-    if descriptor >= 0 { handed?(HandedFile.take(descriptor)) }
-    guard filled == count else { throw AttachmentRetry.broken }
-    return UnsafeRawBufferPointer(room)
   }
 }
