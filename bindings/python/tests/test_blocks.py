@@ -124,3 +124,25 @@ def test_an_answer_inside_that_comes_too_late_says_so(opened: Opener, how: str, 
         with pytest.raises(segue.RemoteApplicationTimedOutError):
             continuation.wait(0)
         pair.receiver.dispatch(0)
+
+
+@pytest.mark.parametrize("handled", ["yes", "later"])
+def test_a_block_whose_end_would_answer_nothing_does_not_begin(opened: Opener, handled: str) -> None:
+    """In an app with on_continue, which answers."""
+    pair = Pair(opened)
+    attempts: list[segue.Continuation] = []
+
+    @pair.receiver.on_continue
+    def restore(activity: segue.Activity, continuation: segue.Continuation) -> Any:
+        attempts.append(continuation)
+        return segue.LATER if handled == "later" else None
+
+    continuation = pair.receiver.continue_(pair.offer)
+    pair.until(lambda: attempts)
+    if handled == "later":
+        continuation.complete(True)
+    pair.until(lambda: continuation.done)
+    with pytest.raises(segue.InvalidStateError, match="on_continue"), continuation:
+        pytest.fail("it has begun")
+    assert pair.receipt().outcome == Outcome.RESTORED
+    assert continuation.wait(0).title == "Shopping list"

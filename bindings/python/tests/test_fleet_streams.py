@@ -9,7 +9,7 @@ import random
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Callable
 
@@ -283,3 +283,40 @@ def test_a_call_that_blocks_while_the_fleet_does_not_advance_fails(segue_fleet: 
     segue_fleet.advance(1)
     assert reading.recv(1) == b"\0"
     ends.origin.abort(1)
+
+
+@pytest.mark.parametrize(("how", "most"), [("kill", 60), ("crash", 90)])
+def test_a_stream_of_a_dead_origin_breaks_within_the_time_of_until(segue_fleet: Fleet, how: str, most: int) -> None:
+    """R7.2"""
+
+    async def story() -> None:
+        phone, laptop = segue_fleet.add_device("phone"), segue_fleet.add_device("laptop")
+        editor = segue.App("com.example.notes", types=[TYPE], device=phone)
+        viewer = segue.App("com.example.notes", types=[TYPE], device=laptop)
+        opened: list[tuple[segue.StreamReader, segue.StreamWriter]] = []
+        async with editor, viewer:
+            activity = segue.Activity(editor, TYPE)
+            activity.supports_continuation_streams = True
+
+            @activity.on_did_receive_stream
+            async def begin(stream: segue.Stream) -> None:
+                opened.append(await stream.open_streams())
+
+            activity.become_current()
+            segue_fleet.run()
+            continued = await segue_fleet.until(viewer.continue_(viewer.offers[0]))
+            reader, writer = await segue_fleet.until(continued.streams())
+            began = segue_fleet.time
+            if how == "kill":
+                segue_fleet.kill(editor)
+            else:
+                phone.crash()
+            with pytest.raises(segue.StreamBrokenError):
+                await segue_fleet.until(reader.read())
+            assert most - 31 < segue_fleet.time - began <= most + 1
+            for each in (writer, opened[0][1]):
+                each.abort()
+                with suppress(segue.Error):
+                    await each.wait_closed()
+
+    asyncio.run(story())

@@ -88,7 +88,7 @@ def answer_save(app: Any, save: int, handler: Callable[[], Any]) -> int:
         result = handler()
         if not is_later(result):
             return _REPLY_YES
-        app._run_later(result, saved)
+        app._answer_later(result, saved)
     except BaseException as error:
         app._failed(error)
         fail(error)

@@ -574,7 +574,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def _continued(self, activity: Activity, continuation: Continuation) -> int:
         handler = self._handler("on_continue")
         if handler is None:
-            continuation._unanswered = True  # the taker of the result answers
+            continuation._unanswered = continuation._is_takers = True  # the taker of the result answers
             self._untaken = weakref.ref(continuation)
             continuation._end(activity)
             return _REPLY_LATER
@@ -587,7 +587,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
                     self._answered_later.add(continuation)
                 return _REPLY_LATER
             if is_later(result):
-                cancel = self._run_later(
+                cancel = self._answer_later(
                     result, lambda answer, error: continuation._complete_with(activity, answer, error)
                 )
                 if continuation._later is not None:  # otherwise it has answered by a call, and runs on

@@ -65,11 +65,15 @@ class Continuation(_native.Handle, Pending[Activity]):
     `fail` has answered inside of it:
 
         async with app.continue_(offer) as activity: ...        # or: with
+
+    If `on_continue`, or the opening of a document, has answered, a block raises InvalidStateError as it begins.
     """
 
     _noun = "continuation"
     _unanswered = False
     """The result is here, and its taker answers the origin."""
+    _is_takers = False
+    """The taker of the result answers the origin, or has done so: the app has no `on_continue`."""
     _blocks = 0
     """Blocks of it that have begun: the last one to end answers, and no other taker of the result."""
     _later: Activity | None = None
@@ -188,6 +192,10 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _entered(self) -> Activity:
         activity = super()._taken()
+        if not self._is_takers:  # its end would answer nothing, and hide failures
+            raise InvalidStateError(
+                "the app's on_continue, or a document, has answered: use await or wait, not a block"
+            )
         with self._lock:
             self._blocks += 1
         return activity

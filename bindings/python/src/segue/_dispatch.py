@@ -59,6 +59,10 @@ class Dispatcher(_native.Handle):
         """Makes the loop of async handlers when the first one runs: GLib's."""
         self._stopped = False
         self._woken = False
+        self._is_leaving = False
+        """Handlers are being cancelled because the app is about to close."""
+        self._unanswered: list[object] = []
+        """Answers that those handlers owe. Each holds a handle, whose release before the end would be an answer."""
         self._turns = Turns()
         super().__init__(handle)
 
@@ -79,6 +83,7 @@ class Dispatcher(_native.Handle):
             self._stopped = stopped
             raise
         self._closed = True
+        self._unanswered.clear()
 
     def _leave_loop(self) -> None:
         if self._detach is not None:
@@ -87,10 +92,15 @@ class Dispatcher(_native.Handle):
         self._loop = None if self._loop is not None and self._loop.is_closed() else self._loop
 
     async def _cancel_tasks(self) -> None:
+        """Ends the handlers that run, before the app closes."""
         tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._is_leaving = not self._closed
+        try:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            self._is_leaving = False
 
     def dispatch(self, timeout: float | None = None) -> int:
         """Runs the callbacks that are due, after waiting for the first of them; returns their number.
@@ -269,6 +279,18 @@ class Dispatcher(_native.Handle):
         else:
             loop.call_soon_threadsafe(start)
         return cancel_soon
+
+    def _answer_later(self, result: Any, answer: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
+        """Does the same for an answer that another app waits for. A handler that is cancelled because the app is about
+        to close gives none: closing ends the attempt itself, and says so (R3.14)."""
+
+        def done(value: Any, error: BaseException | None) -> object:
+            if self._is_leaving and isinstance(error, CancelledError):
+                self._unanswered.append(answer)
+                return None
+            return answer(value, error)
+
+        return self._run_later(result, done)
 
     def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object]) -> None:
         self._tasks.discard(future)

@@ -202,7 +202,7 @@ class Opener(Protocol):
 
     def _handler(self, name: str) -> Any: ...
 
-    def _run_later(self, result: Any, done: Any) -> Callable[[], object]: ...
+    def _answer_later(self, result: Any, answer: Any) -> Callable[[], object]: ...
 
 
 def add_types(app: Opener, types: Iterable[tuple[str, str, str]]) -> None:
@@ -223,7 +223,7 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
     try:
         result = handler(URL(url), activity, continuation)
         if is_later(result):
-            continuation._cancel_opening = app._run_later(
+            continuation._cancel_opening = app._answer_later(
                 result, lambda document, error: _answer(continuation, activity, document, error)
             )
             return _REPLY_LATER

@@ -42,6 +42,9 @@ class Host(Protocol):
         """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
         unless `done` returns True. Returns a function that cancels it, from any thread."""
 
+    def _answer_later(self, result: Any, answer: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
+        """Does the same for an answer that another app waits for, unless the app is about to close."""
+
     def _finish_later(self, result: Any) -> None:
         """Runs a handler's coroutine or future without waiting for its result."""
 

@@ -114,7 +114,7 @@ def ask_to_replace(app: Host, handler: Any, changed: bool, handle: int) -> None:
     try:
         result = handler(changed)
         if is_later(result):
-            app._run_later(result, answered)
+            app._answer_later(result, answered)
             return
     except BaseException as error:
         app._failed(error)
@@ -141,7 +141,7 @@ def serve(app: Host, handler: Any, handle: int, data: bytes) -> None:
     try:
         answer = handler(data)
         if is_later(answer):
-            app._run_later(answer, answered)
+            app._answer_later(answer, answered)
             return
         request.respond(answer)
     except DeclinedError as error:

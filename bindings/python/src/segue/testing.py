@@ -161,9 +161,10 @@ class Fleet(_native.Handle):
         library.segue_fleet_wait(self._handle, _arguments.milliseconds(seconds, "seconds", _DAY_MS), byref(busy))
         return busy.value
 
-    async def until(self, awaitable: Awaitable[_T], timeout: float = 60.0, patience: float = 0.0) -> _T:
+    async def until(self, awaitable: Awaitable[_T], timeout: float = 120.0, patience: float = 0.0) -> _T:
         """Awaits something while the fleet advances, for async handlers: `await fleet.until(app.continue_(offer))`.
 
+        timeout: seconds of the fleet; the default is longer than the 90 s after which a dead device breaks streams
         patience: real seconds to wait for other threads; the fleet's time stands still meanwhile
 
         Raises: TimeoutError if there is no result after `timeout` seconds of the fleet.
