@@ -631,7 +631,8 @@ segue_status segue_activity_describe(const segue_activity *activity, char **text
  * Lists all problems of an activity at once (R1.14): of more than 1 MiB the last one says how many more there are.
  *   problems  out, required, owned: release with segue_value_release; an array (empty if there are none) of
  *             dictionaries
- *             {"path": "user_info/…", "status": integer, "message": string}
+ *             {"path": string (a property, such as title; inside user_info each step follows a "/": an index, or a key
+ *             in CBOR diagnostic notation, as in user_info/"lines"/0), "status": integer, "message": string}
  */
 segue_status segue_activity_validate(const segue_activity *activity, segue_value **problems);
 
@@ -651,7 +652,8 @@ segue_status segue_activity_get_valid(const segue_activity *activity, bool *vali
 
 /**
  * Sets the delegate in place of the former one; a delegate may serve several activities.
- *   delegate  retained, may be NULL: that of the app (segue_app_set_activity_delegate), if it has one
+ *   delegate  retained, may be NULL: that of the app (segue_app_set_activity_delegate), if it has one; keep your count:
+ *             releasing it detaches the delegate (segue_activity_delegate_leave does not)
  */
 segue_status segue_activity_set_delegate(segue_activity *activity, segue_activity_delegate *delegate);
 
@@ -788,13 +790,20 @@ typedef struct segue_transfer segue_transfer;
  * level error: will_save or update_state has failed, and any other callback has answered NO.
  */
 typedef int32_t segue_reply;
-/** will_save, update_state: same as YES; call segue_save_fail to report a failure. continue: not handled. */
+/**
+ * will_save, update_state: same as YES; call segue_save_fail to report a failure. continue: not handled. open_document:
+ * the document cannot be opened.
+ */
 #define SEGUE_REPLY_NO 0
-/** will_save, update_state: the activity is up to date. continue: handled. */
+/**
+ * will_save, update_state: the activity is up to date. continue: handled. open_document: the same as NO, unless it has
+ * called segue_continuation_complete_opening.
+ */
 #define SEGUE_REPLY_YES 1
 /**
- * The answer comes later, from any thread: segue_save_complete, segue_continuation_complete or segue_request_complete
- * on a retained handle.
+ * The answer comes later, from any thread, on a retained handle: segue_save_complete (will_save, update_state),
+ * segue_continuation_complete (continue), segue_continuation_complete_opening (open_document) or segue_request_complete
+ * (will_resume_back). Without a retained handle a save counts as done, and a continuation waits for its deadline.
  */
 #define SEGUE_REPLY_LATER 2
 
@@ -855,7 +864,8 @@ typedef segue_reply (*segue_will_resume_back_function)(void *context, segue_acti
                                                        segue_request *request);
 /**
  * The activity was replaced by the state that it has in the app that had continued it: segue_activity_resume_back has
- * succeeded (R3.10). Show it.
+ * succeeded (R3.10). Show it, in each responder of the activity, too: their restore functions do not run, and the next
+ * save writes what they hold (section 14).
  *   activity  borrowed
  *   stale     that app's will_save failed or did not answer in time, so it is an older state (R2.4)
  */
@@ -1012,7 +1022,7 @@ segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy)
 
 /* Delegates can be set at any time, also while the app is open. */
 
-/** delegate  retained, may be NULL: none */
+/** delegate  retained, may be NULL: none; keep your count: releasing it detaches the delegate */
 segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
 /**
  * Sets the delegate of every activity of the app that has none of its own, continued activities too (R3.12).
@@ -1303,7 +1313,8 @@ segue_status segue_continuation_decline(segue_continuation *continuation, const 
  * The restoration handler: call it inside continue or later, at most once. Each object's function runs where the app's
  * callbacks run, in order. If called before the answer (return value or segue_continuation_complete), or before a
  * document is opened in its place, the results of the functions count for the outcome: "handled" waits for them, and so
- * does a document that is opened. Other answers do not wait.
+ * does a document that is opened. Other answers do not wait. An object that was not restored is told to the origin
+ * alone, in its receipt: no callback of this app follows.
  *   restorables  retained: count handles
  * Errors: INVALID_STATE (before continue, or a second time); REMOTE_APPLICATION_TIMED_OUT (after its end without an
  * answer); INVALIDATED (the app is closed).
@@ -1378,9 +1389,9 @@ typedef void (*segue_resume_back_function)(void *context, segue_activity *activi
  * it is still offered. The will_save of that app runs, by its save policy (R2.9), and its delegate gets was_continued
  * and a receipt, as for any continuation: it may discard the activity there. Then will_save runs here, by the save
  * policy, and will_resume_back of the delegate says whether the state may be replaced; without it, changes that were
- * made here since the other app got the activity stay. If so, all properties but the type and the attachments are
- * replaced, needs_save is false, and did_resume_back of the delegate runs before the function. Otherwise the other
- * app's receipt says declined.
+ * made here since the other app got the activity stay. If so, all properties but the type, the attachments and the URL
+ * of its document are replaced, needs_save is false, and did_resume_back of the delegate runs before the function.
+ * Otherwise the other app's receipt says declined.
  *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
@@ -1401,7 +1412,8 @@ segue_status segue_activity_resume_back(segue_activity *activity, uint32_t timeo
  * A stream connects the two sides of a continuation: what one writes the other reads, in both directions at the same
  * time. Once opened it is an ordinary blocking descriptor that you own: read, write, poll and shutdown it, add it to an
  * event loop, close it. A slow reader blocks the writer. Until the other side opens its end, your bytes wait in the
- * socket's buffer.
+ * socket's buffer. A write to a stream whose other side has ended raises SIGPIPE, which ends the program: ignore that
+ * signal, or write with send(fd, ..., MSG_NOSIGNAL).
  *
  * ENDING. State how you end, then close: segue_stream_finish (all is written) or segue_stream_abort (with a code of
  * yours). shutdown(fd, SHUT_WR) is equivalent to segue_stream_finish if the descriptor stays open until the other side
@@ -1425,8 +1437,8 @@ segue_status segue_activity_resume_back(segue_activity *activity, uint32_t timeo
  *   stream    borrowed: retain it, and open it; or NULL
  *   error     borrowed, or NULL
  * Errors: INVALID_STATE (the activity does not support streams; its app takes none), HANDOFF_FAILED (the activity was
- * invalidated), CONNECTION_UNAVAILABLE (its app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED,
- * CANCELLED (this app was closed).
+ * invalidated; the continuation is not among the last 64 of this app with that origin), CONNECTION_UNAVAILABLE (its
+ * app, or a hub, is gone), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED, CANCELLED (this app was closed).
  */
 typedef void (*segue_stream_function)(void *context, segue_activity *activity, segue_stream *stream,
                                       const segue_error *error);
@@ -1489,11 +1501,12 @@ segue_status segue_stream_release(segue_stream *stream);
  *   bytes     borrowed: the answer; may be NULL if length is 0
  *   error     borrowed, or NULL: there is an answer
  * Errors: DECLINED (the origin refused, with this reason), INVALID_STATE (the origin answers no requests),
- * HANDOFF_FAILED (the activity was invalidated; the origin released the request unanswered), CONNECTION_UNAVAILABLE
- * (the origin, or a hub, is gone; the origin may have acted on the request), REMOTE_APPLICATION_TIMED_OUT,
- * LIMIT_EXCEEDED (the request is larger than the origin accepts, the answer larger than this app accepts, this app has
- * 128 requests in progress, or the origin holds 16 requests of the largest size from this process, or 64 from all),
- * USER_CANCELLED (segue_request_cancel), CANCELLED (this app was closed).
+ * HANDOFF_FAILED (the activity was invalidated; the origin released the request unanswered; the continuation is not
+ * among the last 64 of this app with that origin), CONNECTION_UNAVAILABLE (the origin, or a hub, is gone; the origin
+ * may have acted on the request), REMOTE_APPLICATION_TIMED_OUT, LIMIT_EXCEEDED (the request is larger than the origin
+ * accepts, the answer larger than this app accepts, this app has 128 requests in progress, or the origin holds 16
+ * requests of the largest size from this process, or 64 from all), USER_CANCELLED (segue_request_cancel), CANCELLED
+ * (this app was closed).
  */
 typedef void (*segue_response_function)(void *context, segue_activity *activity, const uint8_t *bytes, size_t length,
                                         const segue_error *error);
@@ -1603,9 +1616,10 @@ typedef void (*segue_progress_function)(void *context, segue_activity *activity,
  *   activity  borrowed
  *   error     borrowed, or NULL: the attachment is complete
  * Errors: NOT_FOUND (no longer attached), HANDOFF_FAILED (the file was changed after it had been attached; the origin
- * cannot read it; the activity was invalidated), MALFORMED (the digests differ), SYSTEM (disk full, file too large,
- * ...), LIMIT_EXCEEDED (the origin sends 64 to this process, or 256 in all), CONNECTION_UNAVAILABLE (the origin, or the
- * connection to it, is gone), USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
+ * cannot read it; the activity was invalidated; the continuation is not among the last 64 of this app with that
+ * origin), MALFORMED (the digests differ), SYSTEM (disk full, file too large, ...), LIMIT_EXCEEDED (the origin sends 64
+ * to this process, or 256 in all), CONNECTION_UNAVAILABLE (the origin, or the connection to it, is gone),
+ * USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);
 /**
@@ -1649,10 +1663,10 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * 11. The agent: apps that are not running (R3.8)
  *
  * If segue-agent runs (docs/agent.md), an offer can be continued in an app that does not: the agent fetches the
- * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue. An
- * entry that waits survives crashes of all involved. It is delivered at least once, always under the same
- * continuation_id; later deliveries have "redelivered" in segue_activity_get_continued_from, and there is none after
- * the app has answered.
+ * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue or
+ * on_open_document. An entry that waits survives crashes of all involved. It is delivered at least once, always under
+ * the same continuation_id; later deliveries have "redelivered" in segue_activity_get_continued_from, and there is none
+ * after the app has answered.
  *
  * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
  * activity of the calling app, segue_app_open_saved one that the agent has saved. They differ in what they wait for:
@@ -1661,18 +1675,20 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * get the same continuation_id, all but the first "shared", and each waits by its own timeout.
  *
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout: that long if its process is
- * stopped (SIGSTOP). Not inside a callback, if the app is to go on. Errors of all: CONNECTION_UNAVAILABLE (no agent
- * runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open, or in a virtual fleet; the state
- * folder belongs to another machine), SYSTEM (its disk; the system refuses to reach it, and why), UNSAFE_FOLDER (its
- * folder is a link, or another user's), MALFORMED (what listens there does not answer as an agent does), BUSY (its disk
- * does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes), UNSUPPORTED_VERSION
- * (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app was closed meanwhile; what was
- * asked may have been done).
+ * stopped (SIGSTOP). Call them on another thread than the one that runs callbacks: nothing is delivered to this app
+ * meanwhile, and a continuation in this app itself would not begin before the timeout. Errors of all:
+ * CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open,
+ * or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach
+ * it, and why), UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED (what listens there does not answer
+ * as an agent does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all
+ * processes), UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app
+ * was closed meanwhile; what was asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
- * Sets whether the app takes what waits for it; true by default. Set it to false while the delegate's on_continue is
- * not ready, as a binding of another language may need. Can be set at any time; needs no agent.
+ * Sets whether the app takes what waits for it; true by default, and without effect until its delegate has on_continue
+ * or on_open_document. Set it to false while these are not ready, as a binding of another language may need. Can be set
+ * at any time; needs no agent.
  */
 segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
 /**
@@ -2113,6 +2129,10 @@ segue_status segue_access_release(segue_access *access);
  * foreground; between them segue_activity_become_current and _resign_current do as they say. If no responder in the
  * chain has an activity, the current one resigns if it is managed. When your app loses the focus, leave the main
  * responder as it is: the user may be turning to the receiver.
+ *
+ * The restore function of a responder runs for segue_continuation_restore, and that of a document when the document is
+ * opened. It does not run for segue_activity_resume_back: let did_resume_back bring all responders of the activity up
+ * to date, or the next save puts the old state back.
  *
  * An activity that no responder has any longer is invalidated, even if you hold it, when the next callbacks are
  * delivered (R4.4): so it can be moved from one responder to another. As long as one has it, you need not hold it.
