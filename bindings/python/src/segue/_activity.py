@@ -206,8 +206,9 @@ class Activity(ActivityProperties, ActivityCallbacks):
     def resume_back(self, timeout: float | None = None) -> Pending[bool]:
         """Takes the state of this activity back from the app that last continued it, as it is there now (R3.10),
         within `timeout` seconds (20 by default). `on_will_resume_back` is asked first; without it, changes that were
-        made here since then stay. All properties but the attachments are replaced, then `on_did_resume_back` runs.
-        Cancelling the await cancels it.
+        made here since then stay. Everything but the type, the attachments and the URL of its document is replaced.
+        Then `on_did_resume_back` runs. It has to update responders, which are not restored. Cancelling the await
+        cancels it.
 
         Returns: whether an older state came, because the other app could not save (R2.4).
         Raises: DeclinedError if the state here stays, NotFoundError if no app has continued it, HandoffFailedError if

@@ -452,6 +452,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def open_saved(self, saved: SavedActivity, timeout: float | None = None) -> Launch:
         """Continues a saved activity in its app on this device, which need not run (R8.3). Blocks as `launch` does.
+        Call it on another thread than the one that dispatches: this app gets nothing meanwhile, not even that activity.
 
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
         """

@@ -123,7 +123,8 @@ class AppCallbacks(Hooked):
             "activity",
             "continuation",
             doc="The activity has arrived (R3.4). False: not handled. `segue.LATER`, of this handler only: it is "
-            "answered later, by a call. A Future: by its result; may be async def. If the attempt ends without an "
+            "answered later, by a call; keep the continuation, since a dropped one is declined. A Future: by its "
+            "result; may be async def. If the attempt ends without an "
             "answer (its deadline, a cancel, the next continuation), the coroutine or Future is cancelled, the "
             "continuation raises the error, and the log has it unless somebody awaits it.",
         )

@@ -67,6 +67,10 @@ class Continuation(_native.Handle, Pending[Activity]):
         async with app.continue_(offer) as activity: ...        # or: with
 
     If `on_continue`, or the opening of a document, has answered, a block raises InvalidStateError as it begins.
+
+    A restoration that fails is told in the origin's receipt, not in this result, and `wait` may return before
+    responders are restored: `dispatch` once more. Keep the continuation until it is answered; a dropped one is
+    declined.
     """
 
     _noun = "continuation"

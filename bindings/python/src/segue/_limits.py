@@ -27,7 +27,8 @@ class _Limit:
 
 
 class Limits:
-    """The limits of this process (handoff.md section 9). Times apply to apps that open later, sizes at once."""
+    """The limits of this process (handoff.md section 9). Times and the size of requests apply to apps that open
+    afterwards, other sizes at once."""
 
     advised_payload = _Limit(1, "bytes; validate reports a larger payload as a problem")
     user_info = _Limit(2, "bytes of encoded user_info; settable 1024...16777216")
@@ -41,10 +42,7 @@ class Limits:
     save_delay_ms = _Limit(10, "ms from the last change of a current activity to its save; settable 0...3600000")
     save_latest_ms = _Limit(11, "ms from the first unsaved change to its save; settable 0...3600000")
     offer_update_ms = _Limit(12, "ms between two updates of one offer")
-    request = _Limit(
-        13, "bytes of a request, and of its answer; settable 1024...16777216, for apps that open afterwards"
-    )
-
+    request = _Limit(13, "bytes of a request, and of its answer; settable 1024...16777216")
     transfer_resume_ms = _Limit(
         14, "ms for which a stopped attachment is retried, or kept for a silent receiver; settable 0...3600000"
     )

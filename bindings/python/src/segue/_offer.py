@@ -60,7 +60,7 @@ class Offer(_native.Handle):
 
     @property
     def size_hint(self) -> int:
-        """The bytes of the last snapshot, 0 if there is none yet."""
+        """The bytes of the current `user_info`, encoded."""
         return _native.take_uint64(library.segue_offer_get_size_hint, self._handle)
 
     @property
