@@ -10,6 +10,8 @@ final class Household {
   private let fleet: AccountFleet
   /// The digits on the screen of each machine that joins.
   private var shown: [(machine: String, digits: String)] = []
+  /// The guest of the last invite of each machine.
+  private var guests: [String: Machine] = [:]
   /// Whether they always answer, at once.
   var isWilling = false
 
@@ -91,6 +93,7 @@ final class Household {
           fleet.later(fleet.random.within(0, 8_000)) { hostile.join(with: invite, at: listener) }
         }
       }
+      guests[manager.name] = guest
       watch(manager, guest, after: nil, until: fleet.clock.uptime + Limits.inviteLife)
       fleet.later(isWilling ? 500 : fleet.random.within(100, 6_000)) { [self] in join(guest, invite) }
     }
@@ -122,10 +125,10 @@ final class Household {
 
   /// Waits at a manager for a device that asks to be admitted.
   private func watch(_ manager: Machine, _ guest: Machine, after: Int64?, until end: Int64) {
-    guard let devices = manager.devices, fleet.clock.uptime < end else { return }
+    guard let devices = manager.devices, guests[manager.name] === guest, fleet.clock.uptime < end else { return }
     do throws(SegueError) {
       try devices.watch(after: after, timeout: 60_000, for: user) { [self] result in
-        guard case .success(let state) = result else { return }
+        guard case .success(let state) = result, guests[manager.name] === guest else { return }
         for join in state["joins"]?.elements ?? [] {
           guard join["asks"]?.bool ?? false, let number = join["join"]?.int64, let digits = join["digits"]?.string
           else { continue }

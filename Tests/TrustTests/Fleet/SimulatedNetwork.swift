@@ -13,7 +13,7 @@ struct Place: Equatable {
 
   func address(port: UInt16) -> NetworkAddress {
     // All numbers are small.
-    (try? NetworkAddress.read("10.\(network).\(host >> 8).\(host & 255):\(port)"))!
+    (try? NetworkAddress.read("10.\(network).\(host >> 8).\(host & 255):1"))!.with(port: port)
   }
 
   init(network: Int, host: Int) { (self.network, self.host) = (network, host) }
