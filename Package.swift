@@ -71,7 +71,11 @@ let package = Package(
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "SegueSystem", "COpenSSL"]),
     module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueSystem", "SegueCrypto", "COpenSSL"]),
-    module("SegueDevices", imports: ["SegueModel", "SegueCrypto", "SegueTrust"]),
+    module(
+      "SegueDevices",
+      imports: [
+        "SegueModel", "SegueSystem", "SegueWire", "SegueEngine", "SegueDriver", "SegueCrypto", "SegueTrust",
+      ]),
     module(
       "SegueTLS",
       imports: [
@@ -127,7 +131,10 @@ let package = Package(
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
         .testTarget(
           name: "TrustTests",
-          dependencies: ["SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueFleet", "SegueSystem"],
+          dependencies: [
+            "SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet",
+            "SegueSystem", "SegueWire",
+          ],
           exclude: ["Stored"]),
         .testTarget(name: "FleetTests", dependencies: ["SegueApp", "SegueFleet", "SegueStore"]),
         .testTarget(
@@ -137,7 +144,8 @@ let package = Package(
         .testTarget(
           name: "AgentTests",
           dependencies: [
-            "SegueAgent", "SegueModel", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust", "CLinux",
+            "SegueAgent", "SegueDevices", "SegueModel", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust",
+            "CLinux",
           ]),
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",
@@ -145,8 +153,8 @@ let package = Package(
         .executableTarget(
           name: "DeviceProbe",
           dependencies: [
-            "SegueAgent", "SegueCertificates", "SegueModel", "SegueSystem", "SegueTransport", "SegueTrust",
-            "CertificateMaker", "CLinux",
+            "SegueAgent", "SegueCertificates", "SegueDevices", "SegueModel", "SegueSystem", "SegueTLS",
+            "SegueTransport", "SegueTrust", "CertificateMaker", "CLinux",
           ],
           path: "Tests/devices/DeviceProbe"),
         .testTarget(

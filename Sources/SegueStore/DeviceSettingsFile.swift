@@ -1,6 +1,7 @@
 import CLinux
 import SegueModel
 import SegueSystem
+import SegueTrust
 
 /// The file `devices` of the state folder: what the user has set about other devices, as the encoding of a value. It
 /// may be a symbolic link, as of users who keep settings elsewhere: then what that leads to is read and written, and
@@ -10,7 +11,7 @@ extension StateFolder {
   /// The content that the file had before a write in its place that has not ended.
   private static let formerSettings = "devices.former"
   /// The most bytes of it.
-  public static let settingsLimit = 64 * 1024
+  private static let settingsLimit = Limits.deviceSettings
 
   private var settingsPath: String { "\(path)/\(Self.settingsFile)" }
 

@@ -11,7 +11,7 @@ import SegueTrust
 /// `segue-join/1`.
 ///
 /// New revocations or a renewed certificate need a new context; sessions keep theirs.
-public final class TLSContext {
+public final class TLSContext: SecurityContext {
   private static let groups = "X25519:P-256"
   private static let suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 
@@ -102,15 +102,26 @@ public final class TLSContext {
     protocolName.deallocate()
   }
 
-  /// Whether a device was removed from the account: by its identifier, or its certificate is among the revoked ones.
+  public func isRevoked(_ device: Identifier, _ certificate: [UInt8]) -> Bool {
+    let f = functions.pointee
+    guard let certificate = Self.decode(certificate, { f.d2i_X509(nil, $0, $1) }) else { return false }
+    defer { f.X509_free(certificate) }
+    return isRevoked(device, certificate)
+  }
+
   func isRevoked(_ device: Identifier, _ certificate: OpaquePointer) -> Bool {
     guard let revocations, let members = credentials?.members else { return false }
     return functions.pointee.X509_CRL_get0_by_cert(revocations, nil, certificate) != 0
       || members.standing(of: device) == .removed
   }
 
-  /// Whether a device is in the list of the account's: no other one gets a session.
   public func lists(_ device: Identifier) -> Bool { credentials?.members.standing(of: device) == .listed }
+
+  public func makeSession(_ role: SessionRole) throws(SegueError) -> any SecureSession { try TLSSession(role, self) }
+
+  public func joining(with invite: Invite) throws(SegueError) -> any SecurityContext {
+    try TLSContext(joiningWith: invite)
+  }
 
   private static func setRules(
     _ functions: UnsafePointer<openssl>, _ context: OpaquePointer, _ protocolName: UnsafePointer<UInt8>
@@ -215,5 +226,27 @@ public final class TLSContext {
     var name = [CChar](repeating: 0, count: expected.count)
     let size = tls_subject_uri(functions, certificate, &name, Int32(expected.count))
     return size == expected.count && name.map { UInt8(bitPattern: $0) } == expected
+  }
+}
+
+/// The security of links, by OpenSSL.
+public final class TLSSecurity: LinkSecurity {
+  public init() {}
+
+  public func context(of credentials: DeviceCredentials) throws(SegueError) -> any SecurityContext {
+    try TLSContext(credentials)
+  }
+
+  public func context(joiningWith invite: Invite) throws(SegueError) -> any SecurityContext {
+    try TLSContext(joiningWith: invite)
+  }
+}
+
+extension SecureChannel {
+  /// A connection that this device has dialled to join an account with an invite.
+  /// - Parameter nonce: 16 new random bytes.
+  /// Throws SYSTEM without OpenSSL 3.
+  public convenience init(joiningWith invite: Invite, nonce: [UInt8]) throws(SegueError) {
+    self.init(joiningWith: invite, nonce: nonce, try TLSContext(joiningWith: invite))
   }
 }

@@ -5,15 +5,9 @@ import SegueDevices
 import SegueModel
 import SegueTrust
 
-/// One end of a TLS connection, on buffers in memory: its owner moves the bytes. One thread at a time.
-public final class TLSSession {
-  public enum Role: Sendable {
-    case client
-    case server
-  }
-
-  /// Bytes of the largest record's contents (RFC 8446 §5.1).
-  public static let recordSize = 16_384
+/// One end of a TLS connection, by OpenSSL.
+public final class TLSSession: SecureSession {
+  private static let recordSize = SecureChannel.recordSize
   /// Bytes of ciphertext that wait to be sent, from which on nothing is encrypted.
   static let outputLimit = 4 * recordSize
   /// Messages of the handshake that may come after it is over. Devices send none; each `KeyUpdate` has this end derive
@@ -21,7 +15,7 @@ public final class TLSSession {
   static let lateMessageLimit = 16
 
   private let context: TLSContext
-  private let role: Role
+  private let role: SessionRole
   let session: OpaquePointer
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
@@ -40,14 +34,14 @@ public final class TLSSession {
   public private(set) var isClosed = false
   /// Whether the other end has refused the certificate of this one as revoked. A client does so before it is
   /// authenticated.
-  private(set) var isCalledRevoked = false
+  public private(set) var isCalledRevoked = false
   /// Whether OpenSSL has said that the session is broken.
   private var hasFailed = false
 
   private var f: UnsafePointer<openssl> { context.functions }
 
   /// Throws SYSTEM if OpenSSL has no memory.
-  public convenience init(_ role: Role, _ context: TLSContext) throws(SegueError) {
+  public convenience init(_ role: SessionRole, _ context: TLSContext) throws(SegueError) {
     let functions = context.functions
     var (incoming, outgoing): (OpaquePointer?, OpaquePointer?)
     guard let session = functions.pointee.SSL_new(context.context) else {
@@ -65,7 +59,7 @@ public final class TLSSession {
   }
 
   private init(
-    _ role: Role, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer
+    _ role: SessionRole, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer
   ) {
     self.role = role
     self.context = context
@@ -138,27 +132,26 @@ public final class TLSSession {
     return identity
   }
 
-  /// Whether the device at the other end belongs to the account no more in a newer context.
-  func isRevoked(by newer: TLSContext) -> Bool {
-    // It is none in its own.
-    guard newer !== context, let peer, let certificate = f.pointee.SSL_get1_peer_certificate(session) else {
-      return false
-    }
-    defer { f.pointee.X509_free(certificate) }
-    return newer.isRevoked(peer.device, certificate)
-  }
-
   /// The certificate of the other end, which is authenticated, and what this session has verified of it; nil while
   /// joining.
-  func shown(at now: Instant) -> ShownCertificate? {
+  public func shown(at now: Instant) -> ShownCertificate? {
     guard peer != nil, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return nil }
     defer { f.pointee.X509_free(certificate) }
+    return encoding(of: certificate).map { ShownCertificate($0, verification(of: certificate, at: now)) }
+  }
+
+  public var certificate: [UInt8]? {
+    guard peer != nil, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return nil }
+    defer { f.pointee.X509_free(certificate) }
+    return encoding(of: certificate)
+  }
+
+  private func encoding(of certificate: OpaquePointer) -> [UInt8]? {
     var encoding: UnsafeMutablePointer<UInt8>?
     let size = f.pointee.i2d_X509(certificate, &encoding)
     guard size > 0, let encoding else { return nil }
     defer { f.pointee.CRYPTO_free(encoding, "", 0) }
-    return ShownCertificate(
-      Array(UnsafeBufferPointer(start: encoding, count: Int(size))), verification(of: certificate, at: now))
+    return Array(UnsafeBufferPointer(start: encoding, count: Int(size)))
   }
 
   /// Nil if TLS, which has seen one end, has not verified all that an account asks for.
@@ -171,7 +164,7 @@ public final class TLSSession {
   }
 
   /// Exports 32 bytes that both ends have alone (RFC 8446 §7.5), without a context. Throws SYSTEM.
-  func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {
+  public func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 32)
     let isDone = label.withUTF8Buffer { label in
       label.withMemoryRebound(to: CChar.self) { label in
@@ -253,7 +246,7 @@ public final class TLSSession {
 
   /// - Returns: the number of records that have arrived since the last call, those without content included: their cost
   ///   does not depend on their size alone.
-  func takeRecordCount() -> Int {
+  public func takeRecordCount() -> Int {
     defer { countedRecords = arrivals.pointee.records }
     return Int(arrivals.pointee.records &- countedRecords)
   }

@@ -2,6 +2,8 @@ import SegueModel
 
 /// The limits of accounts and devices (docs/trust.md).
 extension Limits {
+  /// Bytes of the file with the settings of devices.
+  public static let deviceSettings = 64 * 1024
   /// Devices of an account.
   public static let devices = 64
   /// Certificates of one device that are remembered.

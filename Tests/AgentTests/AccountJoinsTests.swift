@@ -7,6 +7,7 @@ import SegueTransport
 import Testing
 
 @testable import SegueAgent
+@testable import SegueDevices
 @testable import SegueTrust
 
 /// Joins at the agent: their connections, and who is told of them.
@@ -63,7 +64,9 @@ import Testing
     // The thread is busy, as with a passphrase or a slow disk.
     let (isFree, isAccepted) = (Gate(), Gate())
     try thread.post { _ in isFree.pass() }
-    let joins = AccountJoins(AccountClient(thread, on: loop), on: loop)
+    let environment = LoopEnvironment(loop)
+    let joins = AccountJoins(
+      AccountClient(AccountJobs(thread, on: loop)), in: environment, over: TCPTransport(on: loop), TLSSecurity())
     var (refusals, wasUp): ([SegueError], Bool) = ([], false)
     let server = End { connection in
       if let connection { joins.accept(connection) }
@@ -81,12 +84,16 @@ import Testing
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &sockets) == 0)
     loop.perform { [sockets] in
       joins.refused = { refusals.append($0) }
-      let made = DeviceConnection(sockets[0], address, as: 1, isDialled: true, joining, of: client)
+      let made = DeviceConnection(
+        TCPConnection(sockets[0], address, on: loop), address, as: 1, isDialled: true, joining, of: client,
+        in: environment)
       dialled = made
-      let accepted = DeviceConnection(sockets[1], address, as: 2, isDialled: false, answering, of: server)
+      let accepted = DeviceConnection(
+        TCPConnection(sockets[1], address, on: loop), address, as: 2, isDialled: false, answering, of: server,
+        in: environment)
       do {
-        try made.start(on: loop)
-        try accepted.start(on: loop)
+        try made.start()
+        try accepted.start()
       } catch { isAccepted.open() }
     }
     isAccepted.pass()

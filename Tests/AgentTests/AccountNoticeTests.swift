@@ -3,7 +3,7 @@ import SegueTransport
 import SegueTrust
 import Testing
 
-@testable import SegueAgent
+@testable import SegueDevices
 
 /// Notices about other devices: which ones users see, and for how long.
 @Suite struct AccountNoticeTests {
@@ -13,14 +13,14 @@ import Testing
   private func error(_ text: String) -> SegueError { SegueError(.notAllowed, DiagnosticText(of: text)) }
 
   @Test func `a device that says two things by turns without end takes no other notice's place (A8)`() {
-    var notices = AccountNotices()
+    var notices = AccountNotices(in: TestEnvironment())
     notices.add(error("a device was revoked"))
     for number in 0..<100 { _ = notices.add(error(number % 2 == 0 ? "removed" : "copied"), of: one, at: 0) }
     #expect(notices.all.map { $0.error.message } == ["a device was revoked", "removed", "copied"])
   }
 
   @Test func `a device causes as many notices as it is answered, and others as many besides (A8)`() {
-    var notices = AccountNotices()
+    var notices = AccountNotices(in: TestEnvironment())
     func add(_ text: String, of peer: Identifier?, at uptime: Int64 = 0) -> Bool {
       notices.add(error(text), of: peer, at: uptime)
     }
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `a device that says another time again and again has one notice of its clock (A8)`() {
-    var notices = AccountNotices()
+    var notices = AccountNotices(in: TestEnvironment())
     notices.add(error("is not in the list of devices"), of: .unlisted)
     for days in 2..<60 { notices.add(error("xray: the clocks differ by \(days) days"), of: .clock(of: one)) }
     notices.add(error("phone: the clocks differ by 3 days"), of: .clock(of: other))
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `a device that causes new notices without end pushes out none but its own (A8)`() {
-    var notices = AccountNotices()
+    var notices = AccountNotices(in: TestEnvironment())
     notices.add(error("is not in the list of devices"), of: .unlisted)
     notices.add(error("phone: links from two machines"), of: .device(other))
     notices.add(error("invite: void"))

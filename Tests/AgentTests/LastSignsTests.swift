@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueAgent
+@testable import SegueDevices
 
 /// When devices of the account were last seen.
 @Suite struct LastSignsTests {

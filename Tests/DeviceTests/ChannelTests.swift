@@ -117,7 +117,7 @@ import Testing
     for count in [1_024, 2_000, 4_095] { #expect(try sizes(count) == [4_096 + 16], "\(count)") }
     for count in [4_096, 8_000] { #expect(try sizes(count) == [8_192 + 16], "\(count)") }
     // Bulk is not made longer.
-    #expect(try sizes(TLSSession.recordSize) == [TLSSession.recordSize + 1 + 16])
+    #expect(try sizes(SecureChannel.recordSize) == [SecureChannel.recordSize + 1 + 16])
     #expect(link.toServer.count == 1 + 2 + 80 + 500 + 512 + 1_000 + 1_023 + 1_024 + 2_000 + 4_095 + 12_096 + 16_384)
     #expect(link.toServer.allSatisfy { $0 == 7 } && link.error == nil)
   }

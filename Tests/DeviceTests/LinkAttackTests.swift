@@ -1,6 +1,6 @@
 import CertificateMaker
 import Foundation
-import SegueDevices
+@testable import SegueDevices
 import SegueModel
 import SegueTrust
 import Testing
@@ -175,7 +175,7 @@ import Testing
     let link = link(try account.device().context(), try account.device().context())
     #expect(link.isUp)
     let (sender, receiver) = (sender(link), receiver(link))
-    let session = UnsafeMutableRawPointer(try #require(sender.session?.session))
+    let session = UnsafeMutableRawPointer(try #require((sender.session as? TLSSession)?.session))
     for count in 0..<200 {
       let said = (0..<(atOnce ? 200 : 1)).reduce(true) { $1 >= 0 && say(session) == 1 && $0 }
       #expect(said)
@@ -216,7 +216,7 @@ import Testing
       #expect(feed(sent, to: receiver, { heard += $0 }) == nil && heard == Array(0..<100))
       #expect(receiver.takeRecordCount() == 100 && receiver.takeRecordCount() == 0)
     }
-    link.write([UInt8](repeating: 7, count: 2 * TLSSession.recordSize), to: link.client)
+    link.write([UInt8](repeating: 7, count: 2 * SecureChannel.recordSize), to: link.client)
     #expect(feed(output(of: link.client), to: link.server, { _ in }) == nil && link.server.takeRecordCount() == 2)
   }
 
@@ -226,7 +226,7 @@ import Testing
     let link = link(client, try account.device().context())
     #expect(link.isUp)
     _ = link.server.takeRecordCount()
-    let session = UnsafeMutableRawPointer(try #require(link.client.session?.session))
+    let session = UnsafeMutableRawPointer(try #require((link.client.session as? TLSSession)?.session))
     let records = certificates_empty_records(session, 1, 31)
     defer { certificates_free(records) }
     var heard: [UInt8] = []
@@ -247,7 +247,7 @@ import Testing
     let link = link(one, other)
     #expect(link.isUp)
     for end in [link.client, link.server] {
-      let session = try #require(end.session?.session)
+      let session = try #require((end.session as? TLSSession)?.session)
       #expect(certificates_is_resumable(UnsafeMutableRawPointer(session)) == 0)
     }
   }

@@ -1,3 +1,4 @@
+import SegueDevices
 import SegueApp
 import SegueEngine
 import SegueModel
@@ -26,7 +27,7 @@ final class ControlAsks {
     searching = SearchAsks(saved, inbox)
   }
 
-  typealias Answer = (Result<Value, SegueError>) -> Void
+  typealias Answer = Asker.Answer
 
   /// - Parameter answer: called once, perhaps later.
   func handle(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) {
@@ -80,10 +81,10 @@ final class ControlAsks {
     let began: InboxService.Began? =
       isPush
       ? { id, app, isShared in
-        answer(Self.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
+        answer(Asker.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
       } : nil
     inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker, began: began) { result in
-      answer(Self.map(result) { report throws(SegueError) in try Self.value(of: report) })
+      answer(Asker.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
   }
 
@@ -159,7 +160,7 @@ final class ControlAsks {
     }
     inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
       answer(
-        Self.map(result) { entries throws(SegueError) in
+        Asker.map(result) { entries throws(SegueError) in
           let now = Clock.date
           let here = entries.filter { $0.number > after && $0.isHere(at: now) }
           return try Self.page("entries", of: here, atMost: Self.entryLimit, Self.value(of:))
@@ -229,7 +230,7 @@ final class ControlAsks {
   }
 
   private static func found(_ result: Result<Bool, SegueError>) -> Result<Value, SegueError> {
-    map(result) { isFound throws(SegueError) in
+    Asker.map(result) { isFound throws(SegueError) in
       guard isFound else { throw SegueError(.notFound, "continuation_id: no such entry is in the inbox") }
       return .emptyDictionary
     }
@@ -253,12 +254,6 @@ final class ControlAsks {
       (key: .string(String(joining: "\(name)")), value: .array(list)),
       (key: .string("more"), value: .bool(list.count < items.count)),
     ])
-  }
-
-  static func map<Success>(
-    _ result: Result<Success, SegueError>, _ body: (Success) throws(SegueError) -> Value
-  ) -> Result<Value, SegueError> {
-    do throws(SegueError) { return .success(try body(try result.get())) } catch { return .failure(error) }
   }
 
   static func text(_ ask: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {

@@ -1,3 +1,4 @@
+import SegueDevices
 import CLinux
 import SegueEngine
 import SegueModel

@@ -1,3 +1,4 @@
+import SegueDevices
 import CLinux
 import SegueApp
 import SegueEngine

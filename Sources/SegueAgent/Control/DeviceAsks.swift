@@ -1,3 +1,5 @@
+import SegueSystem
+import SegueDevices
 import SegueModel
 import SegueTransport
 import SegueTrust
@@ -112,7 +114,7 @@ final class DeviceAsks {
       return (events, aside)
     }) { (result: Result<[String], SegueError>) in
       answer(
-        ControlAsks.map(result) { aside throws(SegueError) in
+        Asker.map(result) { aside throws(SegueError) in
           guard !aside.isEmpty else { return .emptyDictionary }
           return try .dictionary([(key: .string("aside"), value: .string(aside.joined(separator: ", ")))])
         })
@@ -133,7 +135,7 @@ final class DeviceAsks {
     }) { [self] (result: Result<[UInt8], SegueError>) in
       isDeriving = false
       answer(
-        ControlAsks.map(result) { file throws(SegueError) in
+        Asker.map(result) { file throws(SegueError) in
           try .dictionary([(key: .string("file"), value: .data(file))])
         })
     }
@@ -192,7 +194,7 @@ final class DeviceAsks {
       return ([], (invite.text, now.date + Double(Limits.inviteLife) / 1000))
     }) { (result: Result<(String, Double), SegueError>) in
       answer(
-        ControlAsks.map(result) { made throws(SegueError) in
+        Asker.map(result) { made throws(SegueError) in
           try .dictionary([
             (key: .string("link"), value: .string(made.0)), (key: .string("expires"), value: try .date(made.1)),
           ])
@@ -250,7 +252,7 @@ final class DeviceAsks {
     devices.account.use(
       isFirst: isFirst, { account, now throws(SegueError) in (try body(account, now), ()) }
     ) { (result: Result<Void, SegueError>) in
-      answer(ControlAsks.map(result) { () throws(SegueError) in .emptyDictionary })
+      answer(Asker.map(result) { () throws(SegueError) in .emptyDictionary })
     }
   }
 

@@ -1,3 +1,4 @@
+import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueStore
@@ -38,7 +39,7 @@ final class SearchAsks {
       try saved.search(query, at: now, limit: limit + 1, app: app, after: after)
     }) { [self, limit] result in
       answer(
-        ControlAsks.map(result) { found throws(SegueError) in
+        Asker.map(result) { found throws(SegueError) in
           try ControlAsks.page("results", of: found, atMost: limit) { result throws(SegueError) in
             try value(of: result)
           }
@@ -88,7 +89,7 @@ final class SearchAsks {
       case .failure(let error): answer(.failure(error))
       case .success(let (found, document)):
         inbox.open(found, document, timeout: timeout, environment: environment, for: asker) { result in
-          answer(ControlAsks.map(result) { report throws(SegueError) in try ControlAsks.value(of: report) })
+          answer(Asker.map(result) { report throws(SegueError) in try ControlAsks.value(of: report) })
         }
       }
     }
@@ -103,7 +104,7 @@ final class SearchAsks {
       if let app { try saved.deleteAll(of: app) } else { try saved.deleteAll() }
     }) { result in
       answer(
-        ControlAsks.map(result) { count throws(SegueError) in
+        Asker.map(result) { count throws(SegueError) in
           try .dictionary([(key: .string("count"), value: .integer(Int64(count)))])
         })
     }

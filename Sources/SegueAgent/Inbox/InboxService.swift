@@ -1,3 +1,4 @@
+import SegueDevices
 import SegueApp
 import SegueEngine
 import SegueModel
@@ -8,7 +9,7 @@ import SegueSystem
 import SegueTransport
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. For the loop.
-final class InboxService {
+final class InboxService: PushInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256
   /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.

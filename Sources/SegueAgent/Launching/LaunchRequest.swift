@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 
 /// A request of the agent to its launcher, as it crosses the socket between them. The list of requests is closed, and
@@ -20,16 +21,7 @@ public struct LaunchRequest: Sendable {
     case unknown(UInt64)
   }
 
-  /// The name of an environment variable and its value.
-  public struct Variable: Sendable {
-    public let name: String
-    public let value: String
-
-    public init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
+  public typealias Variable = LaunchVariable
 
   public let kind: Kind
   /// From the local asker: of `variables`, those that replace the launcher's own.

@@ -1,10 +1,12 @@
 import CLinux
 import SegueApp
+import SegueDevices
 import SegueModel
 import SegueRouting
 import SegueRuntime
 import SegueStore
 import SegueSystem
+import SegueTLS
 import SegueTransport
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on
@@ -115,7 +117,9 @@ final class AgentProcess {
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
     // An app learns what its manifest says when it is welcomed, and no later (R6.1).
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
-    let devices = try DeviceService(accountThread, on: loop, device, inbox)
+    let devices = try DeviceService(
+      in: LoopEnvironment(loop), over: TCPTransport(on: loop), TLSSecurity(), device,
+      AccountJobs(accountThread, on: loop), inbox)
     var doorbell: Doorbell?
     var control: ControlSocket?
     var failure: SegueError?

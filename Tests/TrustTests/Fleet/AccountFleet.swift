@@ -1,12 +1,13 @@
 import SegueModel
+import SegueSystem
 
 @testable import SegueFleet
 @testable import SegueTrust
 
 /// Machines of one user with agents, the networks that they are in, and hostile hosts there; in simulated time that
-/// advances only by calls. Accounts, joining, rosters, epochs, beacons, knocks and dialling are the product's; what
-/// stands for TLS and its primitives is as strict (`SimulatedChannel`, `StandInCryptography`). All randomness comes
-/// from the seed.
+/// advances only by calls. All that decides is the product's, from the socket up: connections, the knock, links, joins,
+/// the account, the hub. What stands for TLS and its primitives is as strict (`SimulatedSession`,
+/// `StandInCryptography`). All randomness comes from the seed.
 final class AccountFleet {
   /// Steps at one time after which something does not end.
   private static let stepLimit = 20_000
@@ -69,17 +70,17 @@ final class AccountFleet {
   private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
 
   /// A host dials an address.
-  /// - Parameter refused: called if nobody listens there.
   /// - Returns: the connection, of which it has end 0; nil if no host is there.
-  func dial(_ address: Address, from host: Host, refused: @escaping () -> Void) -> Wire? {
-    guard let place = host.place, place.network == address.place.network,
-      let listener = hosts.first(where: { $0.place == address.place }),
-      let wire = Wire(host, listener)
+  func dial(_ address: NetworkAddress, from host: Host) -> Wire? {
+    let there = Place(address)
+    guard let place = host.place, place.network == there.network,
+      let listener = hosts.first(where: { $0.place == there }), let wire = Wire(host, listener)
     else { return nil }
-    later(network.delay(&random)) { [self] in
+    later(network.delay(&random)) {
       listener.whenAwake {
-        guard !listener.accept(wire, port: address.port) else { return }
-        self.later(self.network.delay(&self.random)) { host.whenAwake(refused) }
+        guard listener.place == there, listener.listens(at: address.port) else { return wire.send(.refused, from: 1) }
+        wire.send(.connected, from: 1)
+        listener.accept(wire, at: address.port)
       }
     }
     return wire

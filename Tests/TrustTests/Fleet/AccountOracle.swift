@@ -175,14 +175,6 @@ final class AccountOracle {
 
   // MARK: Links
 
-  /// A link is up, as one device sees it.
-  func linked(_ machine: Machine, _ peer: Identifier) {
-    guard let entry = known[index(of: machine)] else {
-      return fleet.report(machine.name, "is linked without an account")
-    }
-    check(machine, entry, peer)
-  }
-
   private func check(_ machine: Machine, _ entry: Known, _ peer: Identifier) {
     guard let removed = entry.removedAt.first(where: { $0.device == peer }) else { return }
     guard fleet.clock.uptime > removed.uptime + Self.cutTime else { return }
@@ -192,7 +184,7 @@ final class AccountOracle {
   /// Checks all links that there are.
   func checkLinks() {
     for machine in fleet.machines where machine.isAwake {
-      guard let links = machine.agent?.links else { continue }
+      guard let links = machine.devices?.links else { continue }
       guard let entry = known[index(of: machine)] else {
         if !links.devices.isEmpty { fleet.report(machine.name, "is linked without an account") }
         continue
@@ -232,8 +224,8 @@ final class AccountOracle {
     let good = fleet.machines.filter { isGood($0) }
     for machine in good {
       guard let record = record(of: machine), let own = identity(of: record) else { continue }
-      guard case .member? = machine.agent?.snapshot.status, let links = machine.agent?.links else {
-        return "\(machine.name) has no links: \(machine.agent?.snapshot.advice?.message ?? "no advice")"
+      guard case .member? = machine.snapshot?.status, let links = machine.devices?.links else {
+        return "\(machine.name) has no links: \(machine.snapshot?.advice?.message ?? "no advice")"
       }
       for other in good where other !== machine {
         guard let theirs = self.record(of: other), let peer = identity(of: theirs), peer.account == own.account else {

@@ -73,7 +73,7 @@ final class AccountWorkload {
 
   private func any() -> Machine { machines[fleet.random.below(machines.count)] }
   private func anyManager() -> Machine? {
-    let managers = machines.filter { $0.isAwake && $0.agent?.snapshot.isManager ?? false }
+    let managers = machines.filter { $0.isAwake && $0.snapshot?.isManager ?? false }
     return managers.isEmpty ? nil : managers[fleet.random.below(managers.count)]
   }
 
@@ -128,7 +128,7 @@ final class AccountWorkload {
   }
 
   private func revoke() {
-    guard let manager = anyManager(), let devices = manager.agent?.snapshot.devices else { return }
+    guard let manager = anyManager(), let devices = manager.snapshot?.devices else { return }
     let others = devices.filter { !$0.isThisDevice }
     guard !others.isEmpty else { return }
     household.revoke(others[fleet.random.below(others.count)].id, by: manager)
@@ -162,7 +162,7 @@ final class AccountWorkload {
   private func nameAddresses(of machine: Machine) {
     var addresses = machines.filter { $0 !== machine && fleet.random.chance(0.5) }.compactMap { $0.listener }
     if fleet.random.chance(0.3), let place = fleet.hostiles[0].place {
-      addresses.append(Address(place: place, port: 1))
+      addresses.append(place.address(port: 1))
     }
     machine.name(addresses: addresses)
   }
@@ -190,8 +190,8 @@ final class AccountWorkload {
 
   private func recover(_ machine: Machine) {
     if recovery == nil || fleet.random.chance(0.3) {
-      guard let manager = anyManager(), let account = manager.agent?.snapshot.identity?.account else { return }
-      manager.agent?.use({ account, _ throws(SegueError) in
+      guard let manager = anyManager(), let account = manager.snapshot?.identity?.account else { return }
+      manager.devices?.account.use({ account, _ throws(SegueError) in
         ([], try account.recoveryFile(passphrase: Self.passphrase))
       }) { [self] result in if case .success(let file) = result { recovery = (account, file) } }
     } else if let recovery {
@@ -200,7 +200,7 @@ final class AccountWorkload {
   }
 
   private func take(_ file: [UInt8], _ machine: Machine) {
-    machine.agent?.use({ account, now throws(SegueError) in
+    machine.devices?.account.use({ account, now throws(SegueError) in
       (try account.recover(file, passphrase: Self.passphrase, at: now), ())
     }) { [fleet] (result: Result<Void, SegueError>) in
       if case .success = result { fleet.trace(machine.name, "has become the manager") }
@@ -239,14 +239,14 @@ final class AccountWorkload {
   /// Each device that is out leaves its account, and joins again: none is out for ever.
   private func readmit() {
     // A join that has stuck holds others up until its time is over.
-    if machines.contains(where: { $0.agent?.joins.ends != nil }) { pass(Limits.joinApproval + 2 * Limits.joinStep) }
+    if machines.contains(where: { $0.died != nil }) { pass(Limits.joinApproval + 2 * Limits.joinStep) }
     guard fleet.violation == nil else { return }
     let isGoodManager = { [fleet] (machine: Machine) in
-      fleet.oracle.isGood(machine) && machine.agent?.snapshot.isManager ?? false
+      fleet.oracle.isGood(machine) && machine.snapshot?.isManager ?? false
     }
     if !machines.contains(where: isGoodManager), let recovery {
       let heir = machines.first { machine in
-        fleet.oracle.isGood(machine) && machine.agent?.snapshot.identity?.account == recovery.account
+        fleet.oracle.isGood(machine) && machine.snapshot?.identity?.account == recovery.account
       }
       if let heir {
         fleet.meet("an heir")
@@ -255,16 +255,16 @@ final class AccountWorkload {
       }
     }
     guard let manager = machines.first(where: isGoodManager) else { return }
-    let account = manager.agent?.snapshot.identity?.account
+    let account = manager.snapshot?.identity?.account
     for machine in machines {
-      if fleet.oracle.isGood(machine), machine.agent?.snapshot.identity?.account == account { continue }
+      if fleet.oracle.isGood(machine), machine.snapshot?.identity?.account == account { continue }
       let problem = fleet.oracle.problem(of: machine) ?? "another account"
       fleet.meet("out: \(problem)")
       household.leave(machine, isAbandoning: true)
       pass(2_000)
       household.invite(machine, by: manager)
       pass(Self.joiningTime)
-      guard fleet.oracle.isGood(machine), machine.agent?.snapshot.identity?.account == account else {
+      guard fleet.oracle.isGood(machine), machine.snapshot?.identity?.account == account else {
         return fleet.report(machine.name, "cannot join again; it was out: \(problem)")
       }
       fleet.meet("readmitted")

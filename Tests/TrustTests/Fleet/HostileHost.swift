@@ -1,5 +1,6 @@
 import SegueDevices
 import SegueModel
+import SegueSystem
 
 @testable import SegueFleet
 @testable import SegueTrust
@@ -42,46 +43,60 @@ final class HostileHost: Host {
 
   // MARK: Connections
 
-  override func accept(_ wire: Wire, port: UInt16) -> Bool {
+  override func listens(at port: UInt16) -> Bool { true }
+
+  override func accept(_ wire: Wire, at port: UInt16) {
     fleet.meet("a hostile host dialled")
     wires.append(wire)
     let manner = Manner.allCases[fleet.random.below(Manner.allCases.count)]
     switch manner {
     case .silent: break
-    case .junk: wire.send(.knock((0..<16).map { _ in UInt8(truncatingIfNeeded: fleet.random.next()) }), from: 1)
+    case .junk: wire.send((0..<16).map { _ in UInt8(truncatingIfNeeded: fleet.random.next()) }, from: 1)
     case .closing: wire.close(1)
     case .relaying: relay(wire)
     }
-    return true
   }
 
   /// Passes on all that both ends say: to a device that listens in the same network.
   private func relay(_ wire: Wire) {
     let others = fleet.machines.filter { $0.place?.network == place?.network && $0 !== wire.host(0) }
     guard !others.isEmpty, let address = others[fleet.random.below(others.count)].listener,
-      let second = fleet.dial(address, from: self, refused: { wire.close(1) })
+      let second = fleet.dial(address, from: self)
     else { return wire.close(1) }
     fleet.meet("a connection relayed")
     wires.append(second)
-    wire.open(1, received: { second.send($0, from: 0) }, closed: { second.close(0) })
-    second.open(0, received: { wire.send($0, from: 1) }, closed: { wire.close(1) })
+    wire.open(1) { event in
+      switch event {
+      case .bytes(let bytes): second.send(bytes, from: 0)
+      case .closed, .refused: second.close(0)
+      case .connected: break
+      }
+    }
+    second.open(0) { event in
+      switch event {
+      case .bytes(let bytes): wire.send(bytes, from: 1)
+      case .closed, .refused: wire.close(1)
+      case .connected: break
+      }
+    }
   }
 
   /// Dials a device, and says nothing, or junk.
-  func bother(_ address: Address) {
+  func bother(_ address: NetworkAddress) {
     for number in 0..<6 {
-      guard let wire = fleet.dial(address, from: self, refused: {}) else { return }
+      guard let wire = fleet.dial(address, from: self) else { return }
       wires.append(wire)
-      if number % 2 == 0 { wire.send(.knock([UInt8](repeating: UInt8(number), count: Knock.answerSize)), from: 0) }
+      if number % 2 == 0 { wire.send([UInt8](repeating: UInt8(number), count: Knock.answerSize), from: 0) }
     }
   }
 
   /// Asks to join with an invite that it has seen.
-  func join(with invite: Invite, at address: Address) {
+  func join(with invite: Invite, at address: NetworkAddress) {
     let cryptography = StandInCryptography(fleet.signatures, seed: fleet.random.next())
-    guard let channel = try? SimulatedChannel(joiningWith: invite, cryptography),
-      let key = try? cryptography.makeKey(), let request = try? cryptography.makeRequest(key: key),
-      let nonce = try? cryptography.random(32), let wire = fleet.dial(address, from: self, refused: {}),
+    let context = SimulatedContext(joiningWith: invite, cryptography) { [fleet] in fleet.clock.now.seconds }
+    let channel = SecureChannel(joiningWith: invite, nonce: fleet.random.identifier().bytes, context)
+    guard let key = try? cryptography.makeKey(), let request = try? cryptography.makeRequest(key: key),
+      let nonce = try? cryptography.random(32), let wire = fleet.dial(address, from: self),
       let hello = try? JoinMessage.hello(
         commitment: JoinTranscript.commitment(to: nonce), request: request, name: "Your new phone", platform: "Linux",
         date: fleet.clock.now.seconds
@@ -91,20 +106,23 @@ final class HostileHost: Host {
     fleet.meet("a leaked invite used")
     wires.append(wire)
     var (hasBegun, hasOpened) = (false, false)
-    wire.open(
-      0,
-      received: { [unowned self] packet in
-        let frames = (try? channel.receive(packet, at: self.fleet.clock.now.seconds)) ?? []
-        for packet in channel.takeOutput() { wire.send(packet, from: 0) }
-        if channel.isUp, !hasBegun {
-          hasBegun = true
-          wire.send(.frame(.join(JoinFraming.frame(hello))), from: 0)
-        }
-        if !frames.isEmpty, !hasOpened {
-          hasOpened = true
-          wire.send(.frame(.join(JoinFraming.frame(opening))), from: 0)
-        }
-      }, closed: {})
+    wire.open(0) { event in
+      guard case .bytes(let bytes) = event else { return }
+      var hasHeard = false
+      bytes.withUnsafeBytes { bytes in try? channel.receive(bytes) { _ in hasHeard = true } }
+      if channel.isUp, !hasBegun {
+        hasBegun = true
+        _ = JoinFraming.frame(hello).withUnsafeBytes { try? channel.write($0) }
+      }
+      if hasHeard, !hasOpened {
+        hasOpened = true
+        _ = JoinFraming.frame(opening).withUnsafeBytes { try? channel.write($0) }
+      }
+      let output = [UInt8](unsafeUninitializedCapacity: channel.outputCount) { buffer, count in
+        count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
+      }
+      wire.send(output, from: 0)
+    }
   }
 
   /// Goes away, and with it all that it holds open.

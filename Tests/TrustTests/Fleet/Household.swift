@@ -1,3 +1,5 @@
+import SegueDevices
+import SegueEngine
 import SegueModel
 
 @testable import SegueTrust
@@ -8,6 +10,8 @@ final class Household {
   private let fleet: AccountFleet
   /// The digits on the screen of each machine that joins.
   private var shown: [(machine: String, digits: String)] = []
+  /// The guest of the last invite of each machine.
+  private var guests: [String: Machine] = [:]
   /// Whether they always answer, at once.
   var isWilling = false
 
@@ -28,7 +32,7 @@ final class Household {
 
   /// The user knows which take-over was his own.
   func acceptTakeOvers(_ machine: Machine) {
-    guard machine.isAwake, let waiting = machine.agent?.snapshot.takeOvers, !waiting.isEmpty else { return }
+    guard machine.isAwake, let waiting = machine.snapshot?.takeOvers, !waiting.isEmpty else { return }
     guard let record = fleet.oracle.record(of: machine) else { return }
     let own = record.roster.roster
     let rosters = record.takeOvers.map { $0.roster }.filter { !fleet.oracle.isFalse($0.roster) }
@@ -61,9 +65,9 @@ final class Household {
     _ machine: Machine, _ what: StaticString,
     _ body: @escaping (AccountService, Instant) throws(SegueError) -> [AccountEvent]
   ) {
-    guard machine.isAwake, let agent = machine.agent else { return }
+    guard machine.isAwake, let devices = machine.devices else { return }
     fleet.trace(machine.name, what)
-    agent.use({ account, now throws(SegueError) in (try body(account, now), ()) }) {
+    devices.account.use({ account, now throws(SegueError) in (try body(account, now), ()) }) {
       [fleet] (result: Result<Void, SegueError>) in
       if case .failure(let error) = result { fleet.trace(machine.name, "hears that it cannot:", error.message) }
     }
@@ -71,54 +75,84 @@ final class Household {
 
   // MARK: Joining
 
+  /// The one who asks for things at a machine.
+  private var user: Asker { Asker(number: 1, account: .device(Identifier(high: 0, low: 1))) }
+
   /// Makes an invite at one machine, and joins with it at another.
   func invite(_ guest: Machine, by manager: Machine, isLeaked: Bool = false) {
-    guard let agent = manager.agent, let listener = manager.listener, manager.isAwake else { return }
+    guard let devices = manager.devices, manager.isAwake else { return }
     fleet.trace(manager.name, "invites", guest.name)
-    agent.joins.asks = { [self] number, question in asked(number, question, at: manager, agent, guest) }
-    agent.use({ account, now throws(SegueError) in
-      ([], try account.invite(addresses: [listener.place.text], port: listener.port, at: now))
-    }) { [self] result in
+    let (addresses, port) = (devices.inviteAddresses, devices.port)
+    devices.account.use({ account, now throws(SegueError) in
+      ([], try account.invite(addresses: addresses, port: port, at: now))
+    }) { [self] (result: Result<Invite, SegueError>) in
       if case .failure(let error) = result { fleet.trace(manager.name, "cannot invite:", error.message) }
       guard case .success(let invite) = result else { return }
-      if isLeaked, let place = manager.place {
+      if isLeaked, let place = manager.place, let listener = manager.listener {
         for hostile in fleet.hostiles where hostile.place?.network == place.network {
           fleet.later(fleet.random.within(0, 8_000)) { hostile.join(with: invite, at: listener) }
         }
       }
-      fleet.later(isWilling ? 500 : fleet.random.within(100, 6_000)) { [self] in join(guest, invite.text) }
+      guests[manager.name] = guest
+      watch(manager, guest, after: nil, until: fleet.clock.uptime + Limits.inviteLife)
+      fleet.later(isWilling ? 500 : fleet.random.within(100, 6_000)) { [self] in join(guest, invite) }
     }
   }
 
-  private func join(_ guest: Machine, _ text: String) {
-    guard guest.isAwake, let agent = guest.agent else { return }
-    guard agent.joins.ends == nil else { return fleet.trace(guest.name, "joins already") }
+  private func join(_ guest: Machine, _ invite: Invite) {
+    guard guest.isAwake, let joins = guest.devices?.joins else { return }
+    guard guest.died == nil else { return fleet.trace(guest.name, "joins already") }
     fleet.trace(guest.name, "joins")
-    agent.joins.shows = { [self] question in
+    guest.died = { [self] in ended(guest, SegueError(.connectionUnavailable, "the agent has died")) }
+    joins.join(invite, deviceName: guest.name, timeout: nil, for: user) { [self] result in
+      guard case .success(let question) = result, let number = question["join"]?.int64,
+        let digits = question["digits"]?.string
+      else { return ended(guest, result.error) }
       shown.removeAll { $0.machine == guest.name }
-      shown.append((guest.name, question.digits))
+      shown.append((guest.name, digits))
+      do throws(SegueError) {
+        try joins.wait(for: UInt64(number), timeout: nil, user) { [self] result in ended(guest, result.error) }
+      } catch { ended(guest, error) }
     }
-    agent.joins.ends = { [self] error in
-      shown.removeAll { $0.machine == guest.name }
-      fleet.trace(guest.name, error == nil ? "has joined" : "has not joined:", error?.message)
-      fleet.meet(error == nil ? "joined" : "not joined")
-    }
-    agent.joins.join(text)
+  }
+
+  private func ended(_ guest: Machine, _ error: SegueError?) {
+    guest.died = nil
+    shown.removeAll { $0.machine == guest.name }
+    fleet.trace(guest.name, error == nil ? "has joined" : "has not joined:", error?.message)
+    fleet.meet(error == nil ? "joined" : "not joined")
+  }
+
+  /// Waits at a manager for a device that asks to be admitted.
+  private func watch(_ manager: Machine, _ guest: Machine, after: Int64?, until end: Int64) {
+    guard let devices = manager.devices, guests[manager.name] === guest, fleet.clock.uptime < end else { return }
+    do throws(SegueError) {
+      try devices.watch(after: after, timeout: 60_000, for: user) { [self] result in
+        guard case .success(let state) = result, guests[manager.name] === guest else { return }
+        for join in state["joins"]?.elements ?? [] {
+          guard join["asks"]?.bool ?? false, let number = join["join"]?.int64, let digits = join["digits"]?.string
+          else { continue }
+          return asked(UInt64(number), digits, join["device_name"]?.string ?? "", at: manager, guest)
+        }
+        let change = state["change"]?.int64
+        manager.later(0) { [self] in watch(manager, guest, after: change, until: end) }
+      }
+    } catch { fleet.trace(manager.name, "cannot be watched:", error.message) }
   }
 
   /// A device asks to be admitted.
-  private func asked(
-    _ number: UInt64, _ question: JoinQuestion, at manager: Machine, _ agent: SimulatedAgent, _ guest: Machine
-  ) {
+  private func asked(_ number: UInt64, _ digits: String, _ name: String, at manager: Machine, _ guest: Machine) {
     if !isWilling, fleet.random.chance(0.1) { return }
-    agent.later(isWilling ? 500 : fleet.random.within(500, 20_000)) { [self] in
-      let isSame = shown.contains { $0.machine == guest.name && $0.digits == question.digits }
+    manager.later(isWilling ? 500 : fleet.random.within(500, 20_000)) { [self] in
+      let isSame = shown.contains { $0.machine == guest.name && $0.digits == digits }
       let isAdmitted = isSame && (isWilling || fleet.random.chance(0.9))
-      fleet.trace(manager.name, isAdmitted ? "admits" : "declines", question.deviceName)
+      fleet.trace(manager.name, isAdmitted ? "admits" : "declines", name)
       if !isSame { fleet.meet("digits that differ") }
-      agent.perform { account, now throws(SegueError) in
-        isAdmitted ? try account.approve(number, at: now) : account.decline(number, at: now)
-      }
+      try? manager.devices?.joins.answer(number, isAdmitted: isAdmitted) { _ in }
     }
   }
+}
+
+extension Result where Failure == SegueError {
+  fileprivate var error: SegueError? { if case .failure(let error) = self { error } else { nil } }
 }

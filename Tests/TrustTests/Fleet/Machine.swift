@@ -1,4 +1,6 @@
+import SegueDevices
 import SegueModel
+import SegueSystem
 
 @testable import SegueTrust
 
@@ -7,15 +9,15 @@ final class Machine: Host {
   let port: UInt16
   let cryptography: StandInCryptography
   private(set) var disk = MemoryStorage()
-  private(set) var agent: SimulatedAgent?
+  private var process: SimulatedProcess?
+  /// The settings of its agents, on its disk.
+  var settings = DeviceSettings()
   /// Seconds by which its clock is ahead.
   var clockOffset = 0.0 {
     didSet { fleet.trace(name, "has its clock ahead by", "\(Int(clockOffset)) s") }
   }
   /// The most milliseconds until what was written is on the disk.
   var slowness: Int64 = 5
-  /// Addresses that its user has named.
-  private(set) var addresses: [Address] = []
   /// Milliseconds that it has slept; while it sleeps, until then.
   private(set) var slept: Int64 = 0
   private var asleepAt: Int64 = 0
@@ -26,30 +28,42 @@ final class Machine: Host {
     super.init(name, in: fleet)
   }
 
-  /// Its uptime does not go on while it sleeps.
   var now: Instant {
     let now = fleet.clock.now
-    let uptime = isAwake ? now.uptime : asleepAt
-    return Instant(uptime: uptime - slept, date: now.date + clockOffset)
+    return Instant(uptime: now.uptime, date: now.date + clockOffset)
   }
 
-  var listener: Address? { place.map { Address(place: $0, port: port) } }
+  var listener: NetworkAddress? { place.map { $0.address(port: port) } }
 
   // MARK: The agent
 
+  /// The service of its agent; nil while none runs.
+  var devices: DeviceService? { process?.devices }
+  var snapshot: AccountSnapshot? { devices?.snapshot }
+  /// Called when its agent dies.
+  var died: (() -> Void)?
+
   func start() {
-    guard agent == nil else { return }
+    guard process == nil else { return }
     disk = MemoryStorage(disk.file)
     fleet.trace(name, "starts")
-    agent = SimulatedAgent(on: self)
+    let process = SimulatedProcess(on: self)
+    self.process = process
+    do throws(SegueError) { try process.start() } catch { fleet.report(name, error.message) }
   }
+
+  /// Does something later, if its agent lives then.
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void) { process?.later(milliseconds, body) }
 
   /// - Parameter isPowerLost: nobody is told; otherwise the system closes its connections.
   func crash(isPowerLost: Bool) {
-    guard let agent else { return }
+    guard let process else { return }
     fleet.trace(name, isPowerLost ? "loses its power" : "has its agent killed")
-    self.agent = nil
-    agent.drop(isPowerLost: isPowerLost)
+    self.process = nil
+    process.drop(isPowerLost: isPowerLost)
+    let died = self.died
+    self.died = nil
+    died?()
   }
 
   /// The machine has again what it had once.
@@ -61,9 +75,12 @@ final class Machine: Host {
     start()
   }
 
-  func name(addresses: [Address]) {
-    self.addresses = addresses
-    agent?.links?.setAddresses(addresses)
+  /// Its user names addresses.
+  func name(addresses: [NetworkAddress]) {
+    guard isAwake, let devices, let texts = try? Value.array(addresses.map { .string($0.text) }),
+      let ask = try? Value.dictionary([(key: .string("addresses"), value: texts)])
+    else { return }
+    devices.set(ask) { _ in }
   }
 
   // MARK: Sleep, networks
@@ -80,19 +97,23 @@ final class Machine: Host {
     slept += fleet.clock.uptime - asleepAt
     fleet.trace(name, "wakes up")
     super.awake()
-    agent?.later(fleet.random.within(0, 10_000)) { [weak self] in self?.agent?.links?.act() }
   }
 
   override func move(to place: Place?) {
     guard place != self.place else { return }
-    fleet.trace(name, "is at", place?.text ?? "no network")
+    fleet.trace(name, "is at", place.map { $0.address(port: 0).host } ?? "no network")
     super.move(to: place)
-    agent?.links?.networkChanged()
+    later(0) { [weak self] in for watch in self?.process?.watches ?? [] { watch.look() } }
   }
 
-  override func accept(_ wire: Wire, port: UInt16) -> Bool {
-    port == self.port ? agent?.links?.accept(wire) ?? false : false
+  private func listener(at port: UInt16) -> SimulatedTransport.Listener? {
+    process?.listeners.first { $0.port == port }
   }
 
-  override func heard(_ beacon: [UInt8], from place: Place) { agent?.links?.heard(beacon, from: place) }
+  override func listens(at port: UInt16) -> Bool { listener(at: port) != nil }
+  override func accept(_ wire: Wire, at port: UInt16) { listener(at: port)?.accept(wire) }
+
+  override func heard(_ beacon: [UInt8], from place: Place) {
+    for sockets in process?.beacons ?? [] { sockets.hear(beacon, from: place) }
+  }
 }

@@ -1,56 +1,27 @@
 import SegueDevices
+import SegueDriver
 import SegueModel
+import SegueSystem
+import SegueWire
 
 @testable import SegueFleet
-@testable import SegueTrust
 
 /// The location of a machine: one of several networks, and its number there.
 struct Place: Equatable {
   let network: Int
   let host: Int
 
-  /// As an invite has it.
-  var text: String { "10.\(network).\(host >> 8).\(host & 255)" }
-  /// The machine that a datagram or a connection comes from.
-  var source: [UInt8] { [10, UInt8(network), UInt8(host >> 8), UInt8(host & 255)] }
+  func address(port: UInt16) -> NetworkAddress {
+    // All numbers are small.
+    (try? NetworkAddress.read("10.\(network).\(host >> 8).\(host & 255):1"))!.with(port: port)
+  }
 
   init(network: Int, host: Int) { (self.network, self.host) = (network, host) }
 
-  init?(_ text: String) {
-    let parts = text.split(separator: ".").compactMap { Int($0) }
-    guard parts.count == 4 else { return nil }
-    self.init(network: parts[1], host: parts[2] << 8 | parts[3])
+  init(_ address: NetworkAddress) {
+    let bytes = address.bytes
+    self.init(network: Int(bytes[13]), host: Int(bytes[14]) << 8 | Int(bytes[15]))
   }
-}
-
-/// The place and the port on which a device listens.
-struct Address: Equatable {
-  let place: Place
-  let port: UInt16
-}
-
-/// A unit that crosses a connection: the knock as bytes, the stand-in of TLS as values.
-enum Packet {
-  case knock([UInt8])
-  /// TLS: a client's random number; with the key of an invite its identity and a proof, too.
-  case hello(random: [UInt8])
-  case joinHello(random: [UInt8], identity: [UInt8], proof: [UInt8])
-  /// TLS: the server's random number, and what it shows.
-  case server(random: [UInt8], certificate: [UInt8], signature: [UInt8])
-  case joinServer(random: [UInt8], proof: [UInt8])
-  /// TLS: what the client shows.
-  case client(certificate: [UInt8], signature: [UInt8])
-  case frame(Frame)
-  case junk([UInt8])
-}
-
-/// A message under TLS.
-enum Frame {
-  case hello
-  case ping
-  case pong
-  case account([UInt8])
-  case join([UInt8])
 }
 
 /// Something that has an address: a machine of the user, or a hostile one.
@@ -68,8 +39,10 @@ class Host {
     self.fleet = fleet
   }
 
-  /// A connection to one of its ports; nil: nobody listens.
-  func accept(_ wire: Wire, port: UInt16) -> Bool { false }
+  /// Whether it listens at a port.
+  func listens(at port: UInt16) -> Bool { false }
+  /// A connection to a port at which it listens.
+  func accept(_ wire: Wire, at port: UInt16) {}
   /// A datagram to the group of beacons.
   func heard(_ beacon: [UInt8], from place: Place) {}
 
@@ -90,13 +63,21 @@ class Host {
 
 /// A TCP connection: two ends, in order, and silent from when one of them has moved.
 final class Wire {
+  /// An event at an end.
+  enum Event {
+    case connected
+    /// Nobody listens at the other end.
+    case refused
+    case bytes([UInt8])
+    case closed
+  }
+
   private struct End {
     let host: Host
     let place: Place
     var isOpen = true
     var lastAt: Int64 = 0
-    var received: (Packet) -> Void = { _ in }
-    var closed: () -> Void = {}
+    var handle: (Event) -> Void = { _ in }
   }
 
   private unowned let fleet: AccountFleet
@@ -116,39 +97,29 @@ final class Wire {
   func host(_ end: Int) -> Host { ends[end].host }
   func place(_ end: Int) -> Place { ends[end].place }
 
-  /// - Parameters:
-  ///   - received: called with what arrives.
-  ///   - closed: called once when the other end has closed it.
-  func open(_ end: Int, received: @escaping (Packet) -> Void, closed: @escaping () -> Void) {
-    ends[end].received = received
-    ends[end].closed = closed
-  }
+  func open(_ end: Int, _ handle: @escaping (Event) -> Void) { ends[end].handle = handle }
 
   private var isWhole: Bool {
     !isCut && ends.allSatisfy { $0.host.place == $0.place } && ends[0].place.network == ends[1].place.network
   }
 
-  func send(_ packet: Packet, from end: Int) {
+  func send(_ bytes: [UInt8], from end: Int) { send(.bytes(bytes), from: end) }
+
+  func send(_ event: Event, from end: Int) {
     guard ends[end].isOpen else { return }
-    deliver(to: 1 - end) { [self] in if ends[1 - end].isOpen { ends[1 - end].received(packet) } }
+    deliver(to: 1 - end) { [self] in if ends[1 - end].isOpen { ends[1 - end].handle(event) } }
   }
 
   /// Closes an end; the other one learns of it.
   func close(_ end: Int) {
     guard ends[end].isOpen else { return }
+    send(.closed, from: end)
     release(end)
-    deliver(to: 1 - end) { [self] in
-      guard ends[1 - end].isOpen else { return }
-      let closed = ends[1 - end].closed
-      release(1 - end)
-      closed()
-    }
   }
 
   private func release(_ end: Int) {
     ends[end].isOpen = false
-    ends[end].received = { _ in }
-    ends[end].closed = {}
+    ends[end].handle = { _ in }
   }
 
   /// The power of an end is gone: nobody is told.
@@ -168,5 +139,191 @@ final class Wire {
       }
       ends[end].host.whenAwake { if self.isWhole { body() } else { self.isCut = true } }
     }
+  }
+}
+
+/// Stands for a TCP socket: an end of a wire, which reports events as a loop does, again and again while they last.
+final class SimulatedSocket: LinkSocket {
+  private let wire: Wire
+  private let end: Int
+  private let process: SimulatedProcess
+  private var isConnecting: Bool
+  private(set) var failure: SegueError?
+  private var arrived: [UInt8] = []
+  private var (hasEnded, isClosed) = (false, false)
+  private var wanted = (reading: true, writing: false)
+  private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
+  /// Whether a report is under way.
+  private var isReporting = false
+
+  init(_ wire: Wire, _ end: Int, in process: SimulatedProcess) {
+    (self.wire, self.end, self.process) = (wire, end, process)
+    isConnecting = end == 0
+    wire.open(end) { [unowned self] event in self.handle(event) }
+    process.keep(self)
+  }
+
+  private func handle(_ event: Wire.Event) {
+    switch event {
+    case .connected: isConnecting = false
+    case .refused:
+      isConnecting = false
+      failure = SegueError(.system, "nobody listens there")
+    case .bytes(let bytes): arrived += bytes
+    case .closed: hasEnded = true
+    }
+    report()
+  }
+
+  func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) {
+    self.ready = ready
+    report()
+  }
+
+  private var events: (isReadable: Bool, isWritable: Bool) {
+    (wanted.reading && (!arrived.isEmpty || hasEnded), wanted.writing && !isConnecting)
+  }
+
+  private func report() {
+    guard !isReporting, !isClosed, ready != nil, events.isReadable || events.isWritable else { return }
+    isReporting = true
+    process.later(0) { [self] in
+      isReporting = false
+      guard !isClosed, events.isReadable || events.isWritable else { return }
+      ready?(events.isReadable, events.isWritable)
+      report()
+    }
+  }
+
+  func watch(reading: Bool, writing: Bool) {
+    wanted = (reading, writing)
+    report()
+  }
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    guard !arrived.isEmpty else { return hasEnded ? .closed : .drained }
+    let bytes = Array(arrived.prefix(limit))
+    arrived.removeFirst(bytes.count)
+    let isFull = bytes.count == limit
+    body(bytes, nil)
+    return isFull ? .full : .drained
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    guard !isClosed, !isConnecting else { return .bytes(0) }
+    if bytes.count > 0 { wire.send(Array(bytes), from: end) }
+    return .bytes(bytes.count)
+  }
+
+  var unread: Int { arrived.count }
+  func probe() {}
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    ready = nil
+    wire.close(end)
+    process.release(self)
+  }
+
+  /// The process is gone.
+  func drop(isPowerLost: Bool) {
+    isClosed = true
+    ready = nil
+    if isPowerLost { wire.vanish(end) } else { wire.close(end) }
+  }
+}
+
+/// Stands for the networks of a machine.
+final class SimulatedTransport: LinkTransport {
+  private let machine: Machine
+  private let process: SimulatedProcess
+
+  init(_ process: SimulatedProcess) { (self.process, machine) = (process, process.machine) }
+
+  var interfaces: [NetworkInterface] {
+    guard let place = machine.place else { return [] }
+    return [
+      NetworkInterface(index: UInt32(place.network) + 1, canMulticast: true, address: place.address(port: 0))
+    ]
+  }
+
+  func watchInterfaces(_ changed: @escaping () -> Void) -> any InterfaceWatch {
+    let watch = Watch(self, changed)
+    process.watches.append(watch)
+    return watch
+  }
+
+  func listen(
+    port: UInt16, accepted: @escaping (any LinkSocket, NetworkAddress) -> Void, hasAccepted: @escaping () -> Void
+  ) throws(SegueError) -> any LinkListener {
+    let listener = Listener(port == 0 ? machine.port : port, process) { [process] wire in
+      accepted(SimulatedSocket(wire, 1, in: process), wire.place(0).address(port: 50_000))
+      hasAccepted()
+    }
+    process.listeners.append(listener)
+    return listener
+  }
+
+  func dial(_ address: NetworkAddress) throws(SegueError) -> any LinkSocket {
+    guard let wire = machine.fleet.dial(address, from: machine) else {
+      throw SegueError(.system, "dialling \(address.text): no route to host")
+    }
+    return SimulatedSocket(wire, 0, in: process)
+  }
+
+  func openBeacons(_ heard: @escaping ([UInt8], NetworkAddress) -> Void) -> any BeaconSockets {
+    let sockets = Beacons(process, heard)
+    process.beacons.append(sockets)
+    return sockets
+  }
+
+  final class Watch: InterfaceWatch {
+    private let transport: SimulatedTransport
+    private(set) var interfaces: [NetworkInterface]
+    private var changed: (() -> Void)?
+
+    init(_ transport: SimulatedTransport, _ changed: @escaping () -> Void) {
+      (self.transport, self.changed) = (transport, changed)
+      interfaces = transport.interfaces
+    }
+
+    func look() {
+      guard interfaces != transport.interfaces else { return }
+      interfaces = transport.interfaces
+      changed?()
+    }
+
+    func close() {
+      changed = nil
+      transport.process.watches.removeAll { $0 === self }
+    }
+  }
+
+  final class Listener: LinkListener {
+    let port: UInt16
+    private let process: SimulatedProcess
+    let accept: (Wire) -> Void
+
+    init(_ port: UInt16, _ process: SimulatedProcess, _ accept: @escaping (Wire) -> Void) {
+      (self.port, self.process, self.accept) = (port, process, accept)
+    }
+
+    func close() { process.listeners.removeAll { $0 === self } }
+  }
+
+  final class Beacons: BeaconSockets {
+    private let process: SimulatedProcess
+    private let heard: ([UInt8], NetworkAddress) -> Void
+    private var hasJoined = false
+
+    init(_ process: SimulatedProcess, _ heard: @escaping ([UInt8], NetworkAddress) -> Void) {
+      (self.process, self.heard) = (process, heard)
+    }
+
+    func join(_ interfaces: [NetworkInterface]) { hasJoined = !interfaces.isEmpty }
+    func send(_ beacon: [UInt8]) { if hasJoined { process.machine.fleet.multicast(beacon, from: process.machine) } }
+    func hear(_ beacon: [UInt8], from place: Place) { if hasJoined { heard(beacon, place.address(port: 47_470)) } }
+    func close() { process.beacons.removeAll { $0 === self } }
   }
 }

@@ -13,9 +13,11 @@ import CertificateMaker
 import SegueAgent
 import SegueApp
 import SegueCertificates
+import SegueDevices
 import SegueModel
 import SegueRuntime
 import SegueSystem
+import SegueTLS
 import SegueTransport
 import SegueTrust
 
@@ -106,7 +108,8 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
   let hub = try Device(
     try RuntimeFolder(nil), on: loop, agent: AgentDescription(version: "0", capabilities: 0), tookPlace: { _ in },
     lostFolder: { say("the folder is lost") })
-  let links = try DeviceLinks(on: loop, hub, try credentials(folder), epochs(words))
+  let links = try DeviceLinks(
+    in: LoopEnvironment(loop), over: TCPTransport(on: loop), TLSSecurity(), hub, try credentials(folder), epochs(words))
   links.changed = { device, isLinked, _ in say("\(isLinked ? "linked" : "unlinked") \(digits(device))") }
   loop.perform {
     do throws(SegueError) {

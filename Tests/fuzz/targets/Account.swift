@@ -1,3 +1,4 @@
+import SegueDevices
 import SegueModel
 import SegueSystem
 

@@ -1,0 +1,119 @@
+import SegueModel
+
+/// A message between the agents of two devices of an account that does not change the account (docs/trust.md, "Over
+/// links"). Each is an array that begins with its number. The numbers follow those of the account's messages.
+public enum DeviceMessage {
+  /// Continue this offer of the sender's device (R3.15).
+  case push(PushRequest)
+  /// The answer to the push of that number: the continuation has begun, or why not.
+  case pushed(UInt64, Result<PushAnswer, SegueError>)
+  /// The push of that number is withdrawn: its answer is no longer wanted.
+  case withdrawn(UInt64)
+  /// The reader was removed from the account.
+  case removed
+  /// The sender has met another machine that has its keys.
+  case copied
+
+  public func encoding() throws(SegueError) -> [UInt8] {
+    switch self {
+    case .push(let request):
+      try Self.array([
+        .unsigned(8), .unsigned(request.number), .uuid(request.activity), request.app.map { .string($0) } ?? .null,
+        .integer(request.milliseconds),
+      ])
+    case .pushed(let number, .success(let answer)):
+      try Self.array([
+        .unsigned(9), .unsigned(number), .integer(0), .string(""), .uuid(answer.continuation),
+        .string(answer.bundleIdentifier), .string(answer.appName),
+      ])
+    case .pushed(let number, .failure(let error)):
+      try Self.array([
+        .unsigned(9), .unsigned(number), .integer(Int64(error.status.rawValue)),
+        .string(Text.start(of: error.message, atMost: Limits.title)),
+      ])
+    case .withdrawn(let number): try Self.array([.unsigned(10), .unsigned(number)])
+    case .removed: try Self.array([.unsigned(11)])
+    case .copied: try Self.array([.unsigned(13)])
+    }
+  }
+
+  /// Reads a message; nil for one that is about something else, or of a later version. Throws MALFORMED.
+  public static func known(_ encoding: [UInt8]) throws(SegueError) -> DeviceMessage? {
+    // The first byte of an array, and the number of a message, in deterministic CBOR.
+    guard encoding.count > 1, 8...11 ~= encoding[1] || encoding[1] == 13 else { return nil }
+    guard let elements = try Value(cbor: encoding).elements else { throw malformed("elements") }
+    if encoding[1] == 11 { return .removed }
+    if encoding[1] == 13 { return .copied }
+    guard elements.count > 1 else { throw malformed("elements") }
+    guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
+    switch encoding[1] {
+    case 8: return .push(try request(number, elements))
+    case 9: return .pushed(number, try answer(elements))
+    default: return .withdrawn(number)
+    }
+  }
+
+  private static func request(_ number: UInt64, _ elements: [Value]) throws(SegueError) -> PushRequest {
+    guard elements.count > 4, let activity = elements[2].uuid else { throw malformed("the activity") }
+    var app: String?
+    if elements[3].kind != .null { app = try text(elements[3], "the app", atMost: Limits.identifier) }
+    guard let milliseconds = elements[4].int64, 1...Limits.longestAsk ~= milliseconds else {
+      throw malformed("the time")
+    }
+    return PushRequest(number: number, activity: activity, app: app, milliseconds: milliseconds)
+  }
+
+  private static func answer(_ elements: [Value]) throws(SegueError) -> Result<PushAnswer, SegueError> {
+    guard elements.count > 3, let status = elements[2].int64.flatMap({ Int32(exactly: $0) }) else {
+      throw malformed("the status")
+    }
+    let reason = try text(elements[3], "the reason", atMost: Limits.title)
+    guard status == 0 else {
+      let line = String(decoding: Text.oneLine(reason), as: UTF8.self)
+      return .failure(SegueError(Status(rawValue: status) ?? .declined, DiagnosticText(of: line)))
+    }
+    guard elements.count > 6, let continuation = elements[4].uuid else { throw malformed("the continuation") }
+    return .success(
+      PushAnswer(
+        continuation: continuation, bundleIdentifier: try text(elements[5], "the app", atMost: Limits.identifier),
+        appName: try text(elements[6], "the name of the app", atMost: Limits.identifier)))
+  }
+
+  private static func array(_ elements: [Value]) throws(SegueError) -> [UInt8] { try Value.array(elements).encoding }
+
+  private static func text(_ value: Value, _ what: StaticString, atMost limit: Int) throws(SegueError) -> String {
+    guard let text = value.string, Text.size(text) <= limit else { throw malformed(what) }
+    return text
+  }
+
+  private static func malformed(_ what: StaticString) -> SegueError {
+    SegueError(.malformed, "push of another device: \(what) cannot be read")
+  }
+}
+
+/// A request to continue an offer of the device that asks.
+public struct PushRequest {
+  /// The number of the push at the device that asks, at most 2^63 - 1.
+  public let number: UInt64
+  public let activity: Identifier
+  /// The bundle identifier of the app; nil: whatever fits (R6.2).
+  public let app: String?
+  /// For the answer.
+  public let milliseconds: Int64
+
+  public init(number: UInt64, activity: Identifier, app: String?, milliseconds: Int64) {
+    (self.number, self.activity, self.app, self.milliseconds) = (number, activity, app, milliseconds)
+  }
+}
+
+/// A push that is being continued.
+public struct PushAnswer {
+  public let continuation: Identifier
+  /// The bundle identifier and the name of the app that continues it.
+  public let bundleIdentifier: String
+  public let appName: String
+
+  public init(continuation: Identifier, bundleIdentifier: String, appName: String) {
+    (self.continuation, self.bundleIdentifier, self.appName) = (continuation, bundleIdentifier, appName)
+  }
+}

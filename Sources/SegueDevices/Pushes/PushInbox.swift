@@ -1,0 +1,26 @@
+import SegueEngine
+import SegueModel
+
+/// The inbox of the agent, as pushes between devices use it (R3.15). For one thread.
+public protocol PushInbox: AnyObject {
+  /// Called once an offer is over; nil: not wanted.
+  var offerEnded: ((Identifier) -> Void)? { get set }
+  /// Looks for an offer that may just have been made, for 1 s.
+  /// - Parameters:
+  ///   - wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.
+  ///   - done: called once, not inside this call, unless the agent ends before. NOT_FOUND, BUSY.
+  func look(
+    for activity: Identifier, wanted: String?, _ done: @escaping (Result<AppChoice, SegueError>) -> Void)
+  /// The question which app continues an offer that is there. NOT_FOUND, BUSY.
+  func choice(for activity: Identifier, wanted: String?) -> Result<AppChoice, SegueError>
+  /// Chooses the app (R6.2). Throws NOT_FOUND.
+  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
+  /// Continues an offer in an app that need not run.
+  /// - Parameters:
+  ///   - began: called in place of `answer` if the app could be chosen.
+  ///   - answer: called once, unless `began` was, or the agent ends before.
+  func `continue`(
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: Asker,
+    began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
+    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void)
+}

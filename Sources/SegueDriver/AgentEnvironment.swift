@@ -1,0 +1,31 @@
+import SegueModel
+
+/// The process of an agent, as what decides for it uses it: a loop in the product, a simulated machine in the fleet. For
+/// one thread. No call blocks.
+public protocol AgentEnvironment: AnyObject {
+  var now: Instant { get }
+  /// Milliseconds that the system has slept since it started.
+  var slept: Int64 { get }
+  /// Draws a random identifier. Throws SYSTEM if a sandbox refuses random numbers.
+  func drawIdentifier() throws(SegueError) -> Identifier
+  /// Draws 32 bits for jitter.
+  func drawJitter() -> UInt32
+  /// Calls `body` in a later turn.
+  func post(_ body: @escaping () -> Void)
+  /// Makes a timer that calls `body` at the uptime that is set, or slightly before; then it is unset. It is closed
+  /// before what `body` uses is released. Throws SYSTEM.
+  func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer
+  func log(_ severity: Severity, _ message: DiagnosticText)
+}
+
+extension AgentEnvironment {
+  public var uptime: Int64 { now.uptime }
+}
+
+/// A timer of an `AgentEnvironment`.
+public protocol AgentTimer: AnyObject {
+  /// - Parameter uptime: in milliseconds; nil: none.
+  func set(_ uptime: Int64?)
+  /// No call follows. A second call has no effect.
+  func close()
+}

@@ -1,0 +1,24 @@
+import SegueDriver
+import SegueModel
+
+/// An environment whose time stands still.
+final class TestEnvironment: AgentEnvironment {
+  private final class Timer: AgentTimer {
+    func set(_ uptime: Int64?) {}
+    func close() {}
+  }
+
+  let now = Instant(uptime: 1_000, date: 1_700_000_000)
+  let slept: Int64 = 0
+  private var drawn: UInt64 = 0
+
+  func drawIdentifier() -> Identifier {
+    drawn += 1
+    return Identifier(high: 0, low: drawn)
+  }
+
+  func drawJitter() -> UInt32 { 0 }
+  func post(_ body: @escaping () -> Void) {}
+  func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer { Timer() }
+  func log(_ severity: Severity, _ message: DiagnosticText) {}
+}

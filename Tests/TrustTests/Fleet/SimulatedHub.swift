@@ -1,0 +1,84 @@
+import SegueDevices
+import SegueDriver
+import SegueEngine
+import SegueModel
+import SegueWire
+
+@testable import SegueFleet
+
+/// The hub of an agent on a machine, as it ships: no app connects to it, and its links are those of `DeviceLinks`.
+final class SimulatedHub: HubEnvironment, LinkHub {
+  private let process: SimulatedProcess
+  private let engine: HubEngine
+  private lazy var driver = HubDriver(engine, in: self)
+  private lazy var timer = process.makeTimer { [unowned self] in self.driver.tick() }
+
+  init(in process: SimulatedProcess) {
+    self.process = process
+    engine = HubEngine(
+      HubIdentity(id: process.drawIdentifier(), deviceName: process.machine.name), generation: 1,
+      offersFrontmostOnly: false, agent: nil, process.now)
+  }
+
+  // MARK: LinkHub
+
+  func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) -> any ByteConnection
+  ) {
+    let number = driver.takeNumber()
+    let connection = make(number) { [unowned self] isReadable in
+      if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
+    }
+    driver.addLink(connection, as: number, for: nil, device: device, secret: process.drawIdentifier())
+    driver.flush()
+  }
+
+  func hub(at number: UInt64) -> Identifier? { engine.hub(at: number) }
+
+  func networkChanged() {
+    engine.networkChanged(now)
+    driver.flush()
+  }
+
+  func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
+    engine.trustHandler = handler
+  }
+
+  func sendAccount(_ message: [UInt8], to device: Identifier) {
+    engine.sendAccount(message, to: device, now)
+    driver.flush()
+  }
+
+  func endLinks(of device: Identifier?, _ error: SegueError) {
+    engine.endLinks(of: device, error, now)
+    driver.flush()
+  }
+
+  func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    engine.setPrivacy(isPrivate, now)
+    driver.flush()
+  }
+
+  func setDevices(_ devices: AccountDevices?) {
+    engine.setDevices(devices, now)
+    driver.flush()
+  }
+
+  // MARK: HubEnvironment
+
+  var now: Instant { process.now }
+  var descriptorLimit: Int { 1_024 }
+  func accept(as number: HubEngine.PeerNumber) -> AcceptResult { .none }
+  func listen(_ isListening: Bool) {}
+  func setTimer(_ deadline: Int64?) { timer.set(deadline) }
+  func touchHeartbeat(_ uptime: Int64) {}
+  func openLink(_ descriptor: PassedDescriptor, for request: LinkRequest) throws(SegueError) { throw Self.noApp }
+  func openStream(_ descriptor: PassedDescriptor, as number: UInt64) throws(SegueError) -> any StreamEndpoint {
+    throw Self.noApp
+  }
+  func makeStream(as number: UInt64) throws(SegueError) -> (near: any StreamEndpoint, far: PassedDescriptor) {
+    throw Self.noApp
+  }
+  private static var noApp: SegueError { SegueError(.invalidState, "no app is here") }
+}

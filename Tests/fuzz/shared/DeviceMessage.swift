@@ -1,1 +1,0 @@
-../../../Sources/SegueAgent/Devices/DeviceMessage.swift
