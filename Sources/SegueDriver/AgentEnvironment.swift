@@ -1,7 +1,7 @@
 import SegueModel
 
-/// The process of an agent, as what decides for it uses it: a loop in the product, a simulated machine in the fleet. For
-/// one thread. No call blocks.
+/// The process of an agent, as its decisions see it: a loop in the product, a simulated machine in the fleet. For one
+/// thread. No call blocks.
 public protocol AgentEnvironment: AnyObject {
   var now: Instant { get }
   /// Milliseconds that the system has slept since it started.

@@ -59,7 +59,8 @@ public final class TLSSession: SecureSession {
   }
 
   private init(
-    _ role: SessionRole, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer
+    _ role: SessionRole, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer,
+    _ outgoing: OpaquePointer
   ) {
     self.role = role
     self.context = context

@@ -7,8 +7,8 @@ public enum SessionRole: Sendable {
   case server
 }
 
-/// One end of a TLS connection, on buffers in memory: its owner moves the bytes. OpenSSL in the product; the fleet has a
-/// stand-in that ends a connection whenever TLS would. One thread at a time.
+/// One end of a TLS connection, on buffers in memory: its owner moves the bytes. It is OpenSSL's in the product; the
+/// fleet has a stand-in that ends a connection whenever TLS would. One thread at a time.
 public protocol SecureSession: AnyObject {
   /// The device at the other end, once both have shown their certificates; nil while joining.
   var peer: DeviceIdentity? { get }

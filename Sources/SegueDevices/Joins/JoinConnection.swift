@@ -4,7 +4,7 @@ import SegueSystem
 import SegueTrust
 import SegueWire
 
-/// A connection on which a device joins, at either end, once TLS is up. For the loop.
+/// A connection on which a device joins, at either end, once TLS is up. For one thread.
 final class JoinConnection {
   /// Bytes that are read at a time.
   private static let readSize = 16 * 1024

@@ -4,7 +4,7 @@ import SegueSystem
 import SegueTrust
 import SegueWire
 
-/// The owner of a connection with another device, which is told of its events. For the loop's thread.
+/// The owner of a connection with another device, which is told of its events. For one thread.
 public protocol DeviceConnectionOwner: AnyObject {
   /// A connection that is not up has failed; the owner ends it.
   func failed(_ connection: DeviceConnection, _ error: SegueError)
@@ -31,7 +31,7 @@ extension DeviceConnectionOwner {
 }
 
 /// A connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub, or one on
-/// which a device joins. For the loop's thread.
+/// which a device joins. For one thread.
 public final class DeviceConnection: ByteConnection {
   /// Bytes that are read at a time before it is a link.
   private static let readSize = 16 * 1024
@@ -259,7 +259,9 @@ public final class DeviceConnection: ByteConnection {
         if output.isEmpty { break }
       }
       let isAll = output.withUnsafeBytes { bytes in
-        if case .bytes(let count) = socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) { sent += count }
+        if case .bytes(let count) = socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) {
+          sent += count
+        }
         return sent == bytes.count
       }
       if !isAll { break }
@@ -275,7 +277,9 @@ public final class DeviceConnection: ByteConnection {
 
   private var isWriting: Bool { isConnecting || !hasFailed && (!output.isEmpty || wanted.writing) }
 
-  private func updateWatch() { if !isOver { socket.watch(reading: wanted.reading && !isConnecting, writing: isWriting) } }
+  private func updateWatch() {
+    if !isOver { socket.watch(reading: wanted.reading && !isConnecting, writing: isWriting) }
+  }
 
   public var pollable: PollableConnection? {
     guard let hub, channel.isUp, !isOver, let fd = socket.pollable?.fd else { return nil }

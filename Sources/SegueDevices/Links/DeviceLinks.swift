@@ -7,7 +7,7 @@ import SegueTrust
 /// connections to the hub once a device has shown its certificate. No I/O: all that is sent or heard passes through a
 /// `LinkTransport`.
 public final class DeviceLinks: DeviceConnectionOwner {
-  /// What is open while it listens.
+  /// The parts that are open while it listens.
   private struct Opened {
     let timer: any AgentTimer
     let network: any InterfaceWatch
@@ -168,7 +168,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Whether the port was free.
   public var isListening: Bool { listener != nil }
   /// The addresses of this device.
-  public var interfaces: [NetworkInterface] { if case .open(let opened) = state { opened.network.interfaces } else { [] } }
+  public var interfaces: [NetworkInterface] {
+    if case .open(let opened) = state { opened.network.interfaces } else { [] }
+  }
 
   /// Closes all connections. No call may follow.
   public func close() {
@@ -415,7 +417,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
     connections.removeAll { $0 === connection }
     for held in provisional where held.connection === connection { held.close() }
     provisional.removeAll { $0.connection === connection }
-    let peer = table.remove(connection.number, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
+    let peer = table.remove(
+      connection.number, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
     guard let peer else { return }
     environment.log(.info, "the link with the device at \(connection.address.text) has ended")
     changed?(peer, false, connection.heardAt)

@@ -5,7 +5,7 @@ import SegueWire
 
 /// A connection with a device that shows a certificate of the account, and that the roster does not list
 /// (docs/trust.md, "Devices that are not listed"). It tells which roster this device has, and takes rosters; what the
-/// other hub says meanwhile is held. It becomes a link if a roster that counts lists the device. For the loop.
+/// other hub says meanwhile is held. It becomes a link if a roster that counts lists the device. For one thread.
 final class ProvisionalLink {
   /// Milliseconds until it ends, and how much longer while a roster is being stored.
   static let time: Int64 = 5_000

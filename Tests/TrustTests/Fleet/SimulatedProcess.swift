@@ -26,7 +26,8 @@ final class SimulatedProcess: AgentEnvironment {
     let hub = SimulatedHub(in: self)
     self.hub = hub
     let devices = try DeviceService(
-      in: self, over: SimulatedTransport(self), SimulatedSecurity(machine.cryptography) { [machine] in machine.now.seconds },
+      in: self, over: SimulatedTransport(self),
+      SimulatedSecurity(machine.cryptography) { [machine] in machine.now.seconds },
       hub, SimulatedStorage(in: self), NoInbox())
     self.devices = devices
     try devices.open()

@@ -98,7 +98,8 @@ final class SimulatedSession: SecureSession {
   }
 
   private func send(_ kind: Kind, _ parts: [[UInt8]]) throws(SegueError) {
-    let payload = try ValueWriter.array { writer throws(SegueError) in for part in parts { try writer.put(data: part) } }
+    let payload = try ValueWriter.array { writer throws(SegueError) in for part in parts { try writer.put(data: part) }
+    }
     outgoing += Self.message(kind, payload)
   }
 

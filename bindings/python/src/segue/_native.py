@@ -302,7 +302,7 @@ def release_deferred() -> None:
 
 def _after_fork() -> None:
     global known_lock
-    # Of its functions this one takes no lock, allocates nothing and does not set the library up.
+    # This function takes no lock, allocates nothing and does not set the library up.
     _State.forked = library.unchecked("segue_app_wake")(None) == Status.FORKED
     known_lock = threading.RLock()  # the former one may belong to a thread that is not here
 
