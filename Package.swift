@@ -77,6 +77,9 @@ let package = Package(
         "SegueModel", "SegueSystem", "SegueWire", "SegueEngine", "SegueDriver", "SegueCrypto", "SegueTrust",
       ]),
     module(
+      "SegueInbox",
+      imports: ["SegueModel", "SegueEngine", "SegueDriver", "SegueRouting", "SegueDevices"]),
+    module(
       "SegueTLS",
       imports: [
         "SegueModel", "SegueSystem", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL",
@@ -113,7 +116,7 @@ let package = Package(
       imports: [
         "CSegue", "CLinux", "CSystemd", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport",
         "SegueApp", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
-        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueTLS",
+        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueInbox", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -136,7 +139,12 @@ let package = Package(
             "SegueSystem", "SegueWire",
           ],
           exclude: ["Stored"]),
-        .testTarget(name: "FleetTests", dependencies: ["SegueApp", "SegueFleet", "SegueStore"]),
+        .testTarget(
+          name: "FleetTests",
+          dependencies: [
+            "SegueApp", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet", "SegueInbox", "SegueModel",
+            "SegueRouting", "SegueStore", "SegueWire",
+          ]),
         .testTarget(
           name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
           exclude: ["disk.c"]),

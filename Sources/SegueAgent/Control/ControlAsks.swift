@@ -1,6 +1,7 @@
 import SegueDevices
 import SegueApp
 import SegueEngine
+import SegueInbox
 import SegueModel
 import SegueRuntime
 import SegueStore
@@ -14,13 +15,16 @@ final class ControlAsks {
   static let pageSize = 32 * 1024
 
   private let inbox: InboxService
+  private let disk: InboxDisk
   private let routing: RoutingAsks
   private let searching: SearchAsks
   private let devices: DeviceAsks
   private let unheard = FailureList()
 
-  init(_ inbox: InboxService, _ saved: SavedService, _ devices: DeviceService, _ device: Device) {
-    self.inbox = inbox
+  init(
+    _ inbox: InboxService, _ disk: InboxDisk, _ saved: SavedService, _ devices: DeviceService, _ device: Device
+  ) {
+    (self.inbox, self.disk) = (inbox, disk)
     device.setUnheardFailureHandler { [unheard] failure in unheard.add(failure) }
     self.devices = DeviceAsks(devices)
     routing = RoutingAsks(inbox)
@@ -158,7 +162,7 @@ final class ControlAsks {
       }
       after = number
     }
-    inbox.useInbox({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
+    disk.use({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
       answer(
         Asker.map(result) { entries throws(SegueError) in
           let now = Clock.date
@@ -210,14 +214,14 @@ final class ControlAsks {
 
   private func drop(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     let id = try Self.identifier(ask, "continuation_id")
-    inbox.useInbox({ inbox throws(SegueError) in try inbox.drop(id, at: Clock.now.date) }) { result in
+    disk.use({ inbox throws(SegueError) in try inbox.drop(id, at: Clock.now.date) }) { result in
       answer(Self.found(result))
     }
   }
 
   private func retry(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
     let id = try Self.identifier(ask, "continuation_id")
-    inbox.useInbox({ inbox throws(SegueError) in try inbox.retry(id) }) { [inbox] result in
+    disk.use({ inbox throws(SegueError) in try inbox.retry(id) }) { [inbox] result in
       answer(Self.found(result))
       inbox.retry(id)
     }

@@ -1,3 +1,4 @@
+import SegueInbox
 import SegueModel
 import SegueRouting
 

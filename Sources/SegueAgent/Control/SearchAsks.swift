@@ -1,5 +1,6 @@
 import SegueDevices
 import SegueEngine
+import SegueInbox
 import SegueModel
 import SegueStore
 
@@ -51,7 +52,7 @@ final class SearchAsks {
     var entries: [(key: Value, value: Value)] = [
       (key: .string("number"), value: .integer(result.number)),
       (key: .string("bundle_identifier"), value: .string(result.app)),
-      (key: .string("app_name"), value: .string(inbox.name(of: result))),
+      (key: .string("app_name"), value: .string(inbox.name(of: result.app, named: result.appName))),
       (key: .string("activity_id"), value: .uuid(result.activity)),
       (key: .string("type"), value: .string(result.type)),
       (key: .string("saved"), value: try .date(result.savedAt)),
@@ -88,7 +89,10 @@ final class SearchAsks {
       switch result {
       case .failure(let error): answer(.failure(error))
       case .success(let (found, document)):
-        inbox.open(found, document, timeout: timeout, environment: environment, for: asker) { result in
+        inbox.open(
+          found.activity, document, of: found.app, named: found.appName, team: found.team, timeout: timeout,
+          environment: environment, for: asker
+        ) { result in
           answer(Asker.map(result) { report throws(SegueError) in try ControlAsks.value(of: report) })
         }
       }

@@ -1,5 +1,6 @@
 import SegueApp
 import SegueEngine
+import SegueInbox
 import SegueModel
 import SegueRuntime
 import SegueStore
@@ -10,7 +11,7 @@ import SegueWire
 /// The attachments of what waits, and of what apps have left: fetched from origins, or copied, for the inbox, and read
 /// from there for those that fetch them (R2.5, R3.8, R7.6). On the way they are in files without names in the state
 /// folder. For the loop.
-final class InboxAttachments {
+final class InboxAttachments: InboxTransfers {
   /// Continuations whose attachments are fetched at a time, one after the other; others wait. A process that slow
   /// origins keep waiting has a quarter of them.
   private static let collectionLimit = 8
@@ -210,7 +211,7 @@ final class InboxAttachments {
   // MARK: Sending
 
   /// An app fetches an attachment of what it gets, or of what is offered for an app that has gone.
-  func serve(_ request: StreamRequest, of offer: KeptParticipant? = nil) {
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
     guard let part = request.attachment else { return }
     let fetch = Fetch(request: request, socket: request.descriptor.owned.take(), offer: offer)
     let id = offer?.engine.identity.id ?? request.continuationID.ofDelivery

@@ -1,10 +1,12 @@
 import CLinux
+import SegueEngine
+import SegueInbox
 import SegueModel
 import SegueSystem
 import SegueTransport
 
 /// The agent's side of its launcher. After `start` all of it is for the loop.
-public final class Launcher {
+public final class Launcher: ProgramLauncher {
   /// Requests that wait for an answer.
   private static let waitingLimit = 32
   /// Milliseconds for the launcher to answer; it gives the system 5 s for each program.
@@ -89,6 +91,15 @@ public final class Launcher {
     let deadline = now + Self.answerTime
     waiting.append(Waiting(number: lastNumber, app: request.app, deadline: deadline, answer: answer))
     timer?.set(waiting.first?.deadline)
+  }
+
+  public func launch(
+    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    // The launcher reads the manifest itself (A27).
+    try launch(LaunchRequest(.startApp(app), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
   }
 
   /// An app that was launched has opened: it may be launched again.

@@ -1,6 +1,7 @@
 import CLinux
 import SegueApp
 import SegueDevices
+import SegueInbox
 import SegueModel
 import SegueRouting
 import SegueRuntime
@@ -102,14 +103,18 @@ final class AgentProcess {
     try accountThread.start()
     defer { accountThread.end() }
     let saved = SavedService(savedThread, on: loop)
-    let inbox = InboxService(thread, saved, launcher, on: loop)
+    let environment = LoopEnvironment(loop)
+    let disk = InboxDisk(thread, on: loop)
     // No app is chosen before it is known what the user prefers.
     var knowsPreferences = false
-    let use = { (catalogue: Catalogue) in
+    let use = { (inbox: InboxService, catalogue: Catalogue) in
       inbox.catalogue = catalogue
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
-    let manifests = ManifestService(on: loop) { catalogue in if knowsPreferences { use(catalogue) } }
+    var service: InboxService?
+    let manifests = ManifestService(on: loop) { catalogue in
+      if knowsPreferences, let service { use(service, catalogue) }
+    }
     let device = try Device(
       folder, on: loop,
       agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
@@ -117,8 +122,12 @@ final class AgentProcess {
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
     // An app learns what its manifest says when it is welcomed, and no later (R6.1).
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
+    let inbox = InboxService(
+      in: environment, disk, launcher, at: HubParticipation(on: device),
+      change: { change, app, account, done in saved.change(change, of: app, account: account, done) })
+    service = inbox
     let devices = try DeviceService(
-      in: LoopEnvironment(loop), over: TCPTransport(on: loop), TLSSecurity(), device,
+      in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox)
     var doorbell: Doorbell?
     var control: ControlSocket?
@@ -127,14 +136,16 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        let asks = ControlAsks(inbox, saved, devices, device)
+        let asks = ControlAsks(inbox, disk, saved, devices, device)
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
         manifests.open {
           do throws(SegueError) {
             try device.carryHub()
-            try inbox.open(identity, on: device, in: state.address) {
+            try inbox.open(identity, ProcessLimits.current) { perform, performKept in
+              InboxAttachments(in: state.address, thread, on: loop, perform, performKept)
+            } _: {
               knowsPreferences = true
-              use(manifests.catalogue)
+              use(inbox, manifests.catalogue)
             }
             try devices.open()
           } catch {

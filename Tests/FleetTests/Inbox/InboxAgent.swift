@@ -1,19 +1,25 @@
+import SegueDevices
 import SegueDriver
 import SegueEngine
+import SegueInbox
 import SegueModel
+import SegueRouting
+import SegueStore
 
 @testable import SegueFleet
 
-/// The process of an agent in a fleet: it carries the hub, and takes part at it with the engine that ships (R3.8). Its
+/// The process of an agent in a fleet: it carries the hub, and takes part at it with the service that ships (R3.8). Its
 /// inbox is on the disk of its device, and is used beside everything else, one request after the other.
 final class InboxAgent: FleetProcess {
+  /// The one who asks for continuations.
+  private let user = Asker(number: 1, account: .device(Identifier(high: 0, low: 1)))
+
   private unowned let workload: InboxWorkload
   private let disk: InboxDisk
   private let identity: AppIdentity
   private var seat: AgentSeat<AgentEngine>?
   /// Its offers for apps that have gone (R2.5).
   private var kept: [(offer: KeptParticipant, seat: AgentSeat<AppEngine>)] = []
-  private var withdrawals: [(number: UInt64, activity: Identifier)] = []
   private var hasTakenPlace = false
   /// The uptime of the next deadline that is in the queue of the fleet.
   private var due: Int64?
@@ -21,12 +27,20 @@ final class InboxAgent: FleetProcess {
   private var agenda: [(at: Int64, run: () -> Void)] = []
   /// The jobs that the disk has not done yet.
   private var jobs: [Job] = []
-  private lazy var collections = InboxCollections(self)
   private var isWorking = false
   private var launching: Set<String> = []
 
+  private lazy var service = InboxService(
+    in: self, self, self, at: self,
+    // These agents have no store of saved activities.
+    change: { [unowned self] _, _, _, done in
+      later(0) { done(.failure(SegueError(.connectionUnavailable, "no store for search"))) }
+    })
+
   private enum Job {
-    case request(InboxRequest)
+    case request(InboxRequest, (InboxReply) -> Void)
+    /// Something that has no part in what the oracle knows. It returns what is done once the loop hears of it.
+    case other((InboxDisk) -> () -> Void)
     /// An app fetches an attachment, on this socket: of what waits, or of what an app has left.
     case serve(StreamRequest, FleetSocket, KeptParticipant?)
   }
@@ -42,16 +56,22 @@ final class InboxAgent: FleetProcess {
 
   // MARK: For those who ask
 
-  func `continue`(_ request: ColdStartRequest) { call { $0.continue(request, $1) } }
-  func launched(_ continuation: Identifier, _ error: SegueError?) { call { $0.launched(continuation, error, $1) } }
-  func retry(_ continuation: Identifier) { call { engine, _ in engine.retry(continuation) } }
+  /// Continues an offer in an app; the oracle hears the answer under that number.
+  func `continue`(_ activity: Identifier, in app: String, timeout: Int64? = nil, _ number: UInt64) {
+    service.continue(activity, app: app, timeout: timeout, environment: [], for: user) { [unowned self] result in
+      workload.oracle.answered(number, result, at: fleet.clock.uptime)
+    }
+  }
+
+  func retry(_ continuation: Identifier) { service.retry(continuation) }
 
   /// The user withdraws what an app has left.
   func withdraw(_ activity: Identifier) {
     fleet.trace(name, "is to withdraw what was left")
     workload.oracle.kept.withdraws(activity)
-    withdrawals.append((UInt64(withdrawals.count), activity))
-    call { [withdrawals] in $0.withdraw(activity, for: UInt64(withdrawals.count - 1), $1) }
+    service.withdraw(activity) { [unowned self] error in
+      workload.oracle.kept.withdrawn(activity, error, on: device)
+    }
   }
 
   /// The activities that it offers for apps that have gone.
@@ -61,11 +81,7 @@ final class InboxAgent: FleetProcess {
   var leak: StaticString? { seat?.engine.leak }
 
   /// Whether the agent knows of an open app.
-  private func knows(_ bundle: String) -> Bool {
-    seat?.engine.runningApps.contains { $0.bundleIdentifier == bundle } ?? false
-  }
-
-  func call(_ body: (AgentEngine, Instant) -> Void) { seat?.perform(body) }
+  private func knows(_ bundle: String) -> Bool { !service.running(bundle).isEmpty }
 
   /// The hub of a participant was left.
   func seek(_ search: NextHubAttempt, for seat: any HubSeeker) {
@@ -88,12 +104,10 @@ final class InboxAgent: FleetProcess {
 
   override func beginAgent() {
     super.beginAgent()
-    let engine = AgentEngine(identity: identity, limits: Limits(), owner: self)
-    let seat = AgentSeat(engine, in: self) { [unowned self] in
-      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
-    }
-    self.seat = seat
-    seat.settle()
+    service.catalogue = workload.catalogue
+    do throws(SegueError) {
+      try service.open(identity, Limits()) { [unowned self] perform, _ in InboxCollections(self, perform) } _: {}
+    } catch { fleet.report(name, "\(error.message)") }
   }
 
   override func seek(_ search: NextHubAttempt?) {
@@ -125,9 +139,8 @@ final class InboxAgent: FleetProcess {
   override func leave() {
     guard isAlive else { return }
     flush()
-    call { engine, _ in engine.flush() }
-    for case .request(let request) in jobs { workload.oracle.note(request, disk.run(request), of: self) }
-    for each in kept { each.seat.close() }
+    service.close()
+    for case .request(let request, _) in jobs { workload.oracle.note(request, disk.run(request), of: self) }
     super.leave()
   }
 
@@ -164,15 +177,31 @@ final class InboxAgent: FleetProcess {
 
   // MARK: The inbox
 
+  /// An app fetches an attachment: of what it gets, or of what an app has left.
+  func serve(_ request: StreamRequest, _ offer: KeptParticipant?) {
+    guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
+      return fleet.report(name, "R7.6: the agent is to send on what is no stream")
+    }
+    jobs.append(.serve(request, socket, offer))
+    work()
+  }
+
   private func work() {
     guard !isWorking, !jobs.isEmpty else { return }
     isWorking = true
     later(fleet.random.within(0, disk.slowness)) { [unowned self] in
       switch jobs.removeFirst() {
-      case .request(let request):
+      case .request(let request, let done):
         let reply = disk.run(request)
         workload.oracle.note(request, reply, of: self)
-        later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, reply) }
+        later(fleet.random.within(0, disk.slowness)) { [unowned self] in finish(request, reply, done) }
+      case .other(let body):
+        let answer = body(disk)
+        later(fleet.random.within(0, disk.slowness)) { [unowned self] in
+          isWorking = false
+          answer()
+          work()
+        }
       case .serve(let request, let socket, let offer):
         let result = disk.attachment(of: request, in: offer?.activity)
         later(fleet.random.within(0, disk.slowness)) { [unowned self] in done(request, on: socket, result, offer) }
@@ -194,14 +223,14 @@ final class InboxAgent: FleetProcess {
     if let offer {
       kept.first { $0.offer === offer }?.seat.perform { _, _ in offer.answer(request, refusal) }
     } else {
-      call { engine, _ in engine.answer(request, refusal) }
+      seat?.perform { engine, _ in engine.answer(request, refusal) }
     }
     work()
   }
 
-  private func done(_ request: InboxRequest, _ reply: InboxReply?) {
+  private func finish(_ request: InboxRequest, _ reply: InboxReply?, _ done: (InboxReply) -> Void) {
     isWorking = false
-    if let reply { call { $0.stored(reply, of: request, $1) } }
+    if let reply { done(reply) }
     if case .put(_, .success)? = reply, case .put(let record, _) = request {
       // Otherwise it would wait for somebody to open the app.
       if !knows(record.app), !launching.contains(record.app) {
@@ -212,92 +241,122 @@ final class InboxAgent: FleetProcess {
   }
 }
 
-extension InboxAgent: AgentOwner {
-  // No device pushes here.
-  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {}
-  func gone(_ activity: Identifier) {}
-  func drawIdentifier() -> Identifier? { fleet.drawIdentifier() }
+extension InboxAgent: AgentEnvironment {
+  var slept: Int64 { 0 }
+  func drawIdentifier() -> Identifier { fleet.drawIdentifier() }
+  func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
+  func post(_ body: @escaping () -> Void) { later(0, body) }
+  func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer { AgendaTimer(in: self, body) }
 
-  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
-    guard let wanted = choice.wanted else { throw SegueError(.notFound, "continue: no app here declares it") }
-    return ChosenApp(bundleIdentifier: wanted, name: wanted, types: [])
+  func log(_ severity: Severity, _ message: DiagnosticText) {
+    if severity.rawValue <= Severity.info.rawValue { fleet.trace(name, "says", text: message) }
   }
+}
 
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {}
+/// A timer on the agenda of an agent.
+private final class AgendaTimer: AgentTimer {
+  private unowned let agent: InboxAgent
+  private var body: (() -> Void)?
+  private var dueAt: Int64?
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
-    collections.begin(attachments, of: continuation)
-  }
+  init(in agent: InboxAgent, _ body: @escaping () -> Void) { (self.agent, self.body) = (agent, body) }
 
-  func stopCollecting(_ continuation: Identifier) { collections.stop(continuation) }
-  func streamAnswered(_ id: Identifier, _ error: SegueError?) { collections.answered(id, error) }
-
-  func serve(_ request: StreamRequest) { serve(request, nil) }
-  func serve(_ request: StreamRequest, of offer: KeptParticipant) { serve(request, offer) }
-
-  private func serve(_ request: StreamRequest, _ offer: KeptParticipant?) {
-    guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
-      return fleet.report(name, "R7.6: the agent is to send on what is no stream")
+  func set(_ uptime: Int64?) {
+    dueAt = uptime
+    guard let uptime else { return }
+    agent.later(max(0, uptime - agent.uptime)) { [self] in
+      guard dueAt == uptime else { return }
+      dueAt = nil
+      body?()
     }
-    jobs.append(.serve(request, socket, offer))
+  }
+
+  func close() { (dueAt, body) = (nil, nil) }
+}
+
+extension InboxAgent: InboxExecutor {
+  func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
+    jobs.append(.request(request, done))
     work()
   }
 
+  func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
+    use(
+      { inbox throws(SegueError) in RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses()) }, done)
+  }
+
+  func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
+  }
+
+  func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    let date = now.date
+    use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: date) }, done)
+  }
+
+  private func use<Success>(
+    _ body: @escaping (Inbox) throws(SegueError) -> Success,
+    _ done: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    jobs.append(
+      .other { disk in
+        let result: Result<Success, SegueError>
+        do throws(SegueError) { result = .success(try disk.perform(body)) } catch { result = .failure(error) }
+        return { done(result) }
+      })
+    work()
+  }
+}
+
+extension InboxAgent: ProgramLauncher {
   /// One launch of an app at a time, as in the product.
-  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
-    if knows(app.bundleIdentifier) { fleet.report(name, "R3.8: an app is launched that is open") }
-    guard launching.insert(app.bundleIdentifier).inserted else {
-      return later(0) { [unowned self] in launched(continuation, nil) }
-    }
-    workload.launch(app.bundleIdentifier, for: continuation, by: self)
+  func launch(
+    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    if knows(app) { fleet.report(name, "R3.8: an app is launched that is open") }
+    guard launching.insert(app).inserted else { throw SegueError(.busy, "a launch is under way") }
+    workload.launch(app, by: self, done)
   }
 
   /// The launch of an app has ended, or takes too long.
   func launchEnded(_ bundle: String) { launching.remove(bundle) }
 
-  func opened(_ app: AppIdentity) { launching.remove(app.bundleIdentifier) }
+  func opened(_ app: String) { launching.remove(app) }
+}
 
-  func perform(_ request: InboxRequest) {
-    jobs.append(.request(request))
-    work()
+extension InboxAgent: AgentParticipation {
+  func join(_ engine: AgentEngine) -> any AgentSeatHandle {
+    let seat = AgentSeat(engine, in: self) { [unowned self] in
+      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
+    }
+    self.seat = seat
+    later(0) { seat.settle() }
+    return seat
   }
 
-  // The hub may be in the middle of a call.
-  func join(_ offer: KeptParticipant) {
+  func join(_ offer: KeptParticipant) -> any KeptSeatHandle {
     workload.oracle.kept.offers(offer.activity, as: offer.engine.identity.id, on: device)
-    later(0) { [unowned self] in
-      let seat = AgentSeat(offer.engine, in: self) { offer.refuseRequests() }
-      kept.append((offer, seat))
-      election?.add(seat, fleet.clock.uptime)
-      seat.settle()
-    }
+    let seat = AgentSeat(offer.engine, in: self) { offer.refuseRequests() }
+    kept.append((offer, seat))
+    election?.add(seat, fleet.clock.uptime)
+    seat.settle()
+    return KeptSeat(seat) { [unowned self] in kept.removeAll { $0.offer === offer } }
   }
+}
 
-  func leave(_ offer: KeptParticipant) {
-    later(0) { [unowned self] in
-      guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
-      let seat = kept.remove(at: index).seat
-      seat.close()
-      election?.remove(seat)
-    }
-  }
+extension AgentSeat: AgentSeatHandle where Engine == AgentEngine {}
 
-  func withdrawn(_ number: UInt64, _ error: SegueError?) {
-    workload.oracle.kept.withdrawn(withdrawals[Int(number)].activity, error, on: device)
-  }
+/// An offer that an agent keeps, on its seat.
+private final class KeptSeat: KeptSeatHandle {
+  private let seat: AgentSeat<AppEngine>
+  private let closed: () -> Void
 
-  /// These agents have no store of saved activities.
-  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
-    later(0) { [unowned self] in
-      call { engine, _ in engine.changed(number, .failure(SegueError(.connectionUnavailable, "no store for search"))) }
-    }
-  }
+  init(_ seat: AgentSeat<AppEngine>, _ closed: @escaping () -> Void) { (self.seat, self.closed) = (seat, closed) }
 
-  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
-    workload.oracle.answered(number, result, at: fleet.clock.uptime)
-  }
+  func perform(_ body: () -> Void) { seat.perform { _, _ in body() } }
 
-  func log(_ severity: Severity, _ message: DiagnosticText) {
-    if severity.rawValue <= Severity.info.rawValue { fleet.trace(name, "says", text: message) }
+  func close() {
+    seat.close()
+    closed()
   }
 }

@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueInbox
 import SegueModel
 import SegueWire
 
@@ -6,7 +7,7 @@ import SegueWire
 
 /// The attachments that an agent of a fleet fetches from origins, one after the other; or copies, if apps have handed
 /// them over.
-final class InboxCollections {
+final class InboxCollections: InboxTransfers {
   private struct Collection {
     let continuation: Identifier
     var rest: [Attachment]
@@ -17,11 +18,17 @@ final class InboxCollections {
   }
 
   private unowned let agent: InboxAgent
+  private let perform: ((AgentEngine, Instant) -> Void) -> Void
   private var collections: [Collection] = []
 
-  init(_ agent: InboxAgent) { self.agent = agent }
+  init(_ agent: InboxAgent, _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) {
+    (self.agent, self.perform) = (agent, perform)
+  }
 
-  func begin(_ attachments: [Attachment], of continuation: Identifier) {
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?) { agent.serve(request, offer) }
+  func close() { collections = [] }
+
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
     collections.append(Collection(continuation: continuation, rest: attachments))
     agent.later(0) { [unowned self] in next(continuation) }
   }
@@ -38,7 +45,7 @@ final class InboxCollections {
     guard let index = index(of: continuation), collections[index].stream == nil else { return }
     guard let attachment = collections[index].rest.first else {
       let found = collections.remove(at: index).found
-      return agent.call { $0.collected(continuation, found, $1) }
+      return perform { $0.collected(continuation, found, $1) }
     }
     if attachment.source != nil {
       // Some were changed meanwhile.
@@ -49,7 +56,7 @@ final class InboxCollections {
     let id = agent.fleet.drawIdentifier()
     collections[index].stream = ScriptedStream(id, near, isAsker: true)
     collections[index].isAnswered = false
-    agent.call {
+    perform {
       $0.ask(
         id, of: continuation, Message.AttachmentPart(name: attachment.name, offset: 0),
         otherEnd: FleetDescriptor(far), timeout: 5_000, $1)

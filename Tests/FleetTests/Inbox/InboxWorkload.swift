@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueRouting
 
 @testable import SegueFleet
 @testable import SegueStore
@@ -39,6 +40,17 @@ final class InboxWorkload: Workload {
     keptChance = SeededRandom(seed: fleet.seed ^ 0x4e97_4e97_4e97_4e97)
     super.init(fleet, appCount: appCount)
   }
+
+  /// The manifests of all apps.
+  let catalogue = Catalogue(
+    bundles.map { bundle in
+      (
+        path: bundle,
+        result: .success(
+          AppDeclaration(
+            path: bundle, bundleIdentifier: bundle, team: "TEAM", types: types, launch: .command(LaunchCommand(arguments: [bundle]))))
+      )
+    })
 
   // MARK: Devices
 
@@ -83,14 +95,14 @@ final class InboxWorkload: Workload {
   }
 
   /// The launcher starts an app, which may fail, crash, or take its time.
-  func launch(_ bundle: String, for continuation: Identifier, by agent: InboxAgent) {
+  func launch(_ bundle: String, by agent: InboxAgent, _ done: @escaping (SegueError?) -> Void) {
     let device = agent.device
     let system = systems[device.index]
     let fate = isQuiescent ? 9 : chance.below(10)
     fleet.trace(device.name, "launches", bundle)
     oracle.meet("launched")
     system.later(chance.within(0, 200)) { [weak agent] in
-      agent?.launched(continuation, fate == 0 ? SegueError(.system, "launch: cannot be started") : nil)
+      if agent?.isAlive ?? false { done(fate == 0 ? SegueError(.system, "launch: cannot be started") : nil) }
       if fate == 0 { agent?.launchEnded(bundle) }
     }
     guard fate > 0 else { return }
@@ -175,7 +187,7 @@ final class InboxWorkload: Workload {
     let timeout = chance.chance(0.3) ? chance.within(1, 5_000) : Limits().continuation
     fleet.trace(agent.name, "is asked for", bundle)
     let number = oracle.ask(agent, by: fleet.clock.uptime + timeout)
-    agent.continue(ColdStartRequest(number: number, activity: activity, app: bundle, timeout: timeout))
+    agent.continue(activity, in: bundle, timeout: timeout, number)
     guard chance.chance(0.5) else { return }
     let end = fleet.clock.uptime + 3_000
     for _ in 0..<chance.below(150) where !fleet.step(until: end) { break }
@@ -258,7 +270,7 @@ final class InboxWorkload: Workload {
   private func ask(_ origin: InboxApp, for bundle: String) throws(SegueError) {
     guard let agent = agent(of: origin.process.device), let activity = origin.engine?.currentActivity else { return }
     let number = oracle.ask(agent, by: fleet.clock.uptime + Limits().continuation)
-    agent.continue(ColdStartRequest(number: number, activity: activity, app: bundle))
+    agent.continue(activity, in: bundle, number)
   }
 
   // MARK: The end

@@ -1,111 +1,121 @@
 import SegueDevices
-import SegueApp
+import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueRouting
-import SegueRuntime
-import SegueStore
-import SegueSystem
-import SegueTransport
 
-/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. For the loop.
-final class InboxService: PushInbox {
+/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. No I/O. For one
+/// thread.
+public final class InboxService: PushInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256
   /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.
   private static let usesDelay: Int64 = 500
 
-  private let loop: Loop
-  private let launcher: Launcher
-  private let thread: InboxThread
-  private let saved: SavedService
-  private var participant: AgentParticipant<AgentEngine>?
-  private var kept: KeptConnections?
-  private var attachments: InboxAttachments?
+  private enum State {
+    case idle
+    case open(Opened)
+    case closed
+  }
+
+  /// The parts that are there between `open` and `close`.
+  private struct Opened {
+    let participant: any AgentSeatHandle
+    let transfers: any InboxTransfers
+    /// Asks the disk again for what the user prefers.
+    let preferencesTimer: any AgentTimer
+    let usesTimer: any AgentTimer
+  }
+
+  private let environment: any AgentEnvironment
+  private let launcher: any ProgramLauncher
+  private let disk: any InboxExecutor
+  private let hub: any AgentParticipation
+  private let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
+  private var state = State.idle
+  private var kept: [(offer: KeptParticipant, participant: any KeptSeatHandle)] = []
   private var asks: [Ask] = []
   /// Those who wait until a kept offer is withdrawn.
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
   /// Those who wait for an offer.
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
   /// Called once an offer is over; nil: not wanted.
-  var offerEnded: ((Identifier) -> Void)?
+  public var offerEnded: ((Identifier) -> Void)?
   private var lastNumber: UInt64 = 0
-  private var isOpen = true
   /// The apps that have a manifest.
-  var catalogue = Catalogue()
+  public var catalogue = Catalogue()
   private var preferences = RoutingPreferences()
-  /// When the disk is asked again for what the user prefers. Nil before `open`, and after `close`.
-  private var preferencesTimer: LoopTimer?
   private var preferencesPause = DiskPause()
   /// Whether the disk has refused to say it.
   private var lacksPreferences = false
   /// Apps that were used, the most recent last, until the disk gets it.
   private var used: [String] = []
-  /// Nil before `open`, and after `close`.
-  private var usesTimer: LoopTimer?
   private var isStoringUses = false
 
   /// - Parameter isShared: whether another asker came before (R3.8).
-  typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
+  public typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
 
   /// A continuation that somebody waits for.
   private struct Ask {
     let number: UInt64
     let asker: Asker
     /// The variables that say where a launched program shows itself.
-    let environment: [LaunchRequest.Variable]
+    let environment: [LaunchVariable]
     /// Called once the app is chosen; nil: the asker waits for the end.
     let began: Began?
     var hasBegun = false
     let answer: (Result<ColdStartReport, SegueError>) -> Void
   }
 
-  /// - Parameter thread: has been started.
-  init(_ thread: InboxThread, _ saved: SavedService, _ launcher: Launcher, on loop: Loop) {
-    self.thread = thread
-    self.saved = saved
-    self.launcher = launcher
-    self.loop = loop
+  /// - Parameter change: does what an app asks for at the hub with saved activities (R8.1, R8.2), and answers once with
+  ///   how many were concerned.
+  public init(
+    in environment: any AgentEnvironment, _ disk: any InboxExecutor, _ launcher: any ProgramLauncher,
+    at hub: any AgentParticipation,
+    change: @escaping (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
+  ) {
+    (self.environment, self.disk, self.launcher, self.hub) = (environment, disk, launcher, hub)
+    self.change = change
   }
+
+  private var opened: Opened? { if case .open(let opened) = state { opened } else { nil } }
 
   /// Takes part at the device's hub, until `close`.
   /// - Parameters:
-  ///   - folder: the state folder, where files without names are.
-  ///   - ready: called on the loop once it is known what the user prefers, or cannot be known.
-  func open(
-    _ identity: AppIdentity, on device: Device, in folder: String, _ ready: @escaping () -> Void
+  ///   - transfers: made with what calls the engine, and what calls a kept offer while there is one.
+  ///   - ready: called once it is known what the user prefers, or cannot be known.
+  public func open(
+    _ identity: AppIdentity, _ limits: Limits,
+    transfers: (
+      _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void,
+      _ performKept: @escaping (KeptParticipant, () -> Void) -> Void
+    ) -> any InboxTransfers,
+    _ ready: @escaping () -> Void
   ) throws(SegueError) {
-    kept = KeptConnections(on: device)
-    attachments = InboxAttachments(in: folder, thread, on: loop) { [self] body in
-      perform(body)
-    } _: { [self] offer, body in
-      kept?.perform(offer, body)
-    }
+    // `close` closes the timers, and ends the transfers, before this object is released.
+    let made = transfers { [self] body in perform(body) } _: { [self] offer, body in perform(offer, body) }
+    let preferencesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.loadPreferences() }
+    let usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
     // This object outlives the participant, which `close` ends.
-    participant = try AgentParticipant(
-      AgentEngine(identity: identity, limits: ProcessLimits.current, owner: self), on: device)
-    let (preferencesTimer, usesTimer) = (try LoopTimer(), try LoopTimer())
-    // `close` closes the timers before this object is released.
-    try preferencesTimer.start(on: loop) { [unowned(unsafe) self] in self.loadPreferences() }
-    try usesTimer.start(on: loop) { [unowned(unsafe) self] in self.storeUses() }
-    (self.preferencesTimer, self.usesTimer) = (preferencesTimer, usesTimer)
+    let participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
+    state = .open(
+      Opened(
+        participant: participant, transfers: made, preferencesTimer: preferencesTimer, usesTimer: usesTimer))
     loadPreferences(ready)
   }
 
-  func close() {
+  public func close() {
     storeUses(isLast: true)
     offerEnded = nil
-    isOpen = false
-    preferencesTimer?.close()
-    usesTimer?.close()
-    (preferencesTimer, usesTimer) = (nil, nil)
-    attachments?.close()
-    attachments = nil
+    guard let opened else { return state = .closed }
+    opened.preferencesTimer.close()
+    opened.usesTimer.close()
+    opened.transfers.close()
     perform { engine, _ in engine.flush() }
-    participant?.close()
-    participant = nil
-    kept?.close()
-    kept = nil
+    state = .closed
+    opened.participant.close()
+    for each in kept { each.participant.close() }
+    kept = []
     asks = []
     withdrawals = []
     looks = []
@@ -117,8 +127,8 @@ final class InboxService: PushInbox {
   /// - Parameters:
   ///   - began: for an activity of the asker (R3.15): called in place of `answer` if the app could be chosen.
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
-  func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchRequest.Variable], for asker: Asker,
+  public func `continue`(
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: Asker,
     began: Began? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
@@ -130,21 +140,24 @@ final class InboxService: PushInbox {
   }
 
   /// Somebody who asked has gone.
-  func abandon(_ asker: Asker) {
+  public func abandon(_ asker: Asker) {
     // A continuation that has begun for an origin goes on: its receipt tells the origin the end.
     for ask in asks where ask.asker.number == asker.number && !ask.hasBegun { perform { $0.abandon(ask.number, $1) } }
   }
 
   /// Continues a saved activity in its app, which need not run (R8.3). The answer is as for `continue`.
-  func open(
-    _ found: SearchResult, _ document: [UInt8], timeout: Int64?, environment: [LaunchRequest.Variable],
-    for asker: Asker, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+  /// - Parameters:
+  ///   - app: its bundle identifier; `name` is its name as it was when the activity was saved.
+  ///   - document: the activity as it was saved.
+  public func open(
+    _ activity: Identifier, _ document: [UInt8], of app: String, named name: String, team: String, timeout: Int64?,
+    environment: [LaunchVariable], for asker: Asker, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     do throws(SegueError) {
       let request = try SavedStartRequest(
-        number: lastNumber, activity: found.activity, document: document, app: found.app, team: found.team,
-        appName: name(of: found), timeout: timeout, account: asker.account)
+        number: lastNumber, activity: activity, document: document, app: app, team: team,
+        appName: self.name(of: app, named: name), timeout: timeout, account: asker.account)
       asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
     } catch {
@@ -153,19 +166,19 @@ final class InboxService: PushInbox {
   }
 
   /// The name of the app of a saved activity: the manifest's, else the app's own, else its bundle identifier.
-  func name(of found: SearchResult) -> String {
-    catalogue[found.app]?.name ?? (found.appName.isEmpty ? found.app : found.appName)
+  public func name(of app: String, named name: String) -> String {
+    catalogue[app]?.name ?? (name.isEmpty ? app : name)
   }
 
   /// The router that chooses an app at this moment.
-  var router: Router {
+  public var router: Router {
     var running: [AppIdentity] = []
     perform { engine, _ in running = engine.runningApps }
     return Router(catalogue: catalogue, preferences: preferences, running: RunningApps(running))
   }
 
   /// The processes of an app that are open on this device.
-  func running(_ bundleIdentifier: String) -> [AppIdentity] {
+  public func running(_ bundleIdentifier: String) -> [AppIdentity] {
     var running: [AppIdentity] = []
     perform { engine, _ in
       running = engine.runningApps.filter { Text.isSame($0.bundleIdentifier, bundleIdentifier) }
@@ -174,7 +187,7 @@ final class InboxService: PushInbox {
   }
 
   /// The query to the router for an offer. Throws NOT_FOUND, BUSY.
-  func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
+  public func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
     Self.query(for: try choice(for: activity, wanted: nil).get())
   }
 
@@ -182,7 +195,7 @@ final class InboxService: PushInbox {
   /// - Parameters:
   ///   - wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.
   ///   - done: called once, not inside this call, unless the agent ends before. NOT_FOUND, BUSY.
-  func look(
+  public func look(
     for activity: Identifier, wanted: String? = nil, _ done: @escaping (Result<AppChoice, SegueError>) -> Void
   ) {
     lastNumber += 1
@@ -191,7 +204,7 @@ final class InboxService: PushInbox {
   }
 
   /// The question which app continues an offer that is there. NOT_FOUND, BUSY.
-  func choice(for activity: Identifier, wanted: String?) -> Result<AppChoice, SegueError> {
+  public func choice(for activity: Identifier, wanted: String?) -> Result<AppChoice, SegueError> {
     var result = Result<AppChoice, SegueError>.failure(
       SegueError(.busy, "the agent does not carry the hub at present"))
     perform { engine, _ in result = engine.choice(for: activity, wanted: wanted) }
@@ -207,8 +220,8 @@ final class InboxService: PushInbox {
 
   /// Remembers the app that the user wants for a type; nil forgets it.
   /// - Parameter done: called on the loop once it is on the disk, or cannot be.
-  func choose(_ app: String?, for type: String, _ done: @escaping (SegueError?) -> Void) {
-    useInbox({ inbox throws(SegueError) in try inbox.choose(app, for: type) }) { [self] result in
+  public func choose(_ app: String?, for type: String, _ done: @escaping (SegueError?) -> Void) {
+    disk.choose(app, for: type) { [self] result in
       switch result {
       case .success:
         preferences.choose(app, for: type)
@@ -218,19 +231,10 @@ final class InboxService: PushInbox {
     }
   }
 
-  /// Uses the inbox on its thread.
-  /// - Parameter answer: called on the loop, once.
-  func useInbox<Success>(
-    _ body: @escaping (Inbox) throws(SegueError) -> Success,
-    _ answer: @escaping (Result<Success, SegueError>) -> Void
-  ) {
-    thread.use(on: loop, body, answer)
-  }
-
   /// The user withdraws what an app has left (R2.5).
   /// - Parameter done: called once, when it is no longer on the disk, or cannot be withdrawn; not if the agent ends
   ///   before.
-  func withdraw(_ activity: Identifier, _ done: @escaping (SegueError?) -> Void) {
+  public func withdraw(_ activity: Identifier, _ done: @escaping (SegueError?) -> Void) {
     guard withdrawals.count < Self.withdrawalLimit else {
       return done(SegueError(.busy, "withdraw: \(Self.withdrawalLimit) wait for the disk"))
     }
@@ -240,25 +244,28 @@ final class InboxService: PushInbox {
   }
 
   /// An entry is to be delivered although its app has had it.
-  func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
+  public func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
 
-  private func perform(_ body: (AgentEngine, Instant) -> Void) { participant?.perform(body) }
+  private func perform(_ body: (AgentEngine, Instant) -> Void) { opened?.participant.perform(body) }
+
+  /// Calls an offer that is kept; no effect once it is over.
+  private func perform(_ offer: KeptParticipant, _ body: () -> Void) {
+    kept.first { $0.offer === offer }?.participant.perform(body)
+  }
 
   /// Asks the disk for what the user prefers, and again later if that refuses.
   private func loadPreferences(_ done: @escaping () -> Void = {}) {
-    useInbox({ inbox throws(SegueError) in
-      RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
-    }) { [self] result in
+    disk.loadPreferences { [self] result in
       switch result {
       case .success(let preferences):
         self.preferences = preferences
         preferencesPause.end()
-        if lacksPreferences { Log.info("inbox: the disk says which apps the user prefers") }
+        if lacksPreferences { environment.log(.info, "inbox: the disk says which apps the user prefers") }
         lacksPreferences = false
       case .failure(let error):
         // Apps are chosen without it meanwhile. The log has the error from the inbox.
         lacksPreferences = true
-        if let pause = preferencesPause.take(after: error) { preferencesTimer?.set(Clock.uptime + pause) }
+        if let pause = preferencesPause.take(after: error) { opened?.preferencesTimer.set(environment.uptime + pause) }
       }
       done()
     }
@@ -266,22 +273,22 @@ final class InboxService: PushInbox {
 }
 
 extension InboxService: AgentOwner {
-  func drawIdentifier() -> Identifier? { try? Randomness.identifier() }
+  public func drawIdentifier() -> Identifier? { try? environment.drawIdentifier() }
 
-  func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {
+  public func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {
     // Posted, because the callee may call the engine, which is in the middle of a call.
-    loop.post { [self] in
+    environment.post { [self] in
       guard let index = looks.firstIndex(where: { $0.number == number }) else { return }
       looks.remove(at: index).done(result)
     }
   }
 
-  func gone(_ activity: Identifier) {
+  public func gone(_ activity: Identifier) {
     // As above.
-    loop.post { [self] in offerEnded?(activity) }
+    environment.post { [self] in offerEnded?(activity) }
   }
 
-  func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
+  public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     let offer = choice.offer
     let router = Router(
       catalogue: catalogue, preferences: preferences, running: RunningApps(choice.running))
@@ -324,34 +331,34 @@ extension InboxService: AgentOwner {
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
 
-  func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Identifier?) {
-    attachments?.collect(wanted, of: continuation, for: account)
+  public func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Identifier?) {
+    opened?.transfers.collect(wanted, of: continuation, for: account)
   }
 
-  func stopCollecting(_ continuation: Identifier) { attachments?.stop(continuation) }
-  func streamAnswered(_ id: Identifier, _ error: SegueError?) { attachments?.answered(id, error) }
-  func serve(_ request: StreamRequest) { attachments?.serve(request) }
-  func serve(_ request: StreamRequest, of offer: KeptParticipant) { attachments?.serve(request, of: offer) }
+  public func stopCollecting(_ continuation: Identifier) { opened?.transfers.stop(continuation) }
+  public func streamAnswered(_ id: Identifier, _ error: SegueError?) { opened?.transfers.answered(id, error) }
+  public func serve(_ request: StreamRequest) { opened?.transfers.serve(request, of: nil) }
+  public func serve(_ request: StreamRequest, of offer: KeptParticipant) { opened?.transfers.serve(request, of: offer) }
 
-  func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
+  public func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
     guard let index = asks.firstIndex(where: { $0.number == number }), let began = asks[index].began else { return }
     asks[index].hasBegun = true
     began(continuation, app, isShared)
   }
 
-  func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
-    let environment = asks.first { $0.number == number }?.environment ?? []
+  public func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
+    let variables = asks.first { $0.number == number }?.environment ?? []
     do throws(SegueError) {
-      try launch(app, environment) { [self] error in perform { $0.launched(continuation, error, $1) } }
+      try launch(app, variables) { [self] error in perform { $0.launched(continuation, error, $1) } }
     } catch {
       // One is under way: the app will open.
       let error = error.status == .busy ? nil : error
-      loop.post { [self] in perform { $0.launched(continuation, error, $1) } }
+      environment.post { [self] in perform { $0.launched(continuation, error, $1) } }
     }
   }
 
   private func launch(
-    _ app: ChosenApp, _ environment: [LaunchRequest.Variable], _ done: @escaping (SegueError?) -> Void
+    _ app: ChosenApp, _ variables: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     guard let declaration = catalogue[app.bundleIdentifier] else {
       throw SegueError(
@@ -360,14 +367,11 @@ extension InboxService: AgentOwner {
     switch declaration.launch {
     case .impossible(let error): throw error
     case .command:
-      // The launcher reads the manifest itself (A27).
-      try launcher.launch(LaunchRequest(.startApp(app.bundleIdentifier), environment: environment)) { result in
-        if case .failure(let error) = result { done(error) } else { done(nil) }
-      }
+      try launcher.launch(app.bundleIdentifier, variables, done)
     }
   }
 
-  func opened(_ app: AppIdentity) {
+  public func opened(_ app: AppIdentity) {
     launcher.opened(app.bundleIdentifier)
     markUsed(app.bundleIdentifier)
   }
@@ -384,35 +388,24 @@ extension InboxService: AgentOwner {
   }
 
   private func storeUsesSoon() {
-    if !isStoringUses, !used.isEmpty { usesTimer?.set(Clock.uptime + Self.usesDelay) }
+    if !isStoringUses, !used.isEmpty { opened?.usesTimer.set(environment.uptime + Self.usesDelay) }
   }
 
   /// Stores all uses since the last time, in one commit. The next ones wait until the disk has these, except the last
   /// ones before the end.
   private func storeUses(isLast: Bool = false) {
-    guard isOpen, isLast || !isStoringUses, !used.isEmpty else { return }
+    guard opened != nil, isLast || !isStoringUses, !used.isEmpty else { return }
     isStoringUses = true
     let apps = used
     used = []
-    useInbox({ inbox throws(SegueError) in try inbox.markUsed(apps, at: Clock.now.date) }) { [self] result in
-      if case .failure(let error) = result { Log.debug("which app was used is not remembered: \(error.message)") }
+    disk.markUsed(apps) { [self] result in
+      if case .failure(let error) = result { environment.log(.debug, "which app was used is not remembered: \(error.message)") }
       isStoringUses = false
       storeUsesSoon()
     }
   }
 
-  func perform(_ request: InboxRequest) {
-    do throws(SegueError) {
-      try thread.post(size: request.size) { [loop, self] thread in
-        guard let reply = InboxJobs.run(request, thread) else { return }
-        loop.post { self.stored(reply, of: request) }
-      }
-    } catch {
-      Log.write(.error, "\(error.message)")
-      let reply = InboxJobs.refusal(of: request, error)
-      loop.post { [self] in stored(reply, of: request) }
-    }
-  }
+  public func perform(_ request: InboxRequest) { disk.perform(request) { [self] reply in stored(reply, of: request) } }
 
   private func stored(_ reply: InboxReply, of request: InboxRequest) {
     perform { $0.stored(reply, of: request, $1) }
@@ -420,31 +413,40 @@ extension InboxService: AgentOwner {
     if case .acknowledged = reply { loadPreferences() }
   }
 
-  func withdrawn(_ number: UInt64, _ error: SegueError?) {
+  public func withdrawn(_ number: UInt64, _ error: SegueError?) {
     guard let index = withdrawals.firstIndex(where: { $0.number == number }) else { return }
     withdrawals.remove(at: index).done(error)
   }
 
-  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
-    saved.change(change, of: app, account: account) { [self] result in
-      perform { engine, _ in engine.changed(number, result) }
-    }
+  public func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
+    self.change(change, app, account) { [self] result in perform { engine, _ in engine.changed(number, result) } }
   }
 
   // The hub may be in the middle of a call.
-  func join(_ offer: KeptParticipant) {
-    loop.post { [self] in
-      if let kept, !kept.join(offer) { perform { $0.notJoined(offer, $1) } }
+  public func join(_ offer: KeptParticipant) {
+    environment.post { [self] in
+      guard opened != nil else { return }
+      do throws(SegueError) {
+        kept.append((offer, try hub.join(offer)))
+      } catch {
+        environment.log(.error, "keep offering: \(error.message)")
+        perform { $0.notJoined(offer, $1) }
+      }
     }
   }
 
-  func leave(_ offer: KeptParticipant) { loop.post { [self] in kept?.leave(offer) } }
+  public func leave(_ offer: KeptParticipant) {
+    environment.post { [self] in
+      guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
+      kept.remove(at: index).participant.close()
+    }
+  }
 
-  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
+  public func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
     guard let index = asks.firstIndex(where: { $0.number == number }) else { return }
     let ask = asks.remove(at: index)
     if !ask.hasBegun { ask.answer(result) }
   }
 
-  func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+  public func log(_ severity: Severity, _ message: DiagnosticText) { environment.log(severity, message) }
 }

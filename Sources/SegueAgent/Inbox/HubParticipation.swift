@@ -1,0 +1,31 @@
+import SegueEngine
+import SegueInbox
+import SegueModel
+import SegueRuntime
+
+/// The hub of this device, at which the agent and the offers that it keeps take part. For the loop.
+final class HubParticipation: AgentParticipation {
+  private let device: Device
+
+  init(on device: Device) { self.device = device }
+
+  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentSeatHandle {
+    try AgentParticipant(engine, on: device)
+  }
+
+  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptSeatHandle {
+    KeptConnection(try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in offer.refuseRequests() })
+  }
+}
+
+extension AgentParticipant: AgentSeatHandle where Engine == AgentEngine {}
+
+/// An offer that the agent keeps, on its connection.
+private final class KeptConnection: KeptSeatHandle {
+  private let participant: AgentParticipant<AppEngine>
+
+  init(_ participant: AgentParticipant<AppEngine>) { self.participant = participant }
+
+  func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
+  func close() { participant.close() }
+}

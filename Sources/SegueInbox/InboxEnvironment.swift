@@ -1,0 +1,68 @@
+import SegueEngine
+import SegueModel
+import SegueRouting
+
+/// The inbox of the agent on the disk, as its service uses it: a thread of its own in the product, a simulated disk in
+/// the fleet. Calls are done one after the other. Each `done` is called once, in a later turn.
+public protocol InboxExecutor: AnyObject {
+  /// Does what the engine asks for.
+  /// - Parameter done: not called for a request that has no reply now.
+  func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void)
+  /// Reads which apps the user prefers, and which were used.
+  func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void)
+  /// Stores the app that the user wants for a type; nil forgets it.
+  func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void)
+  /// Stores which apps were used, the most recent last.
+  func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void)
+}
+
+/// Starts programs for the agent.
+public protocol ProgramLauncher: AnyObject {
+  /// Starts the program of an app, by its manifest.
+  /// - Parameter done: called once, later: nil if it was started. The launch then counts as under way until `opened`, or
+  ///   for 20 s.
+  /// Throws BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED, CONNECTION_UNAVAILABLE.
+  func launch(
+    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void) throws(SegueError)
+  /// An app that was launched has opened: it may be launched again.
+  func opened(_ app: String)
+}
+
+/// The hub of the device, at which the agent takes part.
+public protocol AgentParticipation: AnyObject {
+  /// Starts to look for a hub for the agent itself. The engine outlives the participant. Throws SYSTEM.
+  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentSeatHandle
+  /// Starts to look for a hub for an offer that the agent keeps. The offer outlives the participant. Throws SYSTEM.
+  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptSeatHandle
+}
+
+/// The agent as a participant at the hub.
+public protocol AgentSeatHandle: AnyObject {
+  /// Calls the engine, and handles the results.
+  func perform(_ body: (AgentEngine, Instant) -> Void)
+  /// Leaves the hub.
+  func close()
+}
+
+/// An offer that the agent keeps, as a participant at the hub.
+public protocol KeptSeatHandle: AnyObject {
+  /// Calls the offer, and handles the results.
+  func perform(_ body: () -> Void)
+  /// Leaves the hub.
+  func close()
+}
+
+/// Moves attachments: fetches those of what waits from their origins, copies those that apps leave, and sends them to
+/// those that fetch them (R2.5, R3.8, R7.6).
+public protocol InboxTransfers: AnyObject {
+  /// Collects attachments for a continuation, or for what an app has left; `AgentEngine.collected` follows.
+  /// - Parameter account: the one that is charged; nil: it is not counted.
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?)
+  func stop(_ continuation: Identifier)
+  /// The origin has answered the question for a stream.
+  func answered(_ id: Identifier, _ error: SegueError?)
+  /// An app fetches an attachment of what it gets, or of what is offered for an app that has gone.
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?)
+  /// Ends all transfers. Attachments of what apps have left are handed over if they have been copied.
+  func close()
+}
