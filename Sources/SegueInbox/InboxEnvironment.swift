@@ -19,8 +19,8 @@ public protocol InboxExecutor: AnyObject {
 /// Starts programs for the agent.
 public protocol ProgramLauncher: AnyObject {
   /// Starts the program of an app, by its manifest.
-  /// - Parameter done: called once, later: nil if it was started. The launch then counts as under way until `opened`, or
-  ///   for 20 s.
+  /// - Parameter done: called once, later: nil if it was started. The launch then counts as under way until `opened`,
+  ///   or for 20 s.
   /// Throws BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED, CONNECTION_UNAVAILABLE.
   func launch(
     _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void) throws(SegueError)

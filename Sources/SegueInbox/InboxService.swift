@@ -93,7 +93,11 @@ public final class InboxService: PushInbox {
     _ ready: @escaping () -> Void
   ) throws(SegueError) {
     // `close` closes the timers, and ends the transfers, before this object is released.
-    let made = transfers { [self] body in perform(body) } _: { [self] offer, body in perform(offer, body) }
+    let made = transfers { [self] body in
+      perform(body)
+    } _: { [self] offer, body in
+      perform(offer, body)
+    }
     let preferencesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.loadPreferences() }
     let usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
     // This object outlives the participant, which `close` ends.
@@ -399,7 +403,9 @@ extension InboxService: AgentOwner {
     let apps = used
     used = []
     disk.markUsed(apps) { [self] result in
-      if case .failure(let error) = result { environment.log(.debug, "which app was used is not remembered: \(error.message)") }
+      if case .failure(let error) = result {
+        environment.log(.debug, "which app was used is not remembered: \(error.message)")
+      }
       isStoringUses = false
       storeUsesSoon()
     }

@@ -27,6 +27,7 @@ MODULES = (
     "SegueCrypto",
     "SegueCertificates",
     "SegueDevices",
+    "SegueInbox",
     "SegueTLS",
 )
 # A script draws from these; the mutants of the others are written.

@@ -1,5 +1,5 @@
-import SegueDevices
 import SegueApp
+import SegueDevices
 import SegueEngine
 import SegueInbox
 import SegueModel

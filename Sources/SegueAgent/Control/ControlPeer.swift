@@ -1,5 +1,5 @@
-import SegueDevices
 import CLinux
+import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueSystem

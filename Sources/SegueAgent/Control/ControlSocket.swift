@@ -1,6 +1,6 @@
-import SegueDevices
 import CLinux
 import SegueApp
+import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueRuntime

@@ -1,6 +1,6 @@
-import SegueSystem
 import SegueDevices
 import SegueModel
+import SegueSystem
 import SegueTransport
 import SegueTrust
 

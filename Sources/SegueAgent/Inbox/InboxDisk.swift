@@ -30,9 +30,10 @@ final class InboxDisk: InboxExecutor {
   }
 
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
-    use({ inbox throws(SegueError) in
-      RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
-    }, done)
+    use(
+      { inbox throws(SegueError) in
+        RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses())
+      }, done)
   }
 
   func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {

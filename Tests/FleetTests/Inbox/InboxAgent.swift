@@ -106,7 +106,10 @@ final class InboxAgent: FleetProcess {
     super.beginAgent()
     service.catalogue = workload.catalogue
     do throws(SegueError) {
-      try service.open(identity, Limits()) { [unowned self] perform, _ in InboxCollections(self, perform) } _: {}
+      try service.open(identity, Limits()) { [unowned self] perform, _ in
+        InboxCollections(self, perform)
+      } _: {
+      }
     } catch { fleet.report(name, "\(error.message)") }
   }
 

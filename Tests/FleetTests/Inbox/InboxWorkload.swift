@@ -48,7 +48,8 @@ final class InboxWorkload: Workload {
         path: bundle,
         result: .success(
           AppDeclaration(
-            path: bundle, bundleIdentifier: bundle, team: "TEAM", types: types, launch: .command(LaunchCommand(arguments: [bundle]))))
+            path: bundle, bundleIdentifier: bundle, team: "TEAM", types: types,
+            launch: .command(LaunchCommand(arguments: [bundle]))))
       )
     })
 
