@@ -583,13 +583,13 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         try:
             result = handler(activity, continuation)
             if result is LATER:
-                self._continuations.discard(continuation)  # the host holds it
-                if not continuation.done:
-                    self._answered_later.add(continuation)
+                self._await_call(continuation)
                 return _REPLY_LATER
             if is_later(result):
                 cancel = self._answer_later(
-                    result, lambda answer, error: continuation._complete_with(activity, answer, error)
+                    result,
+                    lambda answer, error: continuation._complete_with(activity, answer, error),
+                    takes_later=True,
                 )
                 if continuation._later is not None:  # otherwise it has answered by a call, and runs on
                     continuation._cancel_handler = cancel
@@ -613,6 +613,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if not continuation._opens_document:  # else its opening brings the result (R3.5)
             continuation._end(activity)
         return _REPLY_YES
+
+    def _await_call(self, continuation: Continuation) -> None:
+        self._continuations.discard(continuation)
+        if not continuation.done:
+            self._answered_later.add(continuation)
 
     def _forget(self, continuation: Continuation) -> None:
         self._continuations.discard(continuation)
@@ -638,8 +643,10 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._notify("on_did_fail", type, error, continuation)
 
     def _offer_changed(self, event: OfferEvent) -> None:
-        self._offer_events.publish(event)
-        self._notify("on_offer", event.kind, event.offer)
+        try:
+            self._offer_events.publish(event)
+        finally:
+            self._notify("on_offer", event.kind, event.offer)
 
     def _connection_changed(self, connection: Connection) -> None:
         if connection == Connection.READY:
