@@ -307,9 +307,7 @@ class Dispatcher(_native.Handle):
 
         return self._run_later(result, done, takes_later=takes_later)
 
-    def _later_done(
-        self, future: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool
-    ) -> None:
+    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool) -> None:
         self._tasks.discard(future)
         error: BaseException | None = None if future.cancelled() else future.exception()
         result = None if future.cancelled() or error is not None else future.result()
