@@ -267,11 +267,12 @@ final class InboxWorkload: Workload {
     isQuiescent = true
     for device in devices {
       device.restart()
+      device.agent?.resume()
       let disk = disk(of: device)
       disk.isFull = false
       disk.slowness = 3
     }
-    // An agent that has lost its folder ends.
+    // An agent that has lost its folder ends, once it runs.
     fleet.advance(2_000)
     for device in devices { startAgent(on: device) }
     super.endFaults()
