@@ -276,6 +276,7 @@ final class InboxWorkload: Workload {
     fleet.advance(2_000)
     for device in devices { startAgent(on: device) }
     super.endFaults()
+    for app in open { app.checkFetches() }
   }
 
   /// Everything that waits is delivered: first to the apps that are open and have not had it, then to others.
