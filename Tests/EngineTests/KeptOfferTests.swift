@@ -313,6 +313,20 @@ import Testing
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: an agent that starts does not offer what the user withdraws meanwhile`() {
+    world.close(editor)
+    world.killAgent()
+    let next = world.startAgent(agent.inbox)
+    next.isStuck = true
+    next.withdraw(activity)
+    world.wait(5_000)
+    #expect(next.withdrawals.isEmpty && next.kept.isEmpty && titles.isEmpty)
+    next.inbox.failure = SegueError(.system, "the disk is full")
+    next.isStuck = false
+    world.settle()
+    #expect(next.withdrawals.map { $0?.message } == ["the disk is full"] && titles == ["one"])
+  }
+
   @Test func `R2.5: what is left again while it is withdrawn stays`() {
     world.tell(editor) { $0.setForeground(false, $1) }
     editor.process.driver?.disconnect(world.now)

@@ -301,7 +301,7 @@ final class KeptOffers: AppFeature {
     let name = kept[index].record.app.name
     switch (write.record, error) {
     case (nil, nil): remove(at: index, fromDisk: false, now)
-    case (nil, _): break
+    case (nil, _): review(now)
     case (let record?, nil):
       (kept[index].record, kept[index].isStored, kept[index].former) = (record.withoutContent, true, [])
       agent.log(.info, "keeps what \(name) has left", now)
@@ -414,6 +414,8 @@ final class KeptOffers: AppFeature {
   }
 
   private func offer(at index: Int, _ now: Instant) {
+    // Nobody is to see what goes at once; if the disk refuses that, its answer leads here again.
+    if writes.isForgetting(kept[index].record.activity) { return }
     if let at = kept[index].look(now) { return looksAt = earlier(looksAt, at) }
     guard let secret = agent.owner.drawIdentifier() else {
       return agent.log(.error, "keep offering: no random bytes", now)
