@@ -313,6 +313,20 @@ import Testing
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: an agent that starts does not offer what the user withdraws meanwhile`() {
+    world.close(editor)
+    world.killAgent()
+    let next = world.startAgent(agent.inbox)
+    next.isStuck = true
+    next.withdraw(activity)
+    world.wait(5_000)
+    #expect(next.withdrawals.isEmpty && next.kept.isEmpty && titles.isEmpty)
+    next.inbox.failure = SegueError(.system, "the disk is full")
+    next.isStuck = false
+    world.settle()
+    #expect(next.withdrawals.map { $0?.message } == ["the disk is full"] && titles == ["one"])
+  }
+
   @Test func `R2.5: what is left again while it is withdrawn stays`() {
     world.tell(editor) { $0.setForeground(false, $1) }
     editor.process.driver?.disconnect(world.now)
@@ -517,6 +531,58 @@ import Testing
     world.close(editor)
     #expect(agent.kept.isEmpty && titles.isEmpty)
     #expect(agent.lines.contains { $0.contains("the disk is full") })
+  }
+
+  /// Has the app leave it under further titles.
+  private func leave(_ titles: String...) {
+    for title in titles {
+      world.tell(editor) { $0.setForeground(true, $1) }
+      editor.change(activity) { try! $0.setTitle(title) }
+      world.tell(editor) { $0.setForeground(false, $1) }
+    }
+  }
+
+  @Test func `R2.5: what the disk has stays offered if the disk refuses a newer state`() throws {
+    leave("one")
+    agent.inbox.failure = SegueError(.system, "the disk is full")
+    leave("two")
+    world.kill(editor)
+    #expect(titles == ["one"])
+    agent.inbox.failure = nil
+    world.wait(60_000)
+    #expect(agent.inbox.kept.map { $0.activity } == [activity], "it is not forgotten later")
+    #expect(try continued().title == "one")
+    world.wait(12 * 3_600_000)
+    #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func `R2.5: the newest state that the disk takes stays if it refuses the next one`(isFirst: Bool) {
+    let full = SegueError(.system, "the disk is full")
+    leave("one")
+    agent.isStuck = true
+    leave("two", "three")
+    agent.inbox.keepFailures = [isFirst ? nil : full, full]
+    agent.isStuck = false
+    world.settle()
+    world.kill(editor)
+    #expect(titles == [isFirst ? "two" : "one"] && agent.inbox.kept.count == 1)
+  }
+
+  @Test func `R2.5: what is withdrawn does not come back because the disk refuses a newer state`() {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    editor.process.driver?.disconnect(world.now)
+    world.settle()
+    agent.isStuck = true
+    agent.withdraw(activity)
+    world.resume(editor)
+    leave("two")
+    agent.inbox.keepFailures = [SegueError(.system, "the disk is full")]
+    agent.isStuck = false
+    world.settle()
+    world.kill(editor)
+    world.wait(60_000)
+    #expect(agent.inbox.kept.isEmpty && agent.kept.isEmpty && titles.isEmpty)
   }
 
   @Test func `R2.5: what a full queue refuses is kept when it has room`() {

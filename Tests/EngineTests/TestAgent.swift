@@ -24,6 +24,8 @@ final class TestInbox {
   private var confirmed: Set<Identifier> = []
   /// The error of each change. Nil: the disk makes it.
   var failure: SegueError?
+  /// Those of what apps leave next, before that.
+  var keepFailures: [SegueError?] = []
   /// Whether the disk refuses to note what was sent.
   var refusesSent = false
   /// The most bytes of attachments of what an app leaves.
@@ -132,7 +134,9 @@ final class TestInbox {
       return nil
     case .loadKept: return .loadedKept(loadFailure.map { .failure($0) } ?? .success(kept))
     case .keep(let record):
-      if let failure { return .kept(record.activity, failure) }
+      if let failure = keepFailures.isEmpty ? failure : keepFailures.removeFirst() {
+        return .kept(record.activity, failure)
+      }
       let size = record.attachments.reduce(0) { $0 + ($1.source == nil ? 0 : $1.size) }
       if size > room { return .kept(record.activity, roomFailure) }
       kept.removeAll { $0.activity == record.activity }

@@ -40,12 +40,24 @@ final class KeptOffers: AppFeature {
     var pause = ExpiryPause()
     /// Whether it is on the disk.
     var isStored: Bool
+    /// The older state of the activity that is on the disk; at most one. Empty if this one is there, or none is.
+    var former: [Kept] = []
     /// Nil while it is not offered: its app is open, or may still register; its date is past; it is not on the disk
     /// yet; or the system has refused to connect it.
     var offer: KeptParticipant?
 
     /// The uptime at which it expires.
     var expiresAt: Int64 { min(endsAt, dateAt ?? endsAt) }
+
+    /// The bytes that are held, those of the older state among them.
+    var documentBytes: Int { former.reduce(record.document.count) { $0 + $1.record.document.count } }
+
+    /// The older state that is on the disk now, and was left just before.
+    func stored(_ older: KeptRecord, _ now: Instant) -> Kept {
+      var state = Kept(record: older.withoutContent, account: account, since: since, endsAt: endsAt, isStored: true)
+      _ = state.look(now)
+      return state
+    }
 
     /// Looks at its own date. One that is past hides it: the clock may be wrong, and be set back.
     /// - Returns: the uptime at which to look again; nil if it may be offered.
@@ -171,11 +183,15 @@ final class KeptOffers: AppFeature {
     if isOthers(record) || index(of: record.activity).map({ kept[$0].record.app.id != record.app.id }) ?? false {
       return agent.log(.error, "\(record.app.name) leaves an activity of another app", now)
     }
+    var former: [Kept] = []
     while let index = kept.firstIndex(where: { $0.record.app.id == record.app.id }) {
       // The store replaces an older state of the same activity.
-      remove(at: index, fromDisk: kept[index].record.activity != record.activity, now)
+      let isSame = kept[index].record.activity == record.activity
+      if isSame { former = kept[index].isStored ? [kept[index]] : kept[index].former }
+      remove(at: index, fromDisk: !isSame, now)
     }
     append(record, account, isStored: false, now)
+    kept[kept.count - 1].former = former
     if !record.hasContent || !copies.begin(record, account: account, now) { write(record.keeping([]), now) }
     makeRoom(inShareOf: account, now)
     makeRoom(now)
@@ -224,7 +240,7 @@ final class KeptOffers: AppFeature {
   /// Whether the documents of some, or their attachments, have more bytes than a share of what is kept.
   private func isTooMuch(_ share: Int, of isCounted: (Kept) -> Bool) -> Bool {
     let counted = kept.filter(isCounted)
-    return counted.reduce(0) { $0 + $1.record.document.count } > Limits.keptBytes / share
+    return counted.reduce(0) { $0 + $1.documentBytes } > Limits.keptBytes / share
       || counted.reduce(0) { $0 + $1.record.attachmentBytes } > UInt64(Limits.keptAttachments / share)
   }
 
@@ -276,21 +292,35 @@ final class KeptOffers: AppFeature {
   func stored(_ error: SegueError?, _ now: Instant) {
     guard let write = writes.finish(error, now) else { return }
     for asker in write.askers { agent.owner.withdrawn(asker, error) }
+    guard let index = index(of: write.activity) else { return }
     // A state of the activity that was left meanwhile has an answer of its own.
-    guard !writes.isKeeping(write.activity), !copies.contains(write.activity), let index = index(of: write.activity)
-    else { return }
+    guard !writes.isKeeping(write.activity), !copies.contains(write.activity) else {
+      if error == nil { kept[index].former = write.record.map { [kept[index].stored($0, now)] } ?? [] }
+      return
+    }
     let name = kept[index].record.app.name
     switch (write.record, error) {
     case (nil, nil): remove(at: index, fromDisk: false, now)
-    case (nil, _): break
+    case (nil, _): review(now)
     case (let record?, nil):
-      (kept[index].record, kept[index].isStored) = (record.withoutContent, true)
+      (kept[index].record, kept[index].isStored, kept[index].former) = (record.withoutContent, true, [])
       agent.log(.info, "keeps what \(name) has left", now)
       review(now)
     case (_, let error?):
       agent.log(.error, "what \(name) has left is not kept: \(error.message)", now)
-      remove(at: index, now)
+      guard let former = kept[index].former.first else { return remove(at: index, now) }
+      putBack(former, at: index, now)
     }
+  }
+
+  /// An older state that the disk has is better than none.
+  private func putBack(_ former: Kept, at index: Int, _ now: Instant) {
+    agent.log(.info, "what \(former.record.app.name) had left before stays", now)
+    kept[index] = former
+    kept[index].offer = nil
+    if let account = former.account { makeRoom(inShareOf: account, now) }
+    makeRoom(now)
+    review(now)
   }
 
   /// The user withdraws it: over once the disk has it, or the next agent would offer it again.
@@ -384,6 +414,8 @@ final class KeptOffers: AppFeature {
   }
 
   private func offer(at index: Int, _ now: Instant) {
+    // Nobody is to see what goes at once; if the disk refuses that, its answer leads here again.
+    if writes.isForgetting(kept[index].record.activity) { return }
     if let at = kept[index].look(now) { return looksAt = earlier(looksAt, at) }
     guard let secret = agent.owner.drawIdentifier() else {
       return agent.log(.error, "keep offering: no random bytes", now)

@@ -125,6 +125,12 @@ final class KeptWrites {
     return isRunning || waiting.contains { $0.activity == activity && $0.record != nil }
   }
 
+  /// Whether the disk is to forget it, and has not answered.
+  func isForgetting(_ activity: Identifier) -> Bool {
+    let isRunning = running.map { $0.activity == activity && $0.record == nil } ?? false
+    return isRunning || waiting.contains { $0.activity == activity && $0.record == nil }
+  }
+
   /// The agent ends: passes everything to the disk at once, without waiting for answers.
   func flush() {
     for write in waiting { agent.owner.perform(write.request) }

@@ -34,7 +34,7 @@ extension ScriptedApp {
     streams.append(stream)
   }
 
-  func attend(to socket: FleetSocket) {
+  func moveStream(on socket: FleetSocket) {
     if let stream = streams.first(where: { $0.socket === socket }), stream.isThere { move(stream) }
   }
 

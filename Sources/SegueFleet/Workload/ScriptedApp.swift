@@ -138,6 +138,8 @@ class ScriptedApp: AppObserver {
   func observe(_ event: HistoryEvent) {}
   /// Called after each call of the engine.
   func engineCalled() {}
+  /// Called when a socket of its process can be read or written, or has ended.
+  func attend(to socket: FleetSocket) { moveStream(on: socket) }
   /// The current activity, if it is to be saved by itself, and the uptime since which it is.
   var unsaved: (activity: KnownActivity, since: Int64)?
   /// Whether it claims to have callbacks when it has none.

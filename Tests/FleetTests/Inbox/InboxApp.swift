@@ -7,11 +7,20 @@ import SegueWire
 
 /// A scripted app that takes what waits for it at the agent, and reports to the oracle.
 final class InboxApp: ScriptedApp {
+  /// An attachment that it fetches, of a continuation, and where it comes.
+  private struct Fetch {
+    let id: Identifier
+    let from: ContinuedFrom
+    let attachment: Attachment
+    let socket: FleetSocket
+    var isAnswered = false
+    var bytes: [UInt8] = []
+  }
+
   private let oracle: InboxOracle
   /// Whether it has a handler for what waits.
   private(set) var accepts = false
-  /// The attachments that it fetches, of which continuations, and where they come.
-  private var fetches: [(id: Identifier, from: ContinuedFrom, attachment: Attachment, socket: FleetSocket)] = []
+  private var fetches: [Fetch] = []
   /// Its current activity after its last call, and the one that it has in the background, since a date (R2.5).
   private var lastCurrent: Identifier?
   private var away: (activity: Identifier, since: Double)?
@@ -92,7 +101,7 @@ final class InboxApp: ScriptedApp {
     for attachment in activity.attachments {
       let (near, far) = process.makeSockets()
       let id = process.fleet.drawIdentifier()
-      fetches.append((id, from, attachment, near))
+      fetches.append(Fetch(id: id, from: from, attachment: attachment, socket: near))
       perform { engine, now in
         process.began(.attachment(id), deadline: now.uptime + engine.limits.continuation)
         engine.askStream(
@@ -104,14 +113,35 @@ final class InboxApp: ScriptedApp {
 
   private func fetched(_ id: Identifier, _ error: SegueError?) {
     guard let index = fetches.firstIndex(where: { $0.id == id }) else { return }
-    let fetch = fetches.remove(at: index)
-    var bytes: [UInt8] = []
-    while let count = fetch.socket.read(atMost: 8_192, { bytes.append(contentsOf: $0) }), count > 0 {}
-    fetch.socket.close()
-    process.complain(
-      oracle.kept.violation(by: fetch.attachment, of: fetch.from, bytes, error)
-        ?? oracle.violation(by: fetch.attachment, of: fetch.from.continuation, bytes, error, at: identity))
+    guard error == nil else { return end(fetches.remove(at: index), error) }
+    fetches[index].isAnswered = true
+    read(at: index)
   }
+
+  override func attend(to socket: FleetSocket) {
+    super.attend(to: socket)
+    if let index = fetches.firstIndex(where: { $0.socket === socket && $0.isAnswered }) { read(at: index) }
+  }
+
+  /// Over a link the bytes may come later than the answer.
+  private func read(at index: Int) {
+    let socket = fetches[index].socket
+    while let count = socket.read(atMost: 8_192, { fetches[index].bytes.append(contentsOf: $0) }) {
+      if count == 0 { return }
+    }
+    end(fetches.remove(at: index), nil)
+  }
+
+  private func end(_ fetch: Fetch, _ error: SegueError?) {
+    fetch.socket.close()
+    if error == nil { process.does("has read", "\(fetch.bytes.count) of \(fetch.attachment.size) bytes") }
+    process.complain(
+      oracle.kept.violation(by: fetch.attachment, of: fetch.from, fetch.bytes, error, at: process.device)
+        ?? oracle.violation(by: fetch.attachment, of: fetch.from.continuation, fetch.bytes, error, at: identity))
+  }
+
+  /// All faults have ended, and all deadlines have passed.
+  func checkFetches() { if !fetches.isEmpty { process.complain("R7.4: an attachment neither comes nor ends") } }
 
   override func queued(_ delivery: Delivery) {
     if case .streamAnswered(let id, let error) = delivery { fetched(id, error) }

@@ -280,14 +280,16 @@ final class InboxWorkload: Workload {
     isQuiescent = true
     for device in devices {
       device.restart()
+      device.agent?.resume()
       let disk = disk(of: device)
       disk.isFull = false
       disk.slowness = 3
     }
-    // An agent that has lost its folder ends.
+    // An agent that has lost its folder ends, once it runs.
     fleet.advance(2_000)
     for device in devices { startAgent(on: device) }
     super.endFaults()
+    for app in open { app.checkFetches() }
   }
 
   /// Everything that waits is delivered: first to the apps that are open and have not had it, then to others.

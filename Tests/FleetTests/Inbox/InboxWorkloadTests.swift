@@ -17,7 +17,8 @@ import Testing
     "restored", "restored when it was redelivered", "declined", "unknown", "dropped",
     "an attachment fetched", "an attachment left with its origin",
     "kept", "kept over a restart", "withdrawn", "offered for an app that has gone",
-    "an attachment of a kept offer", "an attachment that was not kept",
+    "an attachment of a kept offer", "an attachment of a kept offer, over a link",
+    "an attachment that was not kept",
   ]
 
   @Test func `no seed loses what was stored, or delivers it twice without the mark (R3.6, R3.8)`() throws {
