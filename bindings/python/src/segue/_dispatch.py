@@ -14,11 +14,12 @@ from ctypes import byref
 from typing import Any, Callable
 
 from . import _arguments, _native, _table
+from ._events import Event
 from ._hooks import is_later
 from ._log import logger
 from ._loops import needed_loop, running_loop
 from ._native import library
-from ._turns import Turns
+from ._turns import Turn, Turns
 from .errors import (
     BusyError,
     CancelledError,
@@ -114,22 +115,24 @@ class Dispatcher(_native.Handle):
         def need_not() -> bool:
             return self._woken or until()
 
-        while self._turns.take(need_not, None if end is None else end - time.monotonic()):
-            try:
-                left = None if end is None else max(0.0, (end - time.monotonic()) * 1000)
-                if need_not():
-                    left = 0
-                if left != 0:
-                    # The wait is Python's, so that signal handlers run meanwhile.
-                    poll = select.poll()
-                    poll.register(self._fd, select.POLLIN)
-                    poll.poll(None if left is None else min(left, _MOST_POLL_MS))
-                delivered = self._dispatch_due()
-            finally:
-                self._turns.give()
-            if delivered or left == 0:
-                self._woken = False
-                return delivered
+        turn = Turn()
+        with turn.lock:
+            while self._turns.take(turn, need_not, None if end is None else end - time.monotonic()):
+                try:
+                    left = None if end is None else max(0.0, (end - time.monotonic()) * 1000)
+                    if need_not():
+                        left = 0
+                    if left != 0:
+                        # The wait is Python's, so that signal handlers run meanwhile.
+                        poll = select.poll()
+                        poll.register(self._fd, select.POLLIN)
+                        poll.poll(None if left is None else min(left, _MOST_POLL_MS))
+                    delivered = self._dispatch_due()
+                finally:
+                    self._turns.give(turn)
+                if delivered or left == 0:
+                    self._woken = False
+                    return delivered
         self._woken = False
         return 0
 
@@ -138,11 +141,12 @@ class Dispatcher(_native.Handle):
         delivered = _table.Size()
         left = None if timeout is None else _arguments.milliseconds(max(0.0, timeout), "timeout", 1 << 63)
         most = -1 if left is None else min(left, _MOST_POLL_MS)
-        _advancing.append(self)
         try:
+            _advancing.append(self)
             library.segue_app_dispatch(self._handle, most, byref(delivered))
         finally:
-            _advancing.remove(self)
+            if self in _advancing:  # otherwise Ctrl-C came first
+                _advancing.remove(self)
         _native.release_deferred()
         self._raise_failure()
         if timeout is None and not delivered.value and not self._woken:
@@ -201,14 +205,16 @@ class Dispatcher(_native.Handle):
 
     def _dispatch_reporting(self) -> None:
         """Dispatches for loops: errors of callbacks do not end the loop."""
-        if not self._turns.take_now():
-            return  # another thread does it
-        try:
-            self._dispatch_due()
-        except Exception as error:
-            self._report(error)
-        finally:
-            self._turns.give()
+        turn = Turn()
+        with turn.lock:
+            if not self._turns.take_now(turn):
+                return  # another thread does it
+            try:
+                self._dispatch_due()
+            except Exception as error:
+                self._report(error)
+            finally:
+                self._turns.give(turn)
 
     @property
     def _runs_itself(self) -> bool:
@@ -221,7 +227,7 @@ class Dispatcher(_native.Handle):
             raise InvalidStateError("waiting would stop the loop that dispatches: use await")
         return True
 
-    def _wait_elsewhere(self, ended: threading.Event, timeout: float | None) -> None:
+    def _wait_elsewhere(self, ended: Event, timeout: float | None) -> None:
         """Waits for an event while callbacks run elsewhere, at most as long as these may be taken to do so."""
         if not self._delivers_by_thread:
             timeout = _LOOP_CHECK if timeout is None else min(timeout, _LOOP_CHECK)

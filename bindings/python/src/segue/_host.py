@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Callable, Protocol
+
+from ._events import Event
 
 
 class Host(Protocol):
@@ -17,7 +18,7 @@ class Host(Protocol):
     def _runs_itself(self) -> bool:
         """Whether callbacks run without a call of `dispatch` in this thread."""
 
-    def _wait_elsewhere(self, ended: threading.Event, timeout: float | None) -> None:
+    def _wait_elsewhere(self, ended: Event, timeout: float | None) -> None:
         """Waits for an event while callbacks run elsewhere; may return earlier."""
 
     def _dispatch_until(self, until: Callable[[], bool], timeout: float | None) -> int:

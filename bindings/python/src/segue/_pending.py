@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from . import _arguments
+from ._events import Event
 from ._host import Host
 from ._loops import needed_loop
 from ._unique import Unique, shown
@@ -27,15 +28,15 @@ class Pending(Unique, Generic[_T]):
 
     def _prepare(self, app: Host) -> None:
         self._app = app
-        self._ended = threading.Event()
+        self._ended = Event()
         self._result: Any = None
         self._error: BaseException | None = None
         self._waiters: list[asyncio.Future[None]] = []
-        self._waiting = 0
-        """Tasks and threads that wait."""
+        self._waits: list[Any] = []
+        """Locks of tasks and threads that wait, which are theirs as long as they do: nothing can interrupt that."""
         self._is_told = False
         """Somebody gets the error: it waited for it, or has taken it."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may end it while its own thread has the lock
 
     def __repr__(self) -> str:
         return shown(self, self._state)
@@ -67,7 +68,9 @@ class Pending(Unique, Generic[_T]):
     def _wait_until_ended(self, timeout: float | None) -> None:
         timeout = _arguments.patience(timeout)
         end = None if timeout is None else self._app._time() + timeout
-        with self._counted():
+        wait = threading.Lock()
+        with wait:
+            self._count(wait)
             while not self.done:
                 left = None if end is None else end - self._app._time()
                 if left is not None and left <= 0:
@@ -81,7 +84,9 @@ class Pending(Unique, Generic[_T]):
 
     async def _until_ended(self) -> None:
         waiter: asyncio.Future[None] = needed_loop().create_future()
-        with self._counted():
+        wait = threading.Lock()
+        with wait:
+            self._count(wait)
             with self._lock:
                 if self.done:
                     return
@@ -96,15 +101,15 @@ class Pending(Unique, Generic[_T]):
                 with self._lock, suppress(ValueError):
                     self._waiters.remove(waiter)
 
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
+    @property
+    def _waiting(self) -> int:
+        """Tasks and threads that wait."""
+        return sum(each.locked() for each in self._waits)
+
+    def _count(self, wait: Any) -> None:
+        """Counts a task or thread for as long as it holds its lock."""
         with self._lock:
-            self._waiting += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._waiting -= 1
+            self._waits = [*(each for each in self._waits if each.locked()), wait]
 
     def _abandoned(self) -> None:
         """The last task that awaited it was cancelled."""
@@ -120,12 +125,14 @@ class Pending(Unique, Generic[_T]):
     def _end(self, result: _T | None, error: BaseException | None = None) -> None:
         """Sets the result. Runs on any thread; the first result counts."""
         with self._lock:
-            if self.done:
+            outcome = {"_result": result, "_error": error, "_is_told": error is not None and self._waiting > 0}
+            if self._ended.flag:
                 return
-            self._result, self._error = result, error
-            self._is_told = error is not None and self._waiting > 0
-            self._ended.set()
+            # One step after the test: a signal handler that ends it, too, comes before both, or its outcome counts.
+            self.__dict__.update(outcome)
+            self._ended.flag = True
             waiters, self._waiters = self._waiters, []
+        self._ended.set()
         for waiter in waiters:
             with suppress(RuntimeError):  # its loop is closed
                 waiter.get_loop().call_soon_threadsafe(_awake, waiter)
