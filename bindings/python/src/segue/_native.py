@@ -255,7 +255,7 @@ _releases: dict[str, Any] = {}
 
 class _State:
     forked = False
-    """This process is a fork: what it holds belongs to its parent."""
+    """This process is a fork of one that had opened an app: what it holds belongs to its parent."""
     finished = False
     """The interpreter ends: the system takes all back."""
     logging = threading.local()
@@ -277,7 +277,7 @@ def release(name: str, handle: int, state: type[_State] = _State) -> None:
 
 
 def is_forked() -> bool:
-    """Whether the library refuses every call here, after a fork."""
+    """Whether the library refuses every call here, after a fork of a process that had opened an app."""
     return _State.forked
 
 
@@ -302,7 +302,8 @@ def release_deferred() -> None:
 
 def _after_fork() -> None:
     global known_lock
-    _State.forked = True
+    # This function of the library takes no lock, allocates nothing and does not set the library up.
+    _State.forked = library.unchecked("segue_app_wake")(None) == Status.FORKED
     known_lock = threading.RLock()  # the former one may belong to a thread that is not here
 
 

@@ -174,7 +174,7 @@ class BusyError(Error, RuntimeError):
 
 
 class ForkedError(Error, RuntimeError):
-    """This process is a fork of the one that loaded the library."""
+    """This process is a fork of one that has opened an app: use the library there, or after an exec."""
 
     default_status = Status.FORKED
 
