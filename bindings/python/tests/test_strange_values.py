@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import UserString
+from collections import OrderedDict, UserString
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -199,3 +199,36 @@ def test_an_argument_whose_type_has_the_name_of_another_is_named_in_full() -> No
 def test_the_limits_show_themselves() -> None:
     assert repr(segue.limits).startswith("Limits(advised_payload=3072, user_info=262144, nesting=64, title=1024, ")
     assert f"save_ms={segue.limits.save_ms}" in repr(segue.limits)
+
+
+class Hiding(dict):  # type: ignore[type-arg]
+    """A dict that shows nothing of what it has; cbor2 encodes that all the same."""
+
+    def items(self) -> Any:
+        return ()
+
+
+class HidingInOrder(OrderedDict):  # type: ignore[type-arg]
+    def items(self) -> Any:
+        return ()
+
+
+@pytest.mark.parametrize("kind", [Hiding, HidingInOrder])
+def test_what_a_dict_hides_counts_as_nesting(kind: Any) -> None:
+    """cbor2 descends without a bound, and the process would end when the stack is used up."""
+    assert through(kind(a=1)) == {"a": 1}
+    value = kind()
+    for _ in range(100_000):
+        value = kind(inside=value)
+    with pytest.raises(segue.LimitExceededError, match="nested"):
+        segue.encode_value({"a": value})
+    circle = kind()
+    circle["itself"] = [circle]
+    with pytest.raises(segue.LimitExceededError, match="nested"):
+        segue.encode_value([circle])
+
+
+@pytest.mark.parametrize("kind", [Hiding, HidingInOrder])
+def test_a_fault_in_what_a_dict_hides_is_named(kind: Any) -> None:
+    with pytest.raises(segue.UnsupportedValueError, match=r"\['a'\]\['b'\]: user_info cannot hold a complex"):
+        segue.encode_value({"a": kind(b=1j)})

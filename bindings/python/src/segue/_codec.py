@@ -106,7 +106,10 @@ def check_nesting(value: Any) -> bool:
 
 
 def _inside(value: Any) -> list[Any]:
-    """Returns the contents of a container that is not one of Python's own types."""
+    """Returns the contents of a container that is not one of Python's own types, as cbor2 finds them: it reads the
+    memory of a dict, and calls no method of a subclass."""
+    if isinstance(value, dict):
+        return [part for entry in dict.items(value) for part in entry]
     if isinstance(value, Mapping):
         return [part for entry in value.items() for part in entry]
     if isinstance(value, cbor2.CBORTag):

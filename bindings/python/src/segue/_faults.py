@@ -37,7 +37,7 @@ def _parts(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     """Yields a value and all that is in it, with the subscripts that lead there."""
     yield place, value
     if isinstance(value, Mapping):
-        for key, each in value.items():
+        for key, each in dict.items(value) if isinstance(value, dict) else value.items():
             yield from _parts(key, f"{place}, the key {key!r:.{_LONGEST}}".lstrip(", "))
             yield from _parts(each, f"{place}[{key!r:.{_LONGEST}}]")
     elif isinstance(value, (Set, AbstractSet)):
