@@ -390,3 +390,96 @@ def test_an_async_handler_may_answer_by_a_call(folder: str, answer: str, log: Lo
 
     test(folder)
     assert "exception in a callback" not in str(log)
+
+
+# ---- a coroutine or a Future whose answer is LATER ----
+
+
+def gives_later(how: str) -> Any:
+    """A Future that gives LATER at once, or one that does so later."""
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    if how == "at once":
+        future.set_result(segue.LATER)
+    return future
+
+
+@pytest.mark.parametrize("how", ["at once", "then"])
+@pytest.mark.parametrize("answer", ["handled", "not handled", "failed", "deadline", "closed"])
+def test_a_future_that_gives_later_has_not_answered(opened: Opener, how: str, answer: str) -> None:
+    """R3.9: a call answers, or the deadline."""
+    pair = Pair(opened)
+    future = gives_later(how)
+    came: list[segue.Activity] = []
+
+    @pair.receiver.on_continue
+    def take(activity: segue.Activity, continuation: segue.Continuation) -> Any:
+        came.append(activity)
+        return future
+
+    continuation = pair.receiver.continue_(pair.offer, 1 if answer == "deadline" else None)
+    pair.until(lambda: came)
+    if how == "then":
+        future.set_result(segue.LATER)
+    pair.receiver.dispatch(0)
+    assert not continuation.done and not pair.receipts
+    outcome, error = Outcome.FAILED, None
+    if answer == "failed":
+        continuation.fail("could not")
+        error = segue.HandoffFailedError
+    elif answer == "deadline":
+        error = segue.RemoteApplicationTimedOutError
+    elif answer == "closed":
+        pair.receiver.close()
+        error = segue.CancelledError
+    else:
+        continuation.complete(answer == "handled")
+        outcome = Outcome.RESTORED if answer == "handled" else Outcome.DECLINED
+    while not pair.receipts:
+        pair.origin.dispatch(0.01)
+        if answer != "closed":
+            pair.receiver.dispatch(0.01)
+    receipt = pair.receipts.pop()
+    assert receipt.outcome == outcome
+    if answer == "failed":
+        assert receipt.reason == "could not"
+    if error is not None:
+        with pytest.raises(error):
+            continuation.wait(0)
+    else:
+        assert continuation.wait(0) is came[0]
+
+
+@in_a_loop
+async def test_a_coroutine_that_gives_later_has_not_answered(folder: str) -> None:
+    async with notes(folder) as origin, notes(folder) as receiver:
+        _kept, receipt = await offering(origin)
+        begun = asyncio.Event()
+
+        @receiver.on_continue
+        async def take(activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            begun.set()
+            return segue.LATER
+
+        continuation = receiver.continue_((await first(receiver.offer_events())).offer)
+        await begun.wait()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not continuation.done
+        continuation.fail("could not")
+        with pytest.raises(segue.HandoffFailedError):
+            await continuation
+        assert ((await receipt).outcome, (await receipt).reason) == (Outcome.FAILED, "could not")
+
+
+@pytest.mark.parametrize("how", ["at once", "then"])
+def test_of_another_handler_it_is_an_error(opened: Opener, how: str) -> None:
+    """Else a save would count as done, and changes as given up."""
+    app = opened(types=[])
+    future = gives_later(how)
+    answers: list[Any] = []
+    app._run_later(future, lambda value, error: answers.append((value, type(error))))
+    if how == "then":
+        future.set_result(segue.LATER)
+    assert answers == [(None, TypeError)]
+    with pytest.raises(TypeError, match=r"segue\.LATER is an answer of on_continue"):
+        app.dispatch(0)

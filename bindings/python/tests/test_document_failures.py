@@ -118,6 +118,30 @@ def test_whatever_it_raises_the_opening_has_failed(devices: Devices, text: str, 
     ]
 
 
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        (3, r"document of on_open_document is int, not Document"),
+        (segue.LATER, r"segue\.LATER is an answer of on_continue"),
+        (Letter.__new__(Letter), r"needs Document\.__init__"),
+    ],
+    ids=["int", "LATER", "half made"],
+)
+def test_what_is_no_document_is_an_error_also_later(devices: Devices, wrong: Any, said: str) -> None:
+    """As at once: dispatch raises it, and it was only in the log for debugging."""
+    later: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    devices.reader.answer = later
+    devices.letter()
+    continuation = devices.pull()
+    later.set_result(wrong)
+    with pytest.raises((TypeError, segue.InvalidatedError), match=said):
+        devices.fleet.run()
+    devices.fleet.run()
+    with pytest.raises((TypeError, segue.InvalidatedError), match=said):
+        continuation.wait(0)
+    assert [receipt.outcome for receipt in devices.receipts] == [segue.Outcome.FAILED]
+
+
 @pytest.mark.parametrize("how", ["deadline", "cancel"])
 def test_a_future_of_a_document_is_cancelled_with_its_attempt(devices: Devices, how: str) -> None:
     """R3.5: its document comes too late."""

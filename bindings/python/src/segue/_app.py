@@ -582,13 +582,13 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         try:
             result = handler(activity, continuation)
             if result is LATER:
-                self._continuations.discard(continuation)  # the host holds it
-                if not continuation.done:
-                    self._answered_later.add(continuation)
+                self._await_call(continuation)
                 return _REPLY_LATER
             if is_later(result):
                 cancel = self._run_later(
-                    result, lambda answer, error: continuation._complete_with(activity, answer, error)
+                    result,
+                    lambda answer, error: continuation._complete_with(activity, answer, error),
+                    takes_later=True,
                 )
                 if continuation._later is not None:  # otherwise it has answered by a call, and runs on
                     continuation._cancel_handler = cancel
@@ -612,6 +612,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if not continuation._opens_document:  # else its opening brings the result (R3.5)
             continuation._end(activity)
         return _REPLY_YES
+
+    def _await_call(self, continuation: Continuation) -> None:
+        self._continuations.discard(continuation)
+        if not continuation.done:
+            self._answered_later.add(continuation)
 
     def _forget(self, continuation: Continuation) -> None:
         self._continuations.discard(continuation)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from . import _arguments, _native, _table
 from ._activity import Activity
-from ._hooks import answer_now
+from ._hooks import LATER, answer_now
 from ._host import Host
 from ._native import library
 from ._offer import Offer
@@ -238,6 +238,9 @@ class Continuation(_native.Handle, Pending[Activity]):
         """An async on_continue has answered, or failed."""
         self._cancel_handler = None
         if self._later is None:  # it has answered by a call, which counts: what it raises then is only reported
+            return
+        if error is None and answer is LATER:
+            self._app._await_call(self)
             return
         self._later = None
         if error is not None:

@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 from . import _arguments, _native, _table
 from ._events import Event
-from ._hooks import is_later
+from ._hooks import LATER, NOT_LATER, is_later
 from ._log import logger
 from ._loops import needed_loop, running_loop
 from ._native import library
@@ -240,11 +240,21 @@ class Dispatcher(_native.Handle):
         if is_later(result):
             self._run_later(result, lambda value, error: None)
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
+    def _run_later(
+        self, result: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool = False
+    ) -> Callable[[], object]:
         """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
-        unless `done` returns True. Returns a function that cancels it, from any thread."""
+        unless `done` returns True; so is an exception that `done` returns. Returns a function that cancels it, from any
+        thread.
+
+        takes_later: `done` takes `LATER`, which is an error otherwise
+        """
+
+        def ended(future: Any) -> None:
+            self._later_done(future, done, takes_later)
+
         if isinstance(result, concurrent.futures.Future):
-            result.add_done_callback(lambda future: self._later_done(future, done))
+            result.add_done_callback(ended)
             return result.cancel
         if self._loop is None and self._make_loop is not None:
             self._loop = self._make_loop()
@@ -260,7 +270,7 @@ class Dispatcher(_native.Handle):
             nonlocal task
             task = asyncio.ensure_future(result)
             self._tasks.add(task)
-            task.add_done_callback(lambda future: self._later_done(future, done))
+            task.add_done_callback(ended)
 
         def cancel() -> None:
             if task is not None:
@@ -276,16 +286,26 @@ class Dispatcher(_native.Handle):
             loop.call_soon_threadsafe(start)
         return cancel_soon
 
-    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+    def _later_done(
+        self, future: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool
+    ) -> None:
         self._tasks.discard(future)
-        error = None if future.cancelled() else future.exception()
+        error: BaseException | None = None if future.cancelled() else future.exception()
+        result = None if future.cancelled() or error is not None else future.result()
+        if result is LATER and not takes_later:
+            error, result = TypeError(NOT_LATER), None
         try:
             if future.cancelled():
                 done(None, CancelledError("the handler was cancelled"))
-            elif done(None if error is not None else future.result(), error) is True:
-                return
-        except Exception as late:  # its app was closed
+            else:
+                told = done(result, error)
+                if told is True:
+                    return
+                error = told if isinstance(told, BaseException) else error
+        except Error as late:  # its app was closed
             logger.debug("an answer came too late: %s", late)
+        except Exception as wrong:
+            error = error or wrong
         if error is not None:
             if self._loop is None and not self._delivers_by_thread:
                 self._failures.append(error)

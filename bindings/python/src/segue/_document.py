@@ -220,12 +220,18 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
     handler = app._handler("on_open_document")
     if handler is None or continuation.done:
         return _REPLY_NO
+
+    def answered(document: Any, error: BaseException | None) -> BaseException | None:
+        try:
+            _answer(continuation, activity, document, error)
+        except Exception as wrong:
+            return wrong
+        return None
+
     try:
         result = handler(URL(url), activity, continuation)
         if is_later(result):
-            continuation._cancel_opening = app._run_later(
-                result, lambda document, error: _answer(continuation, activity, document, error)
-            )
+            continuation._cancel_opening = app._run_later(result, answered)
             return _REPLY_LATER
     except BaseException as error:
         _answer(continuation, activity, None, error)

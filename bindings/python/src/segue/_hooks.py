@@ -26,6 +26,7 @@ LATER: Final = Answer.LATER
 """The result of `on_continue` if it answers later, on any thread: by `continuation.complete` or `continuation.fail`.
 Other handlers return a `concurrent.futures.Future`, or are `async def`."""
 
+NOT_LATER = "segue.LATER is an answer of on_continue: elsewhere return a Future, or use `async def`"
 Handler = Callable[..., Any]
 Later = Union["asyncio.Future[Any]", "concurrent.futures.Future[Any]"]
 
@@ -151,7 +152,7 @@ def is_later(result: Any) -> bool:
     """Whether a handler's answer comes later. Raises: TypeError for a generator, of which nothing has run, and for
     `LATER`, which says nothing of how the answer comes."""
     if result is LATER:
-        raise TypeError("segue.LATER is an answer of on_continue: elsewhere return a Future, or use `async def`")
+        raise TypeError(NOT_LATER)
     if isinstance(result, concurrent.futures.Future) or inspect.isawaitable(result):
         return True
     if inspect.isgenerator(result) or inspect.isasyncgen(result):

@@ -39,9 +39,15 @@ class Host(Protocol):
     def _keep(self, restoring: Any) -> None:
         """Holds a restorable until the library has no more use for it."""
 
-    def _run_later(self, result: Any, done: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
+    def _run_later(
+        self, result: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool = False
+    ) -> Callable[[], object]:
         """Calls `done` with the result of a handler's coroutine or future, or with its exception, which is reported
-        unless `done` returns True. Returns a function that cancels it, from any thread."""
+        unless `done` returns True; so is an exception that `done` returns. Returns a function that cancels it, from any
+        thread.
+
+        takes_later: `done` takes `LATER`, which is an error otherwise
+        """
 
     def _finish_later(self, result: Any) -> None:
         """Runs a handler's coroutine or future without waiting for its result."""
@@ -51,6 +57,9 @@ class Host(Protocol):
 
     def _report(self, error: BaseException) -> None:
         """Logs an error that no call can raise."""
+
+    def _await_call(self, continuation: Any) -> None:
+        """The host answers a continuation by a call, later, and holds it."""
 
     def _forget(self, continuation: Any) -> None:
         """A continuation has its result."""
