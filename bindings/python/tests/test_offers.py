@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from conftest import PATIENCE, TYPE, Opener
+import pytest
+from conftest import PATIENCE, TYPE, Opener, run_until
 from pair import Pair
 
 import segue
@@ -115,3 +117,45 @@ def test_decorated_functions_are_called(opened: Opener) -> None:
         continuation.id,
     )
     assert (receipt.app_name, receipt.stale) == ("com.example.notes", False)
+
+
+@pytest.mark.parametrize("attached", [True, False])
+def test_an_iteration_whose_loop_is_closed_disturbs_nothing(opened: Opener, attached: bool) -> None:
+    """Each event made dispatch raise, no handler was called, and close raised, too."""
+    origin, receiver = opened(), opened()
+    seen: list[tuple[OfferEventKind, str | None]] = []
+    receiver.on_offer(lambda kind, offer: seen.append((kind, offer.title)))
+    activity = segue.Activity(origin, TYPE, title="one")
+    activity.become_current()
+    run_until([origin, receiver], lambda: receiver.offers)
+    events = receiver.offer_events()
+
+    async def begin() -> str | None:
+        if attached:
+            receiver.attach()
+        return (await events.__anext__()).offer.title
+
+    loop = asyncio.new_event_loop()
+    assert loop.run_until_complete(begin()) == "one"
+    loop.close()
+    activity.title = "two"
+    run_until([origin, receiver], lambda: (OfferEventKind.CHANGED, "two") in seen)
+    assert not receiver._offer_events._listeners
+    receiver.close()
+
+
+def test_a_handler_is_called_whatever_an_iteration_does(opened: Opener) -> None:
+    origin, receiver = opened(), opened()
+    seen: list[OfferEventKind] = []
+    receiver.on_offer(lambda kind, offer: seen.append(kind))
+
+    def fail(event: segue.OfferEvent | None) -> None:
+        raise LookupError("listening")
+
+    receiver._offer_events._listeners.append(fail)
+    activity = segue.Activity(origin, TYPE)
+    activity.become_current()
+    with pytest.raises(LookupError, match="listening"):
+        run_until([origin, receiver], lambda: receiver.offers and seen)
+    assert seen == [OfferEventKind.APPEARED]
+    receiver._offer_events._listeners.clear()

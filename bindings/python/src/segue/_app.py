@@ -642,8 +642,10 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._notify("on_did_fail", type, error, continuation)
 
     def _offer_changed(self, event: OfferEvent) -> None:
-        self._offer_events.publish(event)
-        self._notify("on_offer", event.kind, event.offer)
+        try:
+            self._offer_events.publish(event)
+        finally:
+            self._notify("on_offer", event.kind, event.offer)
 
     def _connection_changed(self, connection: Connection) -> None:
         if connection == Connection.READY:

@@ -17,7 +17,7 @@ from . import _arguments, _native, _table
 from ._events import Event
 from ._hooks import LATER, NOT_LATER, is_later
 from ._log import logger
-from ._loops import needed_loop, running_loop
+from ._loops import needed_loop, running_loop, soon
 from ._native import library
 from ._turns import Turn, Turns
 from .errors import (
@@ -259,11 +259,6 @@ class Dispatcher(_native.Handle):
         if self._loop is None and self._make_loop is not None:
             self._loop = self._make_loop()
         loop = self._loop
-        if loop is None or loop.is_closed():
-            if inspect.iscoroutine(result):
-                result.close()
-            raise InvalidStateError("an async handler needs a loop: open the app with async with, or attach it")
-
         task: asyncio.Future[Any] | None = None
 
         def start() -> None:
@@ -277,13 +272,15 @@ class Dispatcher(_native.Handle):
                 task.cancel()
 
         def cancel_soon() -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(cancel)
+            if loop is not None:
+                soon(loop, cancel)
 
-        if running_loop() is loop:
+        if loop is not None and running_loop() is loop:
             start()
-        else:
-            loop.call_soon_threadsafe(start)
+        elif loop is None or not soon(loop, start):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise InvalidStateError("an async handler needs a loop: open the app with async with, or attach it")
         return cancel_soon
 
     def _later_done(
@@ -343,7 +340,7 @@ class Dispatcher(_native.Handle):
             if running_loop() is loop:
                 loop.call_exception_handler(context)
             else:
-                loop.call_soon_threadsafe(loop.call_exception_handler, context)
+                soon(loop, loop.call_exception_handler, context)
 
     def _wake_waiting(self) -> None:
         """Notifies a thread that waits for events, unless it is this one, that something awaited has ended."""

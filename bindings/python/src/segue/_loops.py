@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, Callable
 
 from .errors import InvalidStateError
 
@@ -14,6 +15,15 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def soon(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: Any) -> bool:
+    """Lets a loop, perhaps of another thread, make a call. Returns whether it will: a closed one makes none."""
+    try:
+        loop.call_soon_threadsafe(call, *arguments)
+    except RuntimeError:
+        return False
+    return True
 
 
 def needed_loop() -> asyncio.AbstractEventLoop:

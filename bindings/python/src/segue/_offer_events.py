@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Callable
 
-from ._loops import needed_loop, running_loop
+from ._loops import needed_loop, running_loop, soon
 from ._offer import Offer, OfferEvent, OfferEventKind
 
 
@@ -31,8 +32,8 @@ class OfferEvents:
         def listen(event: OfferEvent | None) -> None:
             if running_loop() is loop:
                 queue.put_nowait(event)
-            else:
-                loop.call_soon_threadsafe(queue.put_nowait, event)
+            elif not soon(loop, queue.put_nowait, event):
+                self._forget(listen)  # its loop is closed, and nothing of the iteration will run
 
         self._listeners.append(listen)
         try:
@@ -57,4 +58,8 @@ class OfferEvents:
                     told[id] = event.offer
                 yield event
         finally:
+            self._forget(listen)
+
+    def _forget(self, listen: Callable[[OfferEvent | None], None]) -> None:
+        with suppress(ValueError):
             self._listeners.remove(listen)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from . import _arguments
 from ._events import Event
 from ._host import Host
-from ._loops import needed_loop
+from ._loops import needed_loop, soon
 from ._unique import Unique, shown
 from .errors import UserCancelledError
 
@@ -134,8 +134,7 @@ class Pending(Unique, Generic[_T]):
             waiters, self._waiters = self._waiters, []
         self._ended.set()
         for waiter in waiters:
-            with suppress(RuntimeError):  # its loop is closed
-                waiter.get_loop().call_soon_threadsafe(_awake, waiter)
+            soon(waiter.get_loop(), _awake, waiter)
         self._app._wake_waiting()
 
     def _failed(self, error: BaseException) -> None:

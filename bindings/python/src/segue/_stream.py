@@ -16,7 +16,7 @@ from typing import Any, Callable
 from . import _arguments, _native, _table
 from ._hooks import is_later
 from ._host import Host
-from ._loops import needed_loop
+from ._loops import needed_loop, soon
 from ._native import library
 from ._pending import Pending, expected
 from ._unique import Unique, shown
@@ -226,8 +226,7 @@ class StreamWriter(Unique, asyncio.StreamWriter):
             return
         with suppress(Error):
             stream.abort()
-        with suppress(RuntimeError):  # its loop is closed
-            self._own_loop.call_soon_threadsafe(self.transport.abort)
+        soon(self._own_loop, self.transport.abort)
         warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
 
     def _finish(self, closing: bool) -> None:
