@@ -207,7 +207,10 @@ local function refuse(name, parameters, arguments)
         or "give nil: a context lives as long as it is needed")
     end
   end
-  if name == "app_set_delivery" and tonumber(arguments[2]) == segue.DELIVER_THREAD then
+  -- The library gets what LuaJIT converts the argument to: true, 1.5 and 2^32 + 1 may be 1, too. What it cannot convert
+  -- is refused by the call.
+  local converts, delivery = pcall(ffi.new, "int32_t", arguments[2])
+  if name == "app_set_delivery" and converts and tonumber(delivery) ~= segue.DELIVER_HOST then
     raise("%s: delivery: another thread would run the callbacks, and Lua has one: only DELIVER_HOST", name)
   end
 end

@@ -342,7 +342,13 @@ def test_what_other_threads_would_run_is_refused(lua):
     assert "segue.app_set_delivery: delivery: another thread would run" in lua_error(
         lua, app + "segue.app_set_delivery(app, segue.DELIVER_THREAD)"
     )
-    assert lua_error(lua, app + "segue.app_set_delivery(app, segue.DELIVER_HOST)") == "nil"
+    for host in ("segue.DELIVER_HOST", "0ULL", "0.5"):
+        assert lua_error(lua, app + f"segue.app_set_delivery(app, {host})") == "nil"
+    for other in ("true", "1.5", "2", "4294967297", "4294967297ULL", "-4294967295", 'require "ffi".new("bool", true)'):
+        said = lua_error(lua, app + f"segue.app_set_delivery(app, {other})")
+        assert "segue.app_set_delivery: delivery: another thread would run" in said, other
+    for wrong in ("nil", "{}", '"1"'):
+        assert "segue.app_set_delivery: delivery: " in lua_error(lua, app + f"segue.app_set_delivery(app, {wrong})")
     assert "segue.app_delegate_create: destroy: other threads would run" in lua_error(
         lua, "segue.app_delegate_create(nil, print, nil)"
     )
