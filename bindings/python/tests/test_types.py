@@ -19,6 +19,7 @@ from conftest import TYPE, Opener
 from pair import Pair
 
 import segue
+from segue import _arguments
 
 if TYPE_CHECKING:
     from segue.testing import Fleet
@@ -295,8 +296,7 @@ def test_what_is_no_duration_is_refused(opened: Opener, seconds: float) -> None:
 
 def test_numbers_that_stand_for_themselves_are_taken(opened: Opener) -> None:
     from decimal import Decimal
-    from fractions import Fraction
-
+    
     class Three:
         def __index__(self) -> int:
             return 3
@@ -322,3 +322,55 @@ def test_a_closed_socket_is_refused(opened: Opener) -> None:
     connection.close()
     with pytest.raises(ValueError, match="connection"):
         opened().link(connection)
+
+
+# ---- subclasses that say something else than they are ----
+
+
+class Long(bytes):
+    """Says that it is longer than it is: the library would read what lies behind it."""
+
+    def __len__(self) -> int:
+        return 200
+
+
+class Strange(str):
+    """Encodes itself as that."""
+
+    __slots__ = ()
+
+    def encode(self, *arguments: Any) -> bytes:
+        return Long(b"abc")
+
+
+class Somewhere:
+    def __init__(self, path: bytes):
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return Long(self.path)
+
+
+@pytest.mark.parametrize("convert", [_arguments.data, _arguments.text, _arguments.path])
+def test_the_library_gets_as_many_bytes_as_there_are(convert: Any) -> None:
+    value: Any = Long(b"abc") if convert is not _arguments.text else Strange("xyz")
+    wanted = b"abc" if convert is not _arguments.text else b"xyz"
+    found = convert(value, "value")
+    assert type(found) is bytes and found == wanted
+    assert type(_arguments.path(Somewhere(b"abc"), "path")) is bytes
+    assert _arguments.reason(Strange("xyz")) == b"xyz"
+
+
+def test_a_length_that_is_not_true_is_not_read(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").write_bytes(b"12")
+    activity = segue.Activity(None, TYPE)
+    activity.title = Strange("xyz")
+    activity.attach("bytes", Long(b"a"))
+    activity.attach("file", Somewhere(bytes(tmp_path / "file")))
+    activity.user_info["bytes"] = Long(b"abc")
+    activity.user_info["text"] = Strange("xyz")
+    assert activity.title == "xyz"
+    assert activity.attachments == {"bytes": 1, "file": 2}
+    assert activity.user_info == {"bytes": b"abc", "text": "xyz"}
+    assert segue.decode_value(Long(b"\xa0")) == {}
+    assert segue.decode_json(Strange("{}"), segue.JSONMode.PLAIN) == {}

@@ -43,14 +43,14 @@ def text(value: str, what: str) -> bytes:
     if not isinstance(value, str):
         raise wrong(what, value, "str")
     try:
-        return value.encode()
+        return str.encode(value)
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
 
 
 def reason(text: str) -> bytes:
     """Returns the UTF-8 of why something has failed. Any text will do: the library cuts a long one."""
-    return text.encode("utf-8", "replace")
+    return str.encode(text, "utf-8", "replace")
 
 
 def texts(values: Iterable[str], what: str) -> list[str]:
@@ -63,8 +63,9 @@ def texts(values: Iterable[str], what: str) -> list[str]:
 
 
 def data(value: Any, what: str) -> bytes:
-    """Returns the bytes of a buffer: bytes, bytearray, memoryview, array."""
-    if isinstance(value, bytes):
+    """Returns the bytes of a buffer: bytes, bytearray, memoryview, array. A subclass of bytes may say another length
+    than it has, and the library would read that much."""
+    if type(value) is bytes:
         return value
     try:
         return memoryview(value).tobytes()
@@ -74,7 +75,7 @@ def data(value: Any, what: str) -> bytes:
 
 def path(value: Any, what: str) -> bytes:
     try:
-        return os.fsencode(value)
+        return memoryview(os.fsencode(value)).tobytes()  # a subclass: as for `data`
     except (TypeError, UnicodeEncodeError):
         raise wrong(what, value, "a path") from None
 
