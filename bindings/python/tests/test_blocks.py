@@ -124,3 +124,15 @@ def test_an_answer_inside_that_comes_too_late_says_so(opened: Opener, how: str, 
         with pytest.raises(segue.RemoteApplicationTimedOutError):
             continuation.wait(0)
         pair.receiver.dispatch(0)
+
+
+def test_the_end_of_a_block_that_has_not_begun_is_refused(opened: Opener) -> None:
+    """Else the next block would not be the last one to end, and answer."""
+    pair = Pair(opened)
+    continuation = pair.continue_()
+    for _ in range(2):
+        with pytest.raises(segue.InvalidStateError, match="no block"):
+            continuation.__exit__(None, None, None)
+    with continuation:
+        assert not pair.receipts
+    assert pair.receipt().outcome == Outcome.RESTORED

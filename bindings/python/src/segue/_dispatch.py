@@ -71,6 +71,8 @@ class Dispatcher(_native.Handle):
 
     def _end_now(self, end: Callable[[], object]) -> None:
         """Ends the app by a call, for which another thread that dispatches makes room; as it was if that is refused."""
+        if _native.is_logging():  # the thread of the library would wait for itself
+            raise BusyError("an app cannot be closed inside a handler of the logger 'segue'")
         stopped, self._stopped = self._stopped, True
         if self._opened and not self._closed and not self._delivers_by_thread:
             library.segue_app_wake(self._handle)
@@ -283,9 +285,7 @@ class Dispatcher(_native.Handle):
             raise InvalidStateError("an async handler needs a loop: open the app with async with, or attach it")
         return cancel_soon
 
-    def _later_done(
-        self, future: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool
-    ) -> None:
+    def _later_done(self, future: Any, done: Callable[[Any, BaseException | None], object], takes_later: bool) -> None:
         self._tasks.discard(future)
         error: BaseException | None = None if future.cancelled() else future.exception()
         result = None if future.cancelled() or error is not None else future.result()
