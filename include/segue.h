@@ -1617,15 +1617,17 @@ typedef void (*segue_progress_function)(void *context, segue_activity *activity,
  *   error     borrowed, or NULL: the attachment is complete
  * Errors: NOT_FOUND (no longer attached), HANDOFF_FAILED (the file was changed after it had been attached; the origin
  * cannot read it; the activity was invalidated; the continuation is not among the last 64 of this app with that
- * origin), MALFORMED (the digests differ), SYSTEM (disk full, file too large, ...), LIMIT_EXCEEDED (the origin sends 64
- * to this process, or 256 in all), CONNECTION_UNAVAILABLE (the origin, or the connection to it, is gone),
+ * origin), MALFORMED (the digests differ), SYSTEM (disk full, file too large, ...), INVALID_ARGUMENT (something else
+ * than a file has come to the path meanwhile), LIMIT_EXCEEDED (the origin sends 64 to this process, or 256 in all),
+ * CONNECTION_UNAVAILABLE (the origin, or the connection to it, is gone),
  * USER_CANCELLED (segue_transfer_cancel), CANCELLED (this app was closed).
  */
 typedef void (*segue_fetched_function)(void *context, segue_activity *activity, const segue_error *error);
 /**
  * Fetches an attachment of a continued activity into a file. The file replaces an existing one of that name only when
  * all of it is on the disk. Until then, and after an error, no new file exists (on a file system without unnamed files,
- * a hidden file beside it, which is left over only if this process is killed).
+ * a hidden file beside it, which is left over only if this process is killed). Nothing but a regular file is replaced:
+ * a device, a pipe, a socket, a folder and a symbolic link, which is not followed either, are refused.
  *   name      copied
  *   path      copied: its folder is opened now
  *   progress  may be NULL
@@ -1633,8 +1635,8 @@ typedef void (*segue_fetched_function)(void *context, segue_activity *activity, 
  *   context   retained until destroy
  *   transfer  out, owned: release with segue_transfer_release, at any time; the transfer continues
  * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open),
- * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (path is a folder), SYSTEM (no such folder; no
- * OpenSSL).
+ * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (what is at the path is no regular file: fetch
+ * into its descriptor), SYSTEM (no such folder; no OpenSSL).
  */
 segue_status segue_activity_fetch_attachment(segue_activity *activity, const char *name, size_t name_length,
                                              const char *path, size_t path_length, segue_progress_function progress,

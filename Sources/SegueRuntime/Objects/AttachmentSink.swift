@@ -127,7 +127,7 @@ public final class AttachmentSink {
     }
   }
 
-  /// Puts a verified file in its place. Throws SYSTEM.
+  /// Puts a verified file in its place. Throws SYSTEM, or INVALID_ARGUMENT if something else has that by now.
   func finish() throws(SegueError) {
     if case .file(let file) = target { try file.finish() }
   }

@@ -21,7 +21,7 @@ public final class TargetFile: @unchecked Sendable {
   /// The complete file, if it gets no name.
   public private(set) var source: SourceFile?
 
-  /// Throws INVALID_ARGUMENT if the path is a folder, SYSTEM if its folder cannot be used.
+  /// Throws INVALID_ARGUMENT if something else than a file has the path, SYSTEM if its folder cannot be used.
   public convenience init(path: String) throws(SegueError) {
     var parent = Text.terminated(path)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
@@ -34,11 +34,13 @@ public final class TargetFile: @unchecked Sendable {
     if start == 0 { parent = [0x2e, 0] } else { parent[start] = 0 }
     let folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
     guard folder >= 0 else { throw .system("path: its folder") }
-    var status = stat()
-    let isFolder = fstatat(folder, name, &status, 0) == 0 && linux_is_folder(&status) == 1
-    guard name.count > 1, !isFolder, !Text.has(path, 0) else {
+    guard name.count > 1, !Text.has(path, 0) else {
       Descriptors.close(folder)
-      throw SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
+      throw Self.isFolder
+    }
+    if let refusal = Self.refusal(folder, name) {
+      Descriptors.close(folder)
+      throw refusal
     }
     self.init(folder, name, hidden)
   }
@@ -62,6 +64,19 @@ public final class TargetFile: @unchecked Sendable {
   deinit {
     discard()
     Descriptors.close(folder)
+  }
+
+  /// Says why the name cannot be taken: nothing but a regular file is replaced. A symbolic link is none, wherever it
+  /// leads.
+  private static func refusal(_ folder: Int32, _ name: [CChar]) -> SegueError? {
+    var status = stat()
+    guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0, linux_is_file(&status) != 1 else { return nil }
+    guard linux_is_folder(&status) != 1 else { return isFolder }
+    return SegueError(.invalidArgument, "path: what is there is no file; fetch into its descriptor")
+  }
+
+  private static var isFolder: SegueError {
+    SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
   }
 
   /// Throws SYSTEM.
@@ -143,13 +158,16 @@ public final class TargetFile: @unchecked Sendable {
     }
   }
 
-  /// Completes the file: on the disk, and under its name. Throws SYSTEM.
+  /// Completes the file: on the disk, and under its name. Throws SYSTEM, or INVALID_ARGUMENT if something else than a
+  /// file has the path by now.
   public func finish() throws(SegueError) {
     if isUnnamed {
       source = try SourceFile.at(path: Descriptors.path(of: fd))
       return
     }
     guard fsync(fd) == 0 else { throw .system(Self.writing) }
+    // The rename would replace it. The system offers no check that is one step with that.
+    if let refusal = Self.refusal(folder, name) { throw refusal }
     if !isHidden { isHidden = linux_name_file(fd, folder, hiddenName) == 0 }
     guard isHidden, renameat(folder, hiddenName, folder, name) == 0 else { throw .system("path: naming it") }
     isHidden = false

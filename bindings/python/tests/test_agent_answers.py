@@ -9,6 +9,9 @@ import threading
 from typing import Any
 from uuid import uuid4
 
+import pytest
+from conftest import Opener
+
 import segue
 from segue import _log, _native
 from segue._agent import failure_of, launch_of, push_of
@@ -48,6 +51,29 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
         logger.removeHandler(handler)
     assert made_on == [threading.get_ident()]
     assert _native.interruptible(threading.get_ident) != threading.get_ident()
+
+
+def test_no_app_is_closed_inside_the_log_callback(opened: Opener) -> None:
+    """The thread of the library, which may be in it, would wait for itself, and the process never end."""
+    app = opened()
+    line = ctypes.create_string_buffer(b"a line")
+    errors: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            with pytest.raises(segue.BusyError, match="inside a handler of the logger 'segue'"):
+                app.close()
+            errors.append("BUSY")
+
+    handler = Handler()
+    logger = logging.getLogger("segue")
+    logger.addHandler(handler)
+    try:
+        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
+    finally:
+        logger.removeHandler(handler)
+    assert errors == ["BUSY"] and app.dispatch(0) >= 0
+    app.close()
 
 
 def test_a_status_of_a_later_agent_is_its_number() -> None:

@@ -422,7 +422,8 @@ def test_a_future_that_gives_later_has_not_answered(opened: Opener, how: str, an
         future.set_result(segue.LATER)
     pair.receiver.dispatch(0)
     assert not continuation.done and not pair.receipts
-    outcome, error = Outcome.FAILED, None
+    outcome = Outcome.FAILED
+    error: type[segue.Error] | None = None
     if answer == "failed":
         continuation.fail("could not")
         error = segue.HandoffFailedError

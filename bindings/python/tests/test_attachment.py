@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -301,6 +302,47 @@ def test_who_has_nothing_to_fetch_hears_so(opened: Opener, target: Path) -> None
     with pytest.raises(segue.InvalidatedError):
         both.fetch("a", target)
     assert left(target) == []
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "dangling", "socket"])
+def test_nothing_but_a_file_is_replaced(opened: Opener, target: Path, tmp_path: Path, what: str) -> None:
+    """R7.6: as root that could be a device of the system."""
+    both = Both(opened, lambda activity: activity.attach("a", b"1"))
+    (tmp_path / "elsewhere").write_bytes(b"kept")
+    occupy(target, what, tmp_path / "elsewhere")
+    mode = target.lstat().st_mode
+    with pytest.raises(segue.InvalidArgumentError, match="no file; fetch into its descriptor"):
+        both.fetch("a", target)
+    assert target.lstat().st_mode == mode and left(target) == [target.name]
+    assert (tmp_path / "elsewhere").read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "dangling", "folder"])
+def test_nothing_but_a_file_is_replaced_that_comes_meanwhile(
+    opened: Opener, target: Path, tmp_path: Path, what: str
+) -> None:
+    both = Both(opened, lambda activity: activity.attach("a", b"1"))
+    (tmp_path / "elsewhere").write_bytes(b"kept")
+    fetching = both.fetch("a", target)
+    occupy(target, what, tmp_path / "elsewhere")  # nothing moves until the origin dispatches
+    mode = target.lstat().st_mode
+    with pytest.raises(segue.InvalidArgumentError, match="that of a folder" if what == "folder" else "no file"):
+        both.result(fetching)
+    assert target.lstat().st_mode == mode and left(target) == [target.name]
+    assert (tmp_path / "elsewhere").read_bytes() == b"kept"
+
+
+def occupy(path: Path, what: str, file: Path) -> None:
+    """Puts something else than a file under a name."""
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+    else:
+        path.symlink_to(file if what == "link" else file.with_name("nothing"))
 
 
 def test_a_continued_activity_has_only_what_is_attached_anew(opened: Opener, target: Path) -> None:

@@ -146,3 +146,15 @@ def test_a_block_whose_end_would_answer_nothing_does_not_begin(opened: Opener, h
         pytest.fail("it has begun")
     assert pair.receipt().outcome == Outcome.RESTORED
     assert continuation.wait(0).title == "Shopping list"
+
+
+def test_the_end_of_a_block_that_has_not_begun_is_refused(opened: Opener) -> None:
+    """Else the next block would not be the last one to end, and answer."""
+    pair = Pair(opened)
+    continuation = pair.continue_()
+    for _ in range(2):
+        with pytest.raises(segue.InvalidStateError, match="no block"):
+            continuation.__exit__(None, None, None)
+    with continuation:
+        assert not pair.receipts
+    assert pair.receipt().outcome == Outcome.RESTORED

@@ -7,10 +7,12 @@ import array
 import gc
 import io
 import math
+import os
 import pathlib
 import socket
 from collections.abc import Iterator
 from datetime import date
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -296,7 +298,7 @@ def test_what_is_no_duration_is_refused(opened: Opener, seconds: float) -> None:
 
 def test_numbers_that_stand_for_themselves_are_taken(opened: Opener) -> None:
     from decimal import Decimal
-    
+
     class Three:
         def __index__(self) -> int:
             return 3
@@ -343,7 +345,7 @@ class Strange(str):
         return Long(b"abc")
 
 
-class Somewhere:
+class Somewhere(os.PathLike):  # type: ignore[type-arg]
     def __init__(self, path: bytes):
         self.path = path
 
@@ -374,3 +376,31 @@ def test_a_length_that_is_not_true_is_not_read(tmp_path: pathlib.Path) -> None:
     assert activity.user_info == {"bytes": b"abc", "text": "xyz"}
     assert segue.decode_value(Long(b"\xa0")) == {}
     assert segue.decode_json(Strange("{}"), segue.JSONMode.PLAIN) == {}
+
+
+# ---- numbers that no double holds ----
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 10**5000], ids=["large", "negative", "of many digits"])
+def test_a_number_that_is_too_large_is_named(number: int) -> None:
+    with pytest.raises(segue.InvalidArgumentError, match="seconds is too large"):
+        segue.Timestamp(number)
+    with pytest.raises(segue.InvalidArgumentError, match="seconds is too large"):
+        segue.Timestamp(Fraction(number))  # type: ignore[arg-type]
+    with pytest.raises(segue.InvalidArgumentError, match="what is"):
+        _arguments.integer(number, 0, 5, "what")
+    with pytest.raises(segue.InvalidArgumentError, match="timeout is"):
+        _arguments.milliseconds(number, "timeout", 1000)
+
+
+def test_a_wait_may_be_longer_than_any(opened: Opener) -> None:
+    app = opened()
+    app.stop()
+    assert _arguments.patience(10**400) is None
+    assert app.ready().wait(10**400) is None
+
+
+def test_a_probability_that_is_too_large_is_named(segue_fleet: Fleet) -> None:
+    for name in ("loss", "duplication", "reordering"):
+        with pytest.raises(segue.InvalidArgumentError, match=f"{name} is too large"):
+            segue_fleet.set_network(**{name: 10**400})  # type: ignore[arg-type]

@@ -244,8 +244,9 @@ class Activity(ActivityProperties, ActivityCallbacks):
     ) -> Pending[None]:
         """Fetches an attachment from the origin of this continued activity (R7.6). Cancelling the await cancels it.
 
-        to: a path, where the file appears once it is complete; or an open file or descriptor; or a BytesIO, which gets
-            all bytes at once, at its current position
+        to: a path, where the file appears once it is complete, unless something else than a file is there, such as a
+            symbolic link (InvalidArgumentError); or an open file or descriptor; or a BytesIO, which gets all bytes at
+            once, at its current position
         progress: called with the bytes received and in total, at most ten times per second
         """
         if self._app is None:

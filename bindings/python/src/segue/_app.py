@@ -215,7 +215,9 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def close(self) -> None:
         """Closes the app: saves and withdraws the current activity, ends continuations. A second call has no effect.
 
-        Pending callbacks that end something run before it returns, none afterwards. It raises what they raise.
+        Pending callbacks that end something run before it returns, none afterwards. It raises what they raise. Raises:
+        BusyError inside a callback of the app, and inside a handler of the logger `segue`: that may run on a thread of
+        the library, which would wait for itself.
         """
         self._end_now(lambda: library.segue_app_close(self._handle))
         if self._device is not None and self in self._device.fleet._apps:

@@ -88,14 +88,15 @@ def truth(value: Any, what: str) -> bool:
 
 
 def number(value: Any, what: str) -> float:
-    if isinstance(value, (int, float)):
-        return value
     if not hasattr(value, "__float__"):
         raise wrong(what, value, "a number")
     try:
-        return float(value)
+        found = float(value)
     except TypeError:  # complex numbers have such a method in Python 3.9
         raise wrong(what, value, "a number") from None
+    except OverflowError:
+        raise InvalidArgumentError(f"{what} is too large") from None
+    return value if isinstance(value, int) else found
 
 
 def integer(value: Any, least: int, most: int, what: str) -> int:
@@ -105,7 +106,8 @@ def integer(value: Any, least: int, most: int, what: str) -> int:
     except TypeError:
         raise wrong(what, value, "int") from None
     if not least <= found <= most:
-        raise InvalidArgumentError(f"{what} is {found}, not {least}...{most}")
+        shown = found if abs(found) < 10**300 else "an integer of many digits"
+        raise InvalidArgumentError(f"{what} is {shown}, not {least}...{most}")
     return found
 
 
@@ -129,6 +131,8 @@ def patience(seconds: float | None, what: str = "timeout") -> float | None:
     """Returns how long to wait. None means no limit, and so does more than the system supports."""
     if seconds is None:
         return None
+    if isinstance(seconds, int):
+        return None if seconds > threading.TIMEOUT_MAX else max(seconds, -1)
     found = number(seconds, what)
     if found != found:
         raise InvalidArgumentError(f"{what} is not a number")

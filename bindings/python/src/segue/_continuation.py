@@ -206,6 +206,8 @@ class Continuation(_native.Handle, Pending[Activity]):
 
     def _leave(self, error: BaseException | None) -> None:
         with self._lock:
+            if not self._blocks:
+                raise InvalidStateError("no block of the continuation has begun")
             self._blocks -= 1
         if error is None:
             super()._taken()  # raises if it has failed meanwhile

@@ -43,6 +43,9 @@ class DeviceCalls(Asking):
         after: `Account.change` of the answer before: waits until something has changed, or the time is up; None: at
             once
         timeout: seconds; None: the limit `continuation_ms`
+
+        Ctrl-C ends your wait, not the question: that waits until its time is up, or its app is closed, and 4 at most
+        wait for one process (LimitExceededError). Wait for a short time, and again.
         """
         known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
@@ -205,7 +208,7 @@ class DeviceCalls(Asking):
 
         after: `Pushes.change` of the answer before: waits until something has changed, or the time is up; 1: at once,
             as one who can ask; None: at once
-        timeout: seconds; None: the limit `continuation_ms`
+        timeout: seconds; None: the limit `continuation_ms`. Ctrl-C: as for `account`
         """
         known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)

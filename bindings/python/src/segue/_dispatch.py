@@ -75,6 +75,8 @@ class Dispatcher(_native.Handle):
 
     def _end_now(self, end: Callable[[], object]) -> None:
         """Ends the app by a call, for which another thread that dispatches makes room; as it was if that is refused."""
+        if _native.is_logging():  # the thread of the library would wait for itself
+            raise BusyError("an app cannot be closed inside a handler of the logger 'segue'")
         stopped, self._stopped = self._stopped, True
         if self._opened and not self._closed and not self._delivers_by_thread:
             library.segue_app_wake(self._handle)

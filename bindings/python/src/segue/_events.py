@@ -28,7 +28,7 @@ class Waiters:
         lock.acquire()
         self._locks.append(lock)
         try:
-            # A notification that came before the lock was in the list is true by now.
+            # A notification that came before the lock was in the list has made that true.
             if not is_over():
                 lock.acquire(timeout=-1 if timeout is None else min(max(0.0, timeout), threading.TIMEOUT_MAX))
         finally:

@@ -49,7 +49,9 @@ class Host(Protocol):
         takes_later: `done` takes `LATER`, which is an error otherwise
         """
 
-    def _answer_later(self, result: Any, answer: Callable[[Any, BaseException | None], object]) -> Callable[[], object]:
+    def _answer_later(
+        self, result: Any, answer: Callable[[Any, BaseException | None], object], takes_later: bool = False
+    ) -> Callable[[], object]:
         """Does the same for an answer that another app waits for, unless the app is about to close."""
 
     def _finish_later(self, result: Any) -> None:

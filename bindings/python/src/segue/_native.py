@@ -288,7 +288,12 @@ def is_over() -> bool:
 
 def is_leaving() -> bool:
     """Whether finalizers must leave the library alone here."""
-    return _State.forked or _State.finished or getattr(_State.logging, "inside", False)
+    return _State.forked or _State.finished or is_logging()
+
+
+def is_logging() -> bool:
+    """Whether this is inside of the log callback, where no function of the library may be called."""
+    return getattr(_State.logging, "inside", False)
 
 
 def release_deferred() -> None:
@@ -302,7 +307,7 @@ def release_deferred() -> None:
 
 def _after_fork() -> None:
     global known_lock
-    # This function takes no lock, allocates nothing and does not set the library up.
+    # This function of the library takes no lock, allocates nothing and does not set the library up.
     _State.forked = library.unchecked("segue_app_wake")(None) == Status.FORKED
     known_lock = threading.RLock()  # the former one may belong to a thread that is not here
 
@@ -448,8 +453,7 @@ def interruptible(call: Callable[[], _T]) -> _T:
     thread only, and not inside the library. If a handler raises, the call goes on by itself; closing its app ends it.
     """
     # The thread of a log handler defers its releases, so a call inside of one stays on that thread.
-    is_logging = getattr(_State.logging, "inside", False)
-    if threading.current_thread() is not threading.main_thread() or is_forked() or is_logging:
+    if threading.current_thread() is not threading.main_thread() or is_forked() or is_logging():
         return call()
     made = _Call(call)
     try:
