@@ -2194,8 +2194,9 @@ segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segu
  * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
  * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
  * the file in the URL that you tell, and follows that until you set another; the folder of a container has none. Its
- * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into
- * an activity that you have given to the responder; documents are asked before other responders (R4.2).
+ * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there before will_save runs, after that,
+ * and at its end, so that a function may replace user_info; also into an activity that you have given to the responder.
+ * Documents are asked before other responders (R4.2).
  *
  * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
  * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
