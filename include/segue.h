@@ -731,8 +731,9 @@ segue_status segue_activity_get_supports_continuation_streams(const segue_activi
 /**
  * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
  * the account nor those that an app has linked. A device that receives its offer anyway refuses to continue it. It is
- * still offered to apps of this device, and is not saved for search. Types, apps and the device are kept off the
- * devices of the account by segue_app_set_devices.
+ * still offered to apps of this device, and is not saved for search: what was saved of it before is deleted, as by
+ * segue_app_delete_saved, also under its persistent identifier. Setting SEGUE_ELIGIBLE_FOR_SEARCH to false alone leaves
+ * that saved. Types, apps and the device are kept off the devices of the account by segue_app_set_devices.
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);

@@ -112,9 +112,10 @@ public final class LiveActivity: Handled {
   /// Changes properties; after an error they are unchanged.
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
+      let wasPrivate = state.isPrivate
       try changeState(change)
       noteChange()
-      return isCurrent
+      return isCurrent || state.isPrivate != wasPrivate
     }
     if mustTell { app?.changed(self) }
   }
