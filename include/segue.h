@@ -1717,8 +1717,8 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
  *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
  *            has it, or is being started to get it, and has not answered), "attempts": integer, "crashes": integer,
- *            "held": bool (after three crashes; see segue_app_retry_entry), "received": date (what this device's clock
- *            said then), "expires": date}
+ *            "held": bool (after three crashes; see segue_app_retry_entry), "running": bool (the app is open; an older
+ *            agent does not say it), "received": date (what this device's clock said then), "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
@@ -1732,7 +1732,8 @@ segue_status segue_app_get_failures(const segue_app *app, segue_value **failures
 /** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
 segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id);
 /**
- * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled.
+ * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled. An app that is
+ * not open gets it when it opens next: no app is started.
  *   continuation_id  copied: SEGUE_ID_SIZE bytes
  * Errors: NOT_FOUND (there is none, or no longer).
  */
