@@ -733,8 +733,9 @@ segue_status segue_activity_get_supports_continuation_streams(const segue_activi
 /**
  * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
  * the account nor those that an app has linked. A device that receives its offer anyway refuses to continue it. It is
- * still offered to apps of this device, and is not saved for search. Types, apps and the device are kept off the
- * devices of the account by segue_app_set_devices.
+ * still offered to apps of this device, and is not saved for search: what was saved of it before is deleted, as by
+ * segue_app_delete_saved, also under its persistent identifier. Setting SEGUE_ELIGIBLE_FOR_SEARCH to false alone leaves
+ * that saved. Types, apps and the device are kept off the devices of the account by segue_app_set_devices.
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
@@ -1734,8 +1735,8 @@ segue_status segue_activity_push(segue_activity *activity, const char *bundle_id
  *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
  *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
  *            has it, or is being started to get it, and has not answered), "attempts": integer, "crashes": integer,
- *            "held": bool (after three crashes; see segue_app_retry_entry), "received": date (what this device's clock
- *            said then), "expires": date}
+ *            "held": bool (after three crashes; see segue_app_retry_entry), "running": bool (the app is open; an older
+ *            agent does not say it), "received": date (what this device's clock said then), "expires": date}
  */
 segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
 /**
@@ -1749,7 +1750,8 @@ segue_status segue_app_get_failures(const segue_app *app, segue_value **failures
 /** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
 segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id);
 /**
- * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled.
+ * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled. An app that is
+ * not open gets it when it opens next: no app is started.
  *   continuation_id  copied: SEGUE_ID_SIZE bytes
  * Errors: NOT_FOUND (there is none, or no longer).
  */
@@ -2216,8 +2218,9 @@ segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segu
  * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
  * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
  * the file in the URL that you tell, and follows that until you set another; the folder of a container has none. Its
- * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there, before will_save runs, also into
- * an activity that you have given to the responder; documents are asked before other responders (R4.2).
+ * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there before will_save runs, after that,
+ * and at its end, so that a function may replace user_info; also into an activity that you have given to the responder.
+ * Documents are asked before other responders (R4.2).
  *
  * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
  * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that

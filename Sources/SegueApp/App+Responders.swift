@@ -104,6 +104,13 @@ extension App {
     return unsafeDowncast(responder.host, to: LiveResponder.self)
   }
 
+  /// The URL of the document whose activity it is, where that is now; nil: of none.
+  func documentURL(of activity: LiveActivity) -> String? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return engine?.documentURL(of: activity.id)
+  }
+
   var answersDidUpdate: Bool {
     monitor.lock()
     defer { monitor.unlock() }
@@ -126,6 +133,10 @@ extension App {
     performIfOpen { engine, now in
       switch answer {
       case .upToDate:
+        // The last steps may have removed it, too, and a step that is answered later has no other after it.
+        if let url = engine.documentURL(of: sequence.activity.id) {
+          sequence.activity.putBack(documentURL: url, in: sequence.number)
+        }
         sequence.activity.endSaving(sequence.number, keepsDraft: engine.isSaving(sequence.number))
         engine.saved(sequence.number, now)
       case .failed(let reason):

@@ -205,10 +205,13 @@ public final class SavedActivities: @unchecked Sendable {
 
   // MARK: Deleting
 
-  /// Deletes an app's saved activities with these persistent identifiers (R8.2).
+  /// Deletes an app's saved activities with these persistent identifiers (R8.2), and those that were saved of these
+  /// activities (R10.2).
   /// - Returns: how many there were.
   @discardableResult
-  public func delete(_ persistentIdentifiers: [String], of app: String) throws(SegueError) -> Int {
+  public func delete(
+    _ persistentIdentifiers: [String], _ activities: [Identifier] = [], of app: String
+  ) throws(SegueError) -> Int {
     defer { database.giveBack() }
     return try change { total throws(SegueError) in
       var count = 0
@@ -218,6 +221,10 @@ public final class SavedActivities: @unchecked Sendable {
         guard let found else { continue }
         try remove(found, &total)
         count += 1
+      }
+      for activity in activities {
+        count += try removeAll(
+          "SELECT number FROM saved WHERE app = ?1 AND activity = ?2", [.text(app), Cell(activity)], &total)
       }
       return count
     }

@@ -227,6 +227,63 @@ import Testing
     #expect(titles == ["two"] && agent.inbox.kept.isEmpty)
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func `R2.5: another current activity of the app ends it, also in the first seconds of an agent`(
+    isLoaded: Bool, isOpenBefore: Bool
+  ) throws {
+    world.close(editor)
+    world.killAgent()
+    world.wait(1_000)
+    let (again, painter) = (world.open("editor"), world.open("painter"))
+    if isOpenBefore { _ = try world.offer("two", by: again) }
+    if !isLoaded { agent.inbox.loadFailure = SegueError(.system, "the disk does not answer") }
+    let second = world.startAgent(agent.inbox)
+    if !isOpenBefore { _ = try world.offer("two", by: again) }
+    _ = try world.offer("three", by: painter)
+    world.wait(100)
+    world.close(again)
+    agent.inbox.loadFailure = nil
+    world.wait(20_000)
+    #expect(titles == ["three"] && second.inbox.kept.isEmpty && second.kept.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func `R2.5: what was current before does not end it, nor what a hub says, in the first seconds of an agent`(
+    isLoaded: Bool
+  ) throws {
+    let other = world.open("editor")
+    _ = try world.offer("other", by: other)
+    world.wait(1_000)
+    world.close(editor)
+    world.killAgent()
+    if !isLoaded { agent.inbox.loadFailure = SegueError(.system, "the disk does not answer") }
+    let second = world.startAgent(agent.inbox)
+    let linked = try world.linkHub()
+    try linked.peer.say(.offered(world.identifier(), "two", by: other.engine.identity.id, of: linked.id))
+    world.wait(100)
+    world.close(other)
+    agent.inbox.loadFailure = nil
+    world.wait(20_000)
+    #expect(titles.contains("one") && second.inbox.kept.map { $0.activity } == [activity])
+  }
+
+  @Test func `R2.5: who has left it, and registers after another process of the app, has not lost it`() throws {
+    world.tell(editor) { $0.setForeground(false, $1) }
+    editor.process.stall()
+    world.killAgent()
+    world.wait(1_000)
+    let second = world.startAgent(agent.inbox)
+    let again = world.open("editor")
+    _ = try world.offer("two", by: again)
+    world.resume(editor)
+    world.wait(5_000)
+    #expect(second.inbox.kept.map { $0.activity } == [activity])
+    world.close(again)
+    world.kill(editor)
+    world.wait(1_000)
+    #expect(titles == ["one"])
+  }
+
   @Test(arguments: [Identifier(high: 0xd0, low: 1), nil])
   func `A13: what another hub says that an app of this device offers does not end it`(device: Identifier?) throws {
     world.close(editor)

@@ -75,6 +75,94 @@ import Testing
     #expect(titles == ["one"])
   }
 
+  @Test(arguments: ["a", nil], [true, false])
+  func `R10.2: what was saved is deleted when the activity becomes private`(name: String?, isCurrent: Bool) throws {
+    let id = try show("one", name: name)
+    let other = try show("two")
+    world.wait(200)
+    if isCurrent { world.tell(editor) { $0.becomeCurrent(id, $1) } }
+    world.wait(200)
+    try editor.change(id) {
+      $0.setPrivate(true)
+      try $0.setTitle("harmless")
+    }
+    world.wait(5_000)
+    #expect(titles == ["two"])
+    try editor.change(id) { try $0.setTitle("changed") }
+    world.wait(5_000)
+    #expect(agent.changes.count { $0.hasPrefix("delete") } == 1, "once")
+    editor.change(id) { $0.setPrivate(false) }
+    world.tell(editor) { $0.becomeCurrent(id, $1) }
+    world.wait(200)
+    #expect(Set(titles) == ["two", "changed"])
+    editor.change(other) { $0.setEligible(.search, false) }
+    world.wait(5_000)
+    #expect(titles.contains("two"), "that alone deletes nothing")
+    editor.change(other) { $0.setPrivate(true) }
+    world.settle()
+    #expect(titles == ["changed"])
+  }
+
+  @Test func `R10.2: what waits to be saved is not, and what an earlier process has saved is deleted`() throws {
+    let former = world.open("editor")
+    try show("former", name: "a", by: former)
+    world.kill(former)
+    agent.isStuck = true
+    try show("first")
+    let id = try show("one", name: "a")
+    editor.change(id) { $0.setPrivate(true) }
+    agent.isStuck = false
+    world.wait(5_000)
+    #expect(titles == ["first"])
+  }
+
+  @Test func `R10.2: a save that has begun, and an activity that is then invalidated`() throws {
+    editor.answersSaves = false
+    let id = try show("one")
+    editor.change(id) { $0.setPrivate(true) }
+    editor.invalidate(id)
+    world.tell(editor) { $0.invalidate(id, $1) }
+    world.wait(5_000)
+    #expect(titles.isEmpty && !agent.changes.contains("save one"))
+  }
+
+  @Test func `R10.2: the next agent hears it, also from an app that closes`() throws {
+    let id = try show("one")
+    agent.isStuck = true
+    try show("two")
+    editor.change(id) { $0.setPrivate(true) }
+    world.close(editor)
+    agent.isStuck = false
+    world.settle()
+    #expect(titles == ["two"])
+    let viewer = world.open("viewer")
+    let other = try show("three", by: viewer)
+    world.killAgent()
+    viewer.change(other) { $0.setPrivate(true) }
+    let next = world.startAgent()
+    world.wait(1_000)
+    #expect(next.changes == ["delete activity"])
+  }
+
+  @Test func `R10.2: what is private and was never for search asks nothing of the agent`() throws {
+    let id = try show("one") { $0.setEligible(.search, false) }
+    editor.change(id) { $0.setPrivate(true) }
+    world.wait(5_000)
+    #expect(agent.changes.isEmpty)
+  }
+
+  @Test func `R10.2: a bounded number of private activities waits for an agent`() throws {
+    world.killAgent()
+    world.startHub()
+    for number in 0..<SearchUpdates.privateLimit + 10 {
+      let id = try show("\(number)")
+      editor.change(id) { $0.setPrivate(true) }
+    }
+    world.settle()
+    #expect(editor.engine.brokenInvariant == nil)
+    #expect(editor.logs.count { $0.contains("stays saved for search") } == 10)
+  }
+
   @Test func `R8.1: it needs no offer, and outlives its activity and its app`() throws {
     let viewer = world.open("viewer")
     let id = try show("one") { $0.setEligible(.handoff, false) }
@@ -302,6 +390,11 @@ import Testing
       (try Self.question(("ask", ask), ("activity", .uuid(id)), ("document", .data([1, 2]))), .malformed),
       (try Self.question(("ask", ask), ("activity", .uuid(id)), ("document", hidden)), .declined),
       (try Self.question(("ask", .string("delete")), ("persistent_identifiers", .integer(1))), .malformed),
+      (
+        try Self.question(
+          ("ask", .string("delete")), ("persistent_identifiers", try .array([])), ("activities", try .array([ask]))),
+        .malformed
+      ),
       (
         try Self.question(("ask", .string("delete")), ("persistent_identifiers", try .array([.integer(1)]))),
         .malformed

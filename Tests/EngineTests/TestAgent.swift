@@ -306,7 +306,9 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
     switch change {
     case .save(let record): changes.append("save \(record.state.title ?? "")")
-    case .delete(let names): changes.append("delete \(names?.joined(separator: " ") ?? "all")")
+    case .delete(let names, let activities):
+      changes.append("delete \((names + activities.map { _ in "activity" }).joined(separator: " "))")
+    case .deleteAll: changes.append("delete all")
     }
     pendingChanges.append((number, app, change))
   }
@@ -318,9 +320,12 @@ final class TestAgent: AgentOwner, WorldParticipant {
       saved.removeAll { $0.app == app && $0.record.activity == record.activity }
       saved.append((app, record))
       return 1
-    case .delete(nil): saved.removeAll { $0.app == app }
-    case .delete(let names?):
-      saved.removeAll { $0.app == app && names.contains($0.record.state.persistentIdentifier ?? "") }
+    case .deleteAll: saved.removeAll { $0.app == app }
+    case .delete(let names, let activities):
+      saved.removeAll {
+        $0.app == app
+          && (names.contains($0.record.state.persistentIdentifier ?? "") || activities.contains($0.record.activity))
+      }
     }
     return count - saved.count
   }

@@ -119,6 +119,17 @@ import Testing
     #expect(try saved.search("red", at: now).isEmpty)
   }
 
+  @Test func `what was saved of an activity is deleted, of its app alone (R10.2)`() throws {
+    let saved = try SavedActivities.open(in: folder.open())
+    for number in 1...3 { try saved.save(.sample(number, title: "\(number)"), at: now) }
+    let found = try saved.search("", at: now)
+    let first = try #require(found.last?.activity)
+    #expect(try saved.delete([], [first], of: "com.other") == 0)
+    #expect(try saved.delete(["name2"], [first], of: "com.example") == 2)
+    #expect(try saved.search("", at: now).compactMap(\.title) == ["3"])
+    try saved.check()
+  }
+
   @Test func `what has expired is not found, and goes (R8.1)`() throws {
     let saved = try SavedActivities.open(in: folder.open())
     try saved.save(.sample(1, title: "soon", expires: now + 10), at: now)

@@ -268,4 +268,17 @@ import Testing
     let document = try ActivityDocument.encode(activity([(.string("u"), .array(urls))]), here)
     #expect(try read(document, .none).missing == (0..<8).map { "c\($0)" })
   }
+
+  @Test(arguments: [
+    "file:/r/%62/i", "file:///r/b#x", "file:///r/c/d/e", "file:///r/c/e", "file:///t/i?x", "file:///r/a",
+  ])
+  func `R5.3: a URL travels as the same reference each time`(_ url: String) throws {
+    var containers = Containers()
+    for (name, folder, real) in [("a", "/s", "/r"), ("b", "/t", "/s/b"), ("c", "/s/c", "/x"), ("d", "/y", "/s/c/d")] {
+      try containers.add(Container(identifier: name, folder: folder, realFolder: Array(real.utf8)))
+    }
+    let first = try ActivityDocument.encode(activity([(.string("k"), .url(url))]), containers)
+    let there = try ActivityDocument.decode(first, ReferenceReader(containers), userInfoLimit: Limits.value)
+    #expect(try ActivityDocument.encode(there, containers) == first)
+  }
 }

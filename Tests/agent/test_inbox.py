@@ -266,9 +266,27 @@ def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue
     while (entry := entries()[0])[6] != "held after crashes":
         pass
     assert not [line for line in viewer.events() if "continue" in line]
-    assert "`segue inbox --retry ID` delivers it again" in output("inbox")[-1]
-    output("inbox", "--retry", entry[0])
+    assert "`segue inbox --retry ID` lets it try again" in output("inbox")[-1]
+    assert output("inbox", "--retry", entry[0]) == [f"{entry[0]}: delivered again"]
     viewer.hears(rf"continue {NAME} \d+ one redelivered")
+    viewer.tell("complete yes")
+    while entries():
+        pass
+
+
+def test_an_entry_whose_app_does_not_run_comes_when_that_opens(editor, start, segue, output, entries):
+    viewer = start("viewer", "--unready", "--later").ready()
+    ask(segue, entries)
+    for _ in range(3):
+        viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
+        viewer.kill()
+        viewer = start("viewer", "--unready", "--later").ready()
+    viewer.kill()
+    while (entry := entries()[0])[6] != "held after crashes":
+        pass
+    assert output("inbox", "--retry", entry[0]) == [f"{entry[0]}: comes when com.example.viewer opens next"]
+    viewer = start("viewer", "--unready", "--later").ready()
+    viewer.ask("accept yes", rf"continue {NAME} \d+ one redelivered")
     viewer.tell("complete yes")
     while entries():
         pass

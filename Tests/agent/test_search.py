@@ -206,6 +206,35 @@ def test_a_result_whose_app_is_gone_says_so(agent, start, output, titles):
     assert "does not run, and no manifest says how it is started" in output("search", "--open", status=1)[-1]
 
 
+def test_what_becomes_private_is_found_no_longer(agent, folder):
+    """R10.2: with or without a persistent identifier, current or not. What is no longer eligible stays."""
+    agent()
+
+    async def story() -> None:
+        app = segue.App("com.example.python", team="T", runtime_folder=folder)
+        other = segue.App("com.example.other", team="U", runtime_folder=folder)
+        async with app, other:
+            await app.ready()
+            await other.ready()
+            made = []
+            for number in range(3):
+                each = segue.Activity(app, TYPE, title=f"Secret {number}", user_info={"page": 3})
+                each.persistent_identifier = "name" if number == 0 else None
+                each.eligible_for_search = True
+                each.become_current()
+                made.append(each)
+                while len(await asyncio.to_thread(other.search, "secret")) != len(made):
+                    pass
+            made[0].private = True
+            made[2].private, made[2].title = True, "Harmless"
+            made[1].eligible_for_search = False
+            while len(found := await asyncio.to_thread(other.search, "secret")) > 1:
+                pass
+            assert [each.title for each in found] == ["Secret 1"]
+
+    asyncio.run(asyncio.wait_for(story(), 30))
+
+
 def test_a_python_app_saves_searches_and_deletes(agent, folder, control):
     """R8.1, R8.2 by the Python package."""
     agent()

@@ -162,17 +162,19 @@ final class ControlAsks {
       }
       after = number
     }
-    disk.use({ inbox throws(SegueError) in try inbox.entries() }) { [after] result in
+    disk.use({ inbox throws(SegueError) in try inbox.entries() }) { [after, inbox] result in
       answer(
         Asker.map(result) { entries throws(SegueError) in
           let now = Clock.date
           let here = entries.filter { $0.number > after && $0.isHere(at: now) }
-          return try Self.page("entries", of: here, atMost: Self.entryLimit, Self.value(of:))
+          return try Self.page("entries", of: here, atMost: Self.entryLimit) { entry throws(SegueError) in
+            try Self.value(of: entry, isRunning: !inbox.running(entry.app).isEmpty)
+          }
         })
     }
   }
 
-  private static func value(of entry: InboxEntry) throws(SegueError) -> Value {
+  private static func value(of entry: InboxEntry, isRunning: Bool) throws(SegueError) -> Value {
     var entries: [(key: Value, value: Value)] = [
       (key: .string("number"), value: .integer(entry.number)),
       (key: .string("continuation_id"), value: .uuid(entry.continuation)),
@@ -188,6 +190,7 @@ final class ControlAsks {
       (key: .string("attempts"), value: .integer(Int64(entry.attempts))),
       (key: .string("crashes"), value: .integer(Int64(entry.crashes))),
       (key: .string("held"), value: .bool(entry.isHeld)),
+      (key: .string("running"), value: .bool(isRunning)),
       (key: .string("received"), value: try .date(entry.receivedAt)),
       (key: .string("expires"), value: try .date(entry.expiresAt)),
     ]

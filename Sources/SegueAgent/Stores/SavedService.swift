@@ -51,8 +51,9 @@ final class SavedService {
           try saved.save(activity, at: now)
           return 1
         }, answer)
-    case .delete(nil): use({ saved, _ throws(SegueError) in try saved.deleteAll(of: bundle) }, answer)
-    case .delete(let names?): use({ saved, _ throws(SegueError) in try saved.delete(names, of: bundle) }, answer)
+    case .deleteAll: use({ saved, _ throws(SegueError) in try saved.deleteAll(of: bundle) }, answer)
+    case .delete(let names, let activities):
+      use({ saved, _ throws(SegueError) in try saved.delete(names, activities, of: bundle) }, answer)
     }
   }
 

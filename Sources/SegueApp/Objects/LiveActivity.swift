@@ -112,9 +112,10 @@ public final class LiveActivity: Handled {
   /// Changes properties; after an error they are unchanged.
   public func update(_ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
     let mustTell = try lock.withLock { () throws(SegueError) in
+      let wasPrivate = state.isPrivate
       try changeState(change)
       noteChange()
-      return isCurrent
+      return isCurrent || state.isPrivate != wasPrivate
     }
     if mustTell { app?.changed(self) }
   }
@@ -293,12 +294,21 @@ public final class LiveActivity: Handled {
   /// Callbacks of a save are about to run on this thread; an unanswered earlier save no longer counts. A managed
   /// activity is filled apart: from nothing, if responders fill it, and the URL of its document (R4.2).
   func beginSaving(_ number: UInt64, _ plan: SavePlan) {
-    let document = plan.documentURL.flatMap { try? Activity.documentEntry($0) }
     lock.withLock {
       saving = Saving(number: number, thread: pthread_self())
       guard plan.isManaged else { return }
       saving?.draft = UserInfoDraft(plan.responders.isEmpty ? state.userInfo : .emptyDictionary)
-      if let document { try? saving?.draft?.add(document, limit: Limits.value) }
+    }
+    if let url = plan.documentURL { putBack(documentURL: url, in: number) }
+  }
+
+  /// The draft of a save has the URL of the activity's document.
+  func putBack(documentURL url: String, in number: UInt64) {
+    guard let document = try? Activity.documentEntry(url) else { return }
+    lock.withLock {
+      guard saving?.number == number else { return }
+      // If it does not fit, the snapshot says so.
+      try? saving?.draft?.add(document, limit: Limits.value)
     }
   }
 

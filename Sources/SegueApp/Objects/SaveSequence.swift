@@ -45,6 +45,8 @@ final class SaveSequence {
     var hasRun = false
     while true {
       let index = lock.withLock { step }
+      // The host's will_save may have replaced user_info.
+      if index == 1 { putDocumentBack() }
       guard index <= plan.responders.count else { break }
       let reply = call(index)
       if reply != nil { hasRun = true }
@@ -59,6 +61,12 @@ final class SaveSequence {
     if app.isSaving(number), app.tellUpdated(activity) { hasRun = true }
     end()
     return hasRun
+  }
+
+  /// The URL of the activity's document is in `user_info` again (R4.2).
+  private func putDocumentBack() {
+    guard plan.documentURL != nil, let url = app.documentURL(of: activity) else { return }
+    activity.putBack(documentURL: url, in: number)
   }
 
   /// Nil if there is no such callback.

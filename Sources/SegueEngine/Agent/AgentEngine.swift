@@ -221,6 +221,7 @@ public final class AgentEngine: HubParticipant {
       hub.heardOffer(now)
       seen.put(offer, timing, now)
       starts.offered(offer.description.id, now)
+      kept.note(offer.description.id, of: offer.origin)
       kept.review(now)
     case .gone(let id, _):
       seen.remove(id)
@@ -228,6 +229,7 @@ public final class AgentEngine: HubParticipant {
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .present(let app, let accepts, let account):
       deliveries.present(app, accepts: accepts, of: account, now)
+      kept.note(of: app.id)
       kept.review(now)
     case .absent(let id):
       deliveries.absent(id, now)

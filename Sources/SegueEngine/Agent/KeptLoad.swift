@@ -1,20 +1,22 @@
 import SegueModel
 
-/// The activities that apps leave and take back before the disk has said what is kept from before a restart (R2.5). A
-/// disk that refuses to say it is asked again. Otherwise the activities on it would not be offered, and those that were
-/// taken back would return.
+/// The activities that apps leave, take back and make current before the disk has said what is kept from before a
+/// restart (R2.5). A disk that refuses to say it is asked again. Otherwise the activities on it would not be offered,
+/// and those that were taken back or have ended would return.
 struct KeptLoad {
-  /// The most that apps leave and take back meanwhile; those of one process have a quarter of that, and of the bytes.
+  /// The most that apps do meanwhile; those of one process have a quarter of that, and of the bytes.
   static let limit = 1_024
   static let accountLimit = limit / Account.share
 
   enum Early {
     case left(KeptRecord, account: Identifier)
     case takenBack(Identifier, by: Identifier, account: Identifier)
+    /// The uptime at which an app has made an activity current last.
+    case madeCurrent(AppIdentity, at: Int64, account: Identifier)
 
     fileprivate var account: Identifier {
       switch self {
-      case .left(_, let account), .takenBack(_, _, let account): account
+      case .left(_, let account), .takenBack(_, _, let account), .madeCurrent(_, _, let account): account
       }
     }
 
@@ -48,6 +50,12 @@ struct KeptLoad {
 
   /// There is room.
   mutating func add(_ each: Early) { early.append(each) }
+
+  /// An app has an activity that is current since an uptime: kept once for each app, if there is room.
+  mutating func noteCurrent(of app: AppIdentity, at: Int64, account: Identifier) {
+    early.removeAll { if case .madeCurrent(let other, _, _) = $0 { other.id == app.id } else { false } }
+    if hasRoom(for: account) { add(.madeCurrent(app, at: at, account: account)) }
+  }
 
   /// The disk has refused.
   /// - Returns: whether it is asked again.

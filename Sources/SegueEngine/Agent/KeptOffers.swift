@@ -25,52 +25,6 @@ final class KeptOffers: AppFeature {
     var files: [Attachment] = []
   }
 
-  private struct Kept {
-    /// Without the content of attachments.
-    var record: KeptRecord
-    /// The account that was charged when it was left; nil: that was before a restart.
-    let account: Identifier?
-    /// The uptime at which it was left; before the start of the clock if that was before a restart.
-    let since: Int64
-    /// The uptime at which its time is up, whatever its date.
-    let endsAt: Int64
-    /// The uptime at which its own date comes, as it was known when that was ahead: a date that is set later ends
-    /// nothing. Nil: it has none, or that was past whenever it was looked at.
-    var dateAt: Int64?
-    var pause = ExpiryPause()
-    /// Whether it is on the disk.
-    var isStored: Bool
-    /// The older state of the activity that is on the disk; at most one. Empty if this one is there, or none is.
-    var former: [Kept] = []
-    /// Nil while it is not offered: its app is open, or may still register; its date is past; it is not on the disk
-    /// yet; or the system has refused to connect it.
-    var offer: KeptParticipant?
-
-    /// The uptime at which it expires.
-    var expiresAt: Int64 { min(endsAt, dateAt ?? endsAt) }
-
-    /// The bytes that are held, those of the older state among them.
-    var documentBytes: Int { former.reduce(record.document.count) { $0 + $1.record.document.count } }
-
-    /// The older state that is on the disk now, and was left just before.
-    func stored(_ older: KeptRecord, _ now: Instant) -> Kept {
-      var state = Kept(record: older.withoutContent, account: account, since: since, endsAt: endsAt, isStored: true)
-      _ = state.look(now)
-      return state
-    }
-
-    /// Looks at its own date. One that is past hides it: the clock may be wrong, and be set back.
-    /// - Returns: the uptime at which to look again; nil if it may be offered.
-    mutating func look(_ now: Instant) -> Int64? {
-      guard let date = record.description.expirationDate else { return nil }
-      guard date > now.date else { return pause.next(now) }
-      pause.end()
-      let timing = OfferTiming(activatedAt: since, expirationDate: date, now: now)
-      if dateAt == nil, let remaining = timing.remaining { dateAt = now.uptime + remaining }
-      return nil
-    }
-  }
-
   private let agent: AgentContext
   private let hub: HubConnection
   private let seen: SeenOffers
@@ -80,7 +34,7 @@ final class KeptOffers: AppFeature {
   private var incoming: [IncomingSnapshot] = []
   private var load = KeptLoad()
   /// The oldest first.
-  private var kept: [Kept] = []
+  private var kept: [KeptOffer] = []
   /// Whether it is known which apps are open, and the uptime at which it will be: not while an app carries the hub.
   private var isSettled = false
   private var settlesAt: Int64?
@@ -183,7 +137,7 @@ final class KeptOffers: AppFeature {
     if isOthers(record) || index(of: record.activity).map({ kept[$0].record.app.id != record.app.id }) ?? false {
       return agent.log(.error, "\(record.app.name) leaves an activity of another app", now)
     }
-    var former: [Kept] = []
+    var former: [KeptOffer] = []
     while let index = kept.firstIndex(where: { $0.record.app.id == record.app.id }) {
       // The store replaces an older state of the same activity.
       let isSame = kept[index].record.activity == record.activity
@@ -238,7 +192,7 @@ final class KeptOffers: AppFeature {
   }
 
   /// Whether the documents of some, or their attachments, have more bytes than a share of what is kept.
-  private func isTooMuch(_ share: Int, of isCounted: (Kept) -> Bool) -> Bool {
+  private func isTooMuch(_ share: Int, of isCounted: (KeptOffer) -> Bool) -> Bool {
     let counted = kept.filter(isCounted)
     return counted.reduce(0) { $0 + $1.documentBytes } > Limits.keptBytes / share
       || counted.reduce(0) { $0 + $1.record.attachmentBytes } > UInt64(Limits.keptAttachments / share)
@@ -258,7 +212,7 @@ final class KeptOffers: AppFeature {
     let life = Limits.keptOfferLife * 1000
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, life)) : 0)
-    var new = Kept(
+    var new = KeptOffer(
       record: record.withoutContent, account: account, since: since, endsAt: since + Int64(life), isStored: isStored)
     _ = new.look(now)
     kept.append(new)
@@ -283,6 +237,7 @@ final class KeptOffers: AppFeature {
       switch each {
       case .left(let record, let account): keep(record, account: account, now)
       case .takenBack(let activity, let app, _): takeBack(activity, by: app, now)
+      case .madeCurrent(let app, let at, _): supersede(by: app, at: at, now)
       }
     }
     review(now)
@@ -314,7 +269,7 @@ final class KeptOffers: AppFeature {
   }
 
   /// An older state that the disk has is better than none.
-  private func putBack(_ former: Kept, at index: Int, _ now: Instant) {
+  private func putBack(_ former: KeptOffer, at index: Int, _ now: Instant) {
     agent.log(.info, "what \(former.record.app.name) had left before stays", now)
     kept[index] = former
     kept[index].offer = nil
@@ -377,22 +332,44 @@ final class KeptOffers: AppFeature {
       if open.contains(where: { $0.id == record.app.id }) {
         // The app itself offers it, or not.
         if let offer = kept[index].offer.take() { end(offer, now) }
-      } else if kept[index].offer != nil || isSettled {
-        if isSuperseded(kept[index], by: open) {
-          remove(at: index, now)
-          continue
-        }
+      } else if isSuperseded(kept[index], by: open) {
+        // An app that has left it and may still register leaves it again.
+        remove(at: index, now)
+        continue
+      } else if isSettled, kept[index].offer == nil, kept[index].isStored, joinsAt == nil, !isOthers(record) {
         // An activity that was left before a restart waits while another app offers it, which may have come later.
-        if kept[index].offer == nil, kept[index].isStored, joinsAt == nil, !isOthers(record) { offer(at: index, now) }
+        offer(at: index, now)
       }
       index += 1
     }
     setExpiry()
   }
 
+  /// An app offers an activity, or has opened: until the disk has said what is kept, the activity may end what another
+  /// process of the app has left, also when it is gone itself by then.
+  func note(_ activity: Identifier? = nil, of id: Identifier) {
+    guard !load.isDone, let (app, account) = deliveries.app(id) else { return }
+    let offers = activity.map { seen.list[$0].map { [$0] } ?? [] } ?? seen.list.all
+    let latest = offers.filter { $0.origin == id && agent.origins.isOfThisDevice($0.description.id) }
+      .map { $0.activatedAt }.max()
+    if let latest { load.noteCurrent(of: app, at: latest, account: account) }
+  }
+
+  /// Another process of an app has made an activity current, at an uptime.
+  private func supersede(by app: AppIdentity, at: Int64, _ now: Instant) {
+    let open = deliveries.identities
+    while let index = kept.firstIndex(where: { each in
+      let former = each.record.app
+      return each.since < at && former.id != app.id && former.isSameApp(as: app)
+        && !open.contains { $0.id == former.id }
+    }) {
+      remove(at: index, now)
+    }
+  }
+
   /// Whether the app has made another activity current since, in another process of this device. Neither another device
   /// nor a hub behind an app's link says that for it.
-  private func isSuperseded(_ kept: Kept, by open: [AppIdentity]) -> Bool {
+  private func isSuperseded(_ kept: KeptOffer, by open: [AppIdentity]) -> Bool {
     let app = kept.record.app
     for other in open
     where other.isSameApp(as: app) {

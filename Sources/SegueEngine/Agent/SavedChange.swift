@@ -12,8 +12,10 @@ public struct SavedRecord: Sendable {
 /// A change of an app to its saved activities.
 public enum SavedChange: Sendable {
   case save(SavedRecord)
-  /// By persistent identifiers; nil: all of the app (R8.2).
-  case delete([String]?)
+  /// By persistent identifiers and by activities (R8.2).
+  case delete([String], [Identifier])
+  /// All of the app.
+  case deleteAll
 
   /// The bytes that it holds.
   public var size: Int { if case .save(let record) = self { record.document.count } else { 0 } }
@@ -33,7 +35,7 @@ public enum SavedChange: Sendable {
       self = .save(SavedRecord(activity: activity, state: state, document: document))
     } else if Text.isSame(name, "delete") {
       guard let list = question["persistent_identifiers"] else {
-        self = .delete(nil)
+        self = .deleteAll
         return
       }
       var identifiers: [String] = []
@@ -46,7 +48,14 @@ public enum SavedChange: Sendable {
       guard list.kind == .array || list.kind == .set else {
         throw SegueError(.malformed, "delete: persistent_identifiers must be an array or a set")
       }
-      self = .delete(identifiers)
+      var activities: [Identifier] = []
+      for element in question["activities"]?.elements ?? [] {
+        guard let activity = element.uuid else {
+          throw SegueError(.malformed, "delete: activities must be UUIDs")
+        }
+        activities.append(activity)
+      }
+      self = .delete(identifiers, activities)
     } else {
       throw SegueError(.unsupportedVersion, "the agent does not know this question")
     }

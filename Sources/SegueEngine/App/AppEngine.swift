@@ -129,6 +129,7 @@ public final class AppEngine {
     incoming.abandon(id, now)
     grants.remove(activity: id)
     saves.remove(activity: id)
+    searchUpdates.remove(activity: id)
     outgoing.abandon(activity: id, now)
     requests.abandon(activity: id)
     follow(now)
@@ -139,10 +140,12 @@ public final class AppEngine {
   /// to be delivered (R3.6).
   public func isAttempted(_ id: Identifier) -> Bool { outgoing.isAttempted(id) }
 
-  /// The activity has changed: its properties, or whether it needs saving.
+  /// The activity has changed: its properties, or whether it needs saving. Of one that is not current, only whether it
+  /// is private counts.
   public func changed(_ id: Identifier, _ now: Instant) {
     current.changed(id, now)
     kept.changed(id)
+    searchUpdates.noteState(of: id, now)
   }
 
   /// Makes the activity of the chain of responders current (R4.3), unless the app closes.
@@ -255,7 +258,10 @@ public final class AppEngine {
     let failure = failure ?? (restored ? nil : SegueError(.handoffFailed, "an object was not restored"))
     let replaced = incoming.answer(id, handled: handled, failure, now)
     current.noteAnswers(now)
-    if let replaced { current.replaced(replaced, now) }
+    if let replaced {
+      current.replaced(replaced, now)
+      searchUpdates.noteState(of: replaced, now)
+    }
   }
 
   /// The app opens the document of what it has continued, instead of an answer (R3.5). By the deadline, `answer` is

@@ -65,7 +65,7 @@ private struct Save {
   /// will_save has begun.
   var hasBegun = false
   /// Its state when the save was due, if it can be searched.
-  let searchable: SavedState?
+  var searchable: SavedState?
 }
 
 /// The last saved states of an app's activities, and the saves that produce them.
@@ -199,6 +199,12 @@ final class Saves: AppFeature {
 
   /// The next activity that was saved and can be searched (R8.1), in its saved state; or nil.
   func takeSearchable() -> SavedState? { searchable.isEmpty ? nil : searchable.removeFirst() }
+
+  /// The activity has become private: no earlier state is saved for search.
+  func removeSearchable(_ id: Identifier) {
+    searchable.removeAll { $0.id == id }
+    for index in saves.indices where saves[index].activity == id { saves[index].searchable = nil }
+  }
 
   /// Removes a waiting continuation.
   func remove(continuation: Identifier) {

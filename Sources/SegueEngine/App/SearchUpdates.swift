@@ -9,6 +9,8 @@ final class SearchUpdates: AppFeature {
   static let saveBytes = 4 * 1024 * 1024
   /// The most deletions that wait.
   static let deletionLimit = 128
+  /// The most private activities that wait to be deleted.
+  static let privateLimit = 1_024
   /// Milliseconds between two saves: an app that changes all the time does not keep the disk busy.
   static let savePause: Int64 = 100
   /// Milliseconds after which a failed update is sent again: twice as many each time.
@@ -17,12 +19,21 @@ final class SearchUpdates: AppFeature {
 
   /// An object, since it is passed on.
   private final class Update {
+    enum Kind {
+      case save
+      /// For whose answer the host waits until the deadline.
+      case deletion
+      /// An activity has become private (R10.2).
+      case privacy
+    }
+
+    let kind: Kind
     /// The encoded question.
     let question: [UInt8]
-    /// The number of a deletion, for whose answer the host waits until the deadline; nil: a save.
+    /// The number of a deletion.
     let number: UInt64?
     let deadline: Int64
-    /// The activity, its persistent identifier and expiration date, if it is a save.
+    /// The activity, its persistent identifier and expiration date, unless it is a deletion.
     let activity: Identifier
     let name: Value?
     let expirationDate: Double
@@ -30,6 +41,7 @@ final class SearchUpdates: AppFeature {
     let names: Value?
 
     init(saving activity: Identifier, _ state: Activity, _ question: [UInt8]) {
+      kind = .save
       self.question = question
       self.activity = activity
       number = nil
@@ -39,7 +51,19 @@ final class SearchUpdates: AppFeature {
       names = nil
     }
 
+    init(hiding activity: Identifier, named names: Value, _ question: [UInt8]) {
+      kind = .privacy
+      self.question = question
+      self.activity = activity
+      self.names = names
+      number = nil
+      deadline = .max
+      name = nil
+      expirationDate = .infinity
+    }
+
     init(deleting names: Value?, _ question: [UInt8], number: UInt64, by deadline: Int64) {
+      kind = .deletion
       self.question = question
       self.number = number
       self.deadline = deadline
@@ -49,13 +73,17 @@ final class SearchUpdates: AppFeature {
       expirationDate = .infinity
     }
 
-    var isSave: Bool { number == nil }
+    var isSave: Bool { kind == .save }
 
-    /// Whether this later update makes a save needless.
+    /// Whether this later update makes an earlier one needless.
     func supersedes(_ other: Update) -> Bool {
-      guard other.isSave else { return false }
-      if isSave, activity == other.activity { return true }
-      if !isSave, names == nil { return true }
+      switch other.kind {
+      case .deletion: return false
+      case .privacy: return kind == .privacy && activity == other.activity && names == other.names
+      case .save: break
+      }
+      if kind != .deletion, activity == other.activity { return true }
+      if kind == .deletion, names == nil { return true }
       guard let itsName = other.name else { return false }
       return isSave ? name == itsName : names?.elements?.contains(itsName) ?? false
     }
@@ -66,6 +94,10 @@ final class SearchUpdates: AppFeature {
   private let saves: Saves
   private let requests: AppRequests
   private var updates: [Update] = []
+  /// The activities that this app has saved.
+  private var saved: Set<Identifier> = .init()
+  /// The private ones whose saved state was to be deleted.
+  private var hidden: Set<Identifier> = .init()
   /// The one that the agent has not answered yet.
   private var sent: Update?
   /// The uptimes before which no save, and nothing at all, is sent.
@@ -88,7 +120,7 @@ final class SearchUpdates: AppFeature {
   func delete(_ names: Value?, _ now: Instant) -> UInt64 {
     let number = app.takeNumber()
     do throws(SegueError) {
-      guard updates.count(where: { !$0.isSave }) < Self.deletionLimit else {
+      guard updates.count(where: { $0.kind == .deletion }) < Self.deletionLimit else {
         throw SegueError(.limitExceeded, "app: \(Self.deletionLimit) deletions wait for the agent")
       }
       var entries = [(key: Value.string("ask"), value: Value.string("delete"))]
@@ -103,6 +135,47 @@ final class SearchUpdates: AppFeature {
     return number
   }
 
+  /// An activity may have become private: what was saved of it is deleted (R10.2), and what waits to be saved, too.
+  func noteState(of id: Identifier, _ now: Instant) {
+    guard let state = app.owner.activity(id), state.isPrivate else {
+      hidden.remove(id)
+      return
+    }
+    guard !app.identity.isChooser, state.eligibility.contains(.search) || saved.contains(id), hidden.insert(id).inserted
+    else { return }
+    saves.removeSearchable(id)
+    saved.remove(id)
+    hide(id, state)
+    advance(now)
+  }
+
+  /// Also what an earlier process has saved under its persistent identifier. An agent that knows no activities here
+  /// deletes that.
+  private func hide(_ id: Identifier, _ state: Activity) {
+    do throws(SegueError) {
+      let names = try Value.set(state.persistentIdentifier.map { [.string($0)] } ?? [])
+      let question = try Value.dictionary([
+        (key: .string("ask"), value: .string("delete")), (key: .string("persistent_identifiers"), value: names),
+        (key: .string("activities"), value: .array([.uuid(id)])),
+      ])
+      add(Update(hiding: id, named: names, question.encoding))
+      while updates.count(where: { $0.kind == .privacy }) > Self.privateLimit,
+        let oldest = updates.firstIndex(where: { $0.kind == .privacy })
+      {
+        updates.remove(at: oldest)
+        app.log(.error, "a private activity stays saved for search: no agent deletes it")
+      }
+    } catch {
+      app.log(.error, "\(state.type) stays saved for search: \(error.message)")
+    }
+  }
+
+  /// The activity was invalidated.
+  func remove(activity: Identifier) {
+    saved.remove(activity)
+    hidden.remove(activity)
+  }
+
   private func save(_ saved: SavedState) {
     do throws(SegueError) {
       let document = try ActivityDocument.encodeForSearch(
@@ -112,6 +185,7 @@ final class SearchUpdates: AppFeature {
         (key: .string("document"), value: .data(document)),
       ])
       add(Update(saving: saved.id, saved.activity, question.encoding))
+      if app.owner.activity(saved.id) != nil { self.saved.insert(saved.id) }
     } catch {
       app.log(.error, "\(saved.activity.type) is not saved for search: \(error.message)")
     }
@@ -169,7 +243,12 @@ final class SearchUpdates: AppFeature {
     retryPause = Self.firstRetry
     if let number = update.number { return app.deliver(.answered(number, bytes, error)) }
     savesAt = now.uptime + Self.savePause
-    if let error { app.log(.error, "an activity is not saved for search: \(error.message)") }
+    guard let error else { return }
+    app.log(
+      .error,
+      update.isSave
+        ? "an activity is not saved for search: \(error.message)"
+        : "a private activity stays saved for search: \(error.message)")
   }
 
   private static func isPassing(_ status: Status) -> Bool {
@@ -178,7 +257,7 @@ final class SearchUpdates: AppFeature {
 
   /// Deletions that are due by then end with an error.
   private func failDeletions(by uptime: Int64, _ error: @autoclosure () -> SegueError) {
-    while let index = updates.firstIndex(where: { !$0.isSave && $0.deadline <= uptime }) {
+    while let index = updates.firstIndex(where: { $0.kind == .deletion && $0.deadline <= uptime }) {
       guard let number = updates.remove(at: index).number else { continue }
       app.deliver(.answered(number, [], error()))
     }
@@ -201,29 +280,30 @@ final class SearchUpdates: AppFeature {
 
   var nextDeadline: Int64? {
     var next = nextSend
-    for update in updates where !update.isSave { next = earlier(next, update.deadline) }
+    for update in updates where update.kind == .deletion { next = earlier(next, update.deadline) }
     return next
   }
 
-  /// The app closes: sends all that was saved, without waiting for answers.
+  /// The app closes: sends all that was saved or is private, without waiting for answers.
   func flush(_ now: Instant) {
     advance(now)
     guard hub.isWelcome else { return }
-    for update in updates where update.isSave { send(update, now) }
-    updates.removeAll { $0.isSave }
+    for update in updates where update.kind != .deletion { send(update, now) }
+    updates.removeAll { $0.kind != .deletion }
   }
 
   func close(_ error: SegueError, _ now: Instant) {
-    if let sent, !sent.isSave { updates.append(sent) }
+    if let sent, sent.kind == .deletion { updates.append(sent) }
     sent = nil
     failDeletions(by: .max, error)
-    updates = []
+    (updates, saved, hidden) = ([], .init(), .init())
   }
 
   var isIdle: Bool { sent == nil && updates.isEmpty }
 
   var brokenInvariant: StaticString? {
-    updates.count > Self.saveLimit + Self.deletionLimit + 1 ? "R8.1: too many updates wait for the agent" : nil
+    updates.count > Self.saveLimit + Self.deletionLimit + Self.privateLimit + 1
+      ? "R8.1: too many updates wait for the agent" : nil
   }
 
   var heldBytes: Int { updates.reduce(sent?.question.count ?? 0) { $0 + $1.question.count } }

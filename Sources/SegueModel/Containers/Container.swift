@@ -7,6 +7,8 @@ public final class Container: Sendable {
   public let folder: [UInt8]
   /// The path without symbolic links; nil if the folder was not there when it was looked up.
   public let realFolder: [UInt8]?
+  /// Before the path of a URL.
+  static let scheme: StaticString = "file://"
   /// The URL of the registered folder: of it and what follows it in a reference, URLs are made.
   let url: [UInt8]
   /// The start of the encodings of all references to its files.
@@ -27,7 +29,8 @@ public final class Container: Sendable {
     identifierBytes = Text.bytes(identifier)
     self.folder = folder
     self.realFolder = realFolder
-    var url = Text.bytes("file://")
+    var url = Array(
+      UnsafeBufferPointer(start: Container.scheme.utf8Start, count: Container.scheme.utf8CodeUnitCount))
     FilePath.append(folder, to: &url, keepingSlashes: true)
     self.url = url
     referenceStart = ContainerReference.start(identifierBytes)
@@ -56,6 +59,9 @@ public final class Container: Sendable {
     guard let realFolder else { return nil }
     return path.endOfFolder(realFolder)
   }
+
+  /// Whether an encoded path begins with the registered path.
+  func isRegistered(_ path: [UInt8]) -> Bool { path.withUnsafeBytes { $0.endOfFolder(folder) != nil } }
 
   /// Whether this is a path of the folder.
   func isAt(_ path: [UInt8]) -> Bool { folder == path || realFolder == path }

@@ -101,24 +101,34 @@ public struct Containers: Sendable {
     throw SegueError(.notAllowed, "url: is not a file: URL inside a container of the app")
   }
 
-  /// The innermost container of a `file:` URL, and what follows the folder's path, as in `ContainerReference`.
+  /// The innermost container of a `file:` URL, and what follows the folder's path, as in `ContainerReference`. The URL
+  /// that is made of both has the same container, and the same rest.
   @inline(never)
   func find(_ url: UnsafeRawBufferPointer) -> (container: Container, rest: [UInt8])? {
-    guard !list.isEmpty, let path = url.pathOfFile() else { return nil }
-    let end = url.endOfPath()
-    return path.withUnsafeBytes { path in
-      var found: Container?
-      var rest = 0
+    guard !list.isEmpty, var path = url.pathOfFile(), var found = innermost(path),
+      path.withUnsafeBytes({ $0.isProperPath(from: 0, to: $0.count) })
+    else { return nil }
+    // A file that is named by a real path may be in a container inside of this one, which the registered path shows.
+    while !found.container.isRegistered(path) {
+      path = Array(found.container.url.dropFirst(Container.scheme.utf8CodeUnitCount)) + Array(path[found.end...])
+      // The next rest is shorter, or follows a registered path.
+      guard let inner = innermost(path) else { return nil }
+      found = inner
+    }
+    var rest = Array(path[found.end...])
+    rest.append(contentsOf: url.part(url.endOfPath(), url.count))
+    return (found.container, rest)
+  }
+
+  /// The container whose folder is the deepest around an encoded path, and the offset behind that folder.
+  private func innermost(_ path: [UInt8]) -> (container: Container, end: Int)? {
+    path.withUnsafeBytes { path in
+      var found: (container: Container, end: Int)?
       for container in list {
-        guard let after = container.end(in: path), after > rest else { continue }
-        (found, rest) = (container, after)
+        guard let end = container.end(in: path), end > found?.end ?? 0 else { continue }
+        found = (container, end)
       }
-      guard let found, path.isProperPath(from: 0, to: path.count) else { return nil }
-      var remaining: [UInt8] = []
-      remaining.reserveCapacity(path.count - rest + url.count - end)
-      remaining.append(contentsOf: path.part(rest, path.count))
-      remaining.append(contentsOf: url.part(end, url.count))
-      return (found, remaining)
+      return found
     }
   }
 }

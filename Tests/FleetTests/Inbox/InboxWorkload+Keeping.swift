@@ -31,7 +31,22 @@ extension InboxWorkload {
       check(device, closed.activity, without: killed.activity)
       if let agent = self.agent(of: device) { replace(agent) }
       check(device, closed.activity, without: killed.activity)
+      try supersede(closed.activity, of: "com.example.pen", on: device)
     }
+  }
+
+  /// Another process of an app makes an activity current for a second, in the first seconds of an agent: that ends what
+  /// the app has left.
+  private func supersede(_ activity: Identifier, of bundle: String, on device: FleetDevice) throws(SegueError) {
+    guard let agent = agent(of: device) else { return }
+    agent.kill()
+    startAgent(on: device)
+    let app = try open(bundle, on: device)
+    app.becomeCurrent(fleet.drawIdentifier(), try Activity(type: Self.types[0]))
+    fleet.advance(1_000)
+    app.close()
+    fleet.advance(Self.restartTime)
+    check(device, without: activity)
   }
 
   private func leave(

@@ -126,6 +126,28 @@ import Testing
     #expect(try place(url) == nil)
   }
 
+  /// One container inside another by its real path, and a symbolic link.
+  static func nested() throws -> Containers {
+    var containers = Containers()
+    try containers.add(container("outer", "/s", real: "/r"))
+    try containers.add(container("inner", "/t", real: "/s/b"))
+    try containers.add(container("link", "/s/c", real: "/x"))
+    try containers.add(container("deep", "/y/deep", real: "/s/c/d"))
+    return containers
+  }
+
+  @Test(arguments: [
+    ("file:/r/%62/i", "inner", "i"), ("file:///r/b", "inner", ""), ("file:///s/b/i", "inner", "i"),
+    ("file:///r/c/d/e", "deep", "e"), ("file:///r/c/e", "link", "e"), ("file:///t/i", "inner", "i"),
+    ("file:///r/a", "outer", "a"), ("file:///r/bb", "outer", "bb"),
+  ])
+  func `R5.3: a URL by a real path is in the container that its registered path is in`(
+    url: String, name: String, path: String
+  ) throws {
+    let place = try #require(try Self.nested().place(of: url))
+    #expect(place.container.identifier == name && String(decoding: place.path, as: UTF8.self) == path)
+  }
+
   @Test func `R5.3: composed and decomposed names are two`() throws {
     var containers = Containers()
     try containers.add(Self.container("c", "/caf\u{e9}"))

@@ -219,6 +219,52 @@ def test_the_url_comes_back_when_will_save_has_lost_it(devices: Devices) -> None
     assert activity.user_info[DOCUMENT_URL_KEY] == devices.url(devices.here)
 
 
+class Replacing(segue.Document):
+    """Replaces user_info, if it is told to."""
+
+    replaces = False
+    seen: Any = None
+
+    def update_user_activity_state(self, activity: segue.Activity) -> Any:
+        self.seen = activity.user_info.get(DOCUMENT_URL_KEY)
+        if self.replaces:
+            activity.user_info = {"mine": 1}
+
+
+@pytest.mark.parametrize("step", ["will_save", "will_save, then update_state", "update_state", "did_update", "later"])
+def test_the_url_comes_back_after_a_step_has_replaced_user_info(devices: Devices, step: str) -> None:
+    """R4.2: also if it is answered later, and the next step sees it."""
+    document = devices.letter(Replacing if "update_state" in step else segue.Document)
+    activity = document.user_activity
+    assert activity is not None
+    answers: list[concurrent.futures.Future[None]] = []
+
+    def replace(activity: segue.Activity = activity) -> None:
+        activity.user_info = {"mine": 1}
+
+    def answer_later() -> concurrent.futures.Future[None]:
+        answers.append(concurrent.futures.Future())
+        return answers[-1]
+
+    if step == "did_update":
+        devices.origin.on_did_update(replace)
+    elif step == "update_state":
+        document.replaces = True
+    else:
+        activity.on_will_save(answer_later if step == "later" else replace)
+    devices.reader.answer = lambda: segue.Document(devices.reader, devices.url(devices.there), TEXT)
+    continuation = devices.pull()
+    while answers:
+        replace()
+        answers.pop().set_result(None)
+        devices.fleet.run()
+    got = continuation.wait()
+    assert got.user_info.copy() == {DOCUMENT_URL_KEY: devices.url(devices.there), "mine": 1}
+    assert activity.user_info[DOCUMENT_URL_KEY] == devices.url(devices.here)
+    if "update_state" in step:
+        assert document.seen == devices.url(devices.here)
+
+
 # ---- moves (R5.2) ----
 
 

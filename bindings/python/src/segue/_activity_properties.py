@@ -162,8 +162,8 @@ class ActivityProperties(_native.Handle):
     @property
     def private(self) -> bool:
         """Whether the activity stays on this device (R10.2): no other one is told of it, and none continues it. It is
-        not saved for search. At first it is not private. Types, apps and the device are private by
-        `App.set_devices`."""
+        not saved for search, and what was saved of it before is deleted. At first it is not private. Types, apps and
+        the device are private by `App.set_devices`."""
         return _native.take_bool(library.segue_activity_get_private, self._handle)
 
     @private.setter
@@ -203,7 +203,8 @@ class ActivityProperties(_native.Handle):
 
     @property
     def eligible_for_search(self) -> bool:
-        """Whether the activity may be saved for search (R1.8)."""
+        """Whether the activity may be saved for search (R1.8). What was saved before stays: `App.delete_saved`, or
+        `private`, deletes it."""
         return self._eligible(_SEARCH)
 
     @eligible_for_search.setter

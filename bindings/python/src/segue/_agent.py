@@ -83,6 +83,8 @@ class InboxEntry:
     crashes: int
     held: bool
     """The app has crashed on it three times: it gets it when the user asks (`App.retry`)."""
+    running: bool | None
+    """The app is open; None: the agent is older, and does not say."""
     received: datetime | Timestamp
     """The date of its arrival, by the clock of this device."""
     expires: datetime | Timestamp

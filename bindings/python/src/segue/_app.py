@@ -396,7 +396,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._told(library.segue_app_drop_entry, self._handle, entry)
 
     def retry(self, continuation_id: UUID) -> None:
-        """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user."""
+        """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user: when it
+        opens next, unless it is open. No app is started."""
         entry = _arguments.instance(continuation_id, UUID, "continuation_id").bytes
         self._told(library.segue_app_retry_entry, self._handle, entry)
 

@@ -25,7 +25,7 @@ def add(verbs: Verbs) -> None:
     act = parser.add_mutually_exclusive_group()
     prefix: dict[str, Any] = {"type": identifier, "metavar": "ID"}
     act.add_argument("--drop", **prefix, help="forget the entry whose identifier begins so")
-    act.add_argument("--retry", **prefix, help="deliver it again, although its app has crashed on it")
+    act.add_argument("--retry", **prefix, help="let its app have it again, although it has crashed on it")
     act.add_argument("--watch", action="store_true", help="ask here about what other devices push, until Ctrl-C")
     act.add_argument("--accept", **prefix, help="continue what another device pushes")
     act.add_argument("--decline", **prefix, help="decline what another device pushes")
@@ -39,15 +39,16 @@ async def inbox(options: argparse.Namespace) -> int:
             return await answer(app, options)
         asking = await waiting(app)
         entries = await asked(app, app.inbox)
-        changes = ((options.drop, app.drop, "dropped"), (options.retry, app.retry, "delivered again"))
-        for prefix, change, done in changes:
+        changes = ((options.drop, app.drop, dropped), (options.retry, app.retry, retried))
+        for prefix, change, outcome in changes:
             if prefix is not None:
                 entry = only(entries, prefix, lambda each: each.continuation_id, "inbox")
                 await asked(app, change, entry.continuation_id)
+                done = outcome(entry)
                 if options.json:
                     show_json({"continuation_id": entry.continuation_id, "done": done})
                 else:
-                    print(f"{str(entry.continuation_id)[:8]}: {done}")
+                    print(f"{str(entry.continuation_id)[:8]}: {shown(done)}")
                 return 0
         if options.json:
             show_json([*asking, *entries])
@@ -55,11 +56,19 @@ async def inbox(options: argparse.Namespace) -> int:
             show_table([*map(question, asking), *map(row, entries)], HEADS)
             if any(each.held for each in entries):
                 note(
-                    "its app has crashed on what is held: `segue inbox --retry ID` delivers it again, --drop forgets it"
+                    "its app has crashed on what is held: `segue inbox --retry ID` lets it try again, --drop forgets it"
                 )
         else:
             note("nothing waits")
     return 0
+
+
+def dropped(entry: InboxEntry) -> str:
+    return "dropped"
+
+
+def retried(entry: InboxEntry) -> str:
+    return f"comes when {entry.bundle_identifier} opens next" if entry.running is False else "delivered again"
 
 
 async def waiting(app: App) -> tuple[Pushed, ...]:
