@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,31 @@ def test_the_name_for_binding_is_freed(start, folder, kind):
     second.hears("connection searching")
     second.hears("connection ready")
     assert (folder / "hub.2").is_socket()
+
+
+def test_a_folder_with_many_files_that_changes_all_the_time_costs_little(start, folder):
+    for number in range(20_000):
+        (folder / f"file{number}").touch()
+    app = start("app").ready()
+    before, began = processor_time(app.pid), time.monotonic()
+    while time.monotonic() < began + 2:
+        (folder / "file").touch()
+        (folder / "file").unlink()
+        time.sleep(0.002)
+    share = (processor_time(app.pid) - before) / (time.monotonic() - began)
+    # It takes a third without a pause.
+    assert share < 0.2, share
+    # It notices all the same: another hub, and that one's end.
+    hub = FakeHub(folder, 2)
+    app.hears("connection searching")
+    hub.close()
+    app.hears("connection ready")
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of a processor that the process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_after_the_last_number_they_begin_anew(start, folder):
