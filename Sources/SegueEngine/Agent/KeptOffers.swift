@@ -30,6 +30,8 @@ final class KeptOffers: AppFeature {
     var record: KeptRecord
     /// The account that was charged when it was left; nil: that was before a restart.
     let account: Identifier?
+    /// Whether it was left at the current hub, which sees to it that no other app offers what its app has offered.
+    var isLeftHere: Bool
     /// The uptime at which it was left; before the start of the clock if that was before a restart.
     let since: Int64
     /// The uptime at which its time is up, whatever its date.
@@ -243,7 +245,8 @@ final class KeptOffers: AppFeature {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, life)) : 0)
     var new = Kept(
-      record: record.withoutContent, account: account, since: since, endsAt: since + Int64(life), isStored: isStored)
+      record: record.withoutContent, account: account, isLeftHere: account != nil, since: since,
+      endsAt: since + Int64(life), isStored: isStored)
     _ = new.look(now)
     kept.append(new)
   }
@@ -339,7 +342,7 @@ final class KeptOffers: AppFeature {
         remove(at: index, now)
         continue
       }
-      if kept[index].account != nil, isOthers(record) {
+      if kept[index].isLeftHere, isOthers(record) {
         agent.log(.error, "\(record.app.name) has left an activity of another app", now)
         remove(at: index, now)
         continue
@@ -352,7 +355,7 @@ final class KeptOffers: AppFeature {
           remove(at: index, now)
           continue
         }
-        // An activity that was left before a restart waits while another app offers it, which may have come later.
+        // An activity that was left at another hub waits while another app offers it, which may have come later.
         if kept[index].offer == nil, kept[index].isStored, joinsAt == nil, !isOthers(record) { offer(at: index, now) }
       }
       index += 1
@@ -421,6 +424,7 @@ final class KeptOffers: AppFeature {
   func disconnected(_ now: Instant) {
     (isSettled, settlesAt) = (false, nil)
     incoming = []
+    for index in kept.indices { kept[index].isLeftHere = false }
   }
 
   func tick(_ now: Instant) {

@@ -40,7 +40,7 @@ public final class HubEngine {
     registration = HubRegistration(connections, presence, offers, links, transfers, continuations, explanations)
     messages = HubMessages(
       connections, registration, presence, offers, links, transfers, continuations,
-      HubDeliveries(connections, presence, transfers, continuations),
+      HubDeliveries(connections, presence, offers, transfers, continuations),
       HubRequests(connections, presence, transfers, continuations), streams, explanations)
   }
 
