@@ -18,15 +18,21 @@ extension Array {
   /// size, of that whose first one comes first.
   @inline(never)
   public mutating func shorten(to limit: Int, sharedBy isSameGroup: (Element, Element) -> Bool) {
-    while count > Swift.max(0, limit) {
-      var (place, largest) = (0, 0)
-      for index in indices {
-        var size = 0
-        for other in self where isSameGroup(self[index], other) { size += 1 }
-        if size > largest { (place, largest) = (index, size) }
-      }
-      remove(at: place)
+    while count > Swift.max(0, limit) { remove(at: firstOfLargestGroup(isSameGroup)) }
+  }
+
+  /// The index of the first element of the largest group; of groups of one size, of that whose first one comes first.
+  @inline(never)
+  public func firstOfLargestGroup(_ isSameGroup: (Element, Element) -> Bool) -> Int {
+    var (place, largest, index) = (0, 0, 0)
+    // Too few elements are left for a larger group then: usually after the first one.
+    while largest < count - index {
+      var size = 0
+      for other in index..<count where isSameGroup(self[index], self[other]) { size += 1 }
+      if size > largest { (place, largest) = (index, size) }
+      index += 1
     }
+    return place
   }
 }
 

@@ -7,9 +7,9 @@ public struct UnheardFailure: Sendable {
   public let appName: String
   public let type: String
   public let error: SegueError
-  public let date: Double
+  public var date: Double
   /// The process that has reported it (`Account.id`).
-  public let account: Identifier
+  public var account: Identifier
 
   public init(
     bundleIdentifier: String, appName: String, type: String, error: SegueError, date: Double, account: Identifier

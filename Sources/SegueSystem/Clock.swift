@@ -19,6 +19,13 @@ public enum Clock {
     return uptime - Int64(time.tv_sec) * 1000 - Int64(time.tv_nsec) / 1_000_000
   }
 
+  /// Microseconds for which this thread has had a processor.
+  public static var threadTime: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+
   /// Seconds since 1970.
   public static var date: Double {
     var time = timespec()

@@ -15,6 +15,12 @@ public final class FolderWatcher {
   private var fd: Int32 = -1
   private var watch: Watch?
 
+  /// Nil until it is needed: see `changed`.
+  private var pause: LoopTimer?
+  private var isPaused = false
+  /// Whether there was a change in the pause.
+  private var isDue = false
+
   // Without inotify.
   private var timer: LoopTimer?
   private var interval = FolderWatcher.firstInterval
@@ -23,6 +29,10 @@ public final class FolderWatcher {
   /// Milliseconds between two polls.
   private static let firstInterval: Int64 = 100
   private static let longestInterval: Int64 = 5_000
+  /// The pause after a call, as a multiple of the time that it has taken; milliseconds, and the most.
+  private static let pauseFactor: Int64 = 8
+  private static let shortestPause: Int64 = 8
+  private static let longestPause: Int64 = 200
 
   public init(_ folder: RuntimeFolder) {
     self.folder = folder
@@ -57,6 +67,8 @@ public final class FolderWatcher {
     watch = nil
     timer?.close()
     timer = nil
+    pause?.close()
+    pause = nil
   }
 
   /// False if the system has no inotify instance left.
@@ -72,7 +84,7 @@ public final class FolderWatcher {
     do throws(SegueError) {
       watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
         self.drain()
-        body()
+        self.changed()
       }
     } catch {
       Descriptors.close(fd)
@@ -80,6 +92,35 @@ public final class FolderWatcher {
     }
     self.fd = fd
     return true
+  }
+
+  /// Calls back, and pauses if that has taken long: a folder with 50,000 files that changes all the time costs a ninth
+  /// of this thread's time.
+  private func changed() {
+    isDue = isPaused
+    guard !isPaused, let body else { return }
+    // The call may release it.
+    let this = Unmanaged.passRetained(self)
+    defer { this.release() }
+    let start = Clock.threadTime
+    body()
+    let time = min((Clock.threadTime - start) * Self.pauseFactor / 1_000, Self.longestPause)
+    if time >= Self.shortestPause, watch != nil { startPause(time) }
+  }
+
+  private func startPause(_ time: Int64) {
+    if pause == nil, let loop, let new = try? LoopTimer() {
+      // `close` is called before this object is released.
+      try? new.start(on: loop) { [unowned(unsafe) self] in self.endPause() }
+      pause = new
+    }
+    isPaused = pause != nil
+    pause?.set(Clock.uptime + time)
+  }
+
+  private func endPause() {
+    isPaused = false
+    if isDue { changed() }
   }
 
   private func look() {

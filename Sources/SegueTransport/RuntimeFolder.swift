@@ -78,10 +78,23 @@ public final class RuntimeFolder {
   public func highestGeneration() -> UInt64 {
     var highest: UInt64 = 0
     listingError = forEachEntry { name in
-      if let generation = RuntimeFolder.generation(of: name) { highest = max(highest, generation) }
+      if let generation = RuntimeFolder.generation(of: name), generation > highest, isSocket(name) {
+        highest = generation
+      }
     }
     if listingError == nil { lastHighest = highest }
     return lastHighest
+  }
+
+  /// Whether it may be a hub: anything else that has the name of one is passed over.
+  private func isSocket(_ name: String) -> Bool {
+    status(of: name).map { $0.st_mode & mode_t(S_IFMT) == mode_t(S_IFSOCK) } ?? false
+  }
+
+  /// Of the file with that name, without following a link; nil if there is none.
+  private func status(of name: String) -> stat? {
+    var status = stat()
+    return fstatat(fd, Text.terminated(name), &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
   /// Locks a generation for this process, after a call of `highestGeneration`.
@@ -91,7 +104,7 @@ public final class RuntimeFolder {
     if let listingError { throw listingError }
     let name = Self.lockName(generation)
     while true {
-      let lock = try openLock(name)
+      guard let lock = try openLock(name) else { return nil }
       guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
         let number = linux_errno()
         _ = close(lock)
@@ -104,18 +117,24 @@ public final class RuntimeFolder {
     }
   }
 
-  private func openLock(_ name: String) throws(SegueError) -> Int32 {
-    let lock = PrivateFile.open(fd, Text.terminated(name), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
-    guard lock >= 0 else { throw .system("\(path)/\(name)") }
-    return lock
+  /// Removes what is no lock. Nil if something like that is there again: as if another process had the lock.
+  private func openLock(_ name: String) throws(SegueError) -> Int32? {
+    for _ in 0..<2 {
+      let lock = PrivateFile.open(fd, Text.terminated(name), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
+      if lock >= 0 { return lock }
+      let number = linux_errno()
+      // A folder, a link, a socket.
+      guard [EISDIR, ELOOP, ENXIO].contains(number) else { throw .system("\(path)/\(name)", number) }
+      remove(name)
+    }
+    return nil
   }
 
   private static let fileMode: mode_t = 0o600
 
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   public func heartbeatAge(_ generation: UInt64) -> Int64? {
-    var status = stat()
-    guard fstatat(fd, Text.terminated(Self.lockName(generation)), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    guard let status = status(of: Self.lockName(generation)) else { return nil }
     let beat = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec / 1_000_000)
     let age = Clock.uptime &- beat
     // From an earlier start of the system, or a file with a date.
@@ -197,9 +216,7 @@ public final class RuntimeFolder {
 
   /// Its mode forbids connecting.
   private func isClosedToUs(_ name: String) -> Bool {
-    var status = stat()
-    guard fstatat(fd, Text.terminated(name), &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return status.st_mode & Self.fileMode != Self.fileMode
+    status(of: name).map { $0.st_mode & Self.fileMode != Self.fileMode } ?? false
   }
 
   /// Removes the files of older generations, and of this one if it has ended.
@@ -225,7 +242,7 @@ public final class RuntimeFolder {
   }
 
   @discardableResult
-  private func remove(_ name: String) -> Int32 { unlinkat(fd, Text.terminated(name), 0) }
+  private func remove(_ name: String) -> Int32 { ListeningSocket.clear(name, in: fd) }
 
   private func address(_ name: String) -> [CChar] { ListeningSocket.address(name, in: fd) }
 

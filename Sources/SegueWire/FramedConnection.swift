@@ -24,6 +24,8 @@ public final class FramedConnection {
     case credit(Channel, Int)
   }
 
+  /// The bytes of a message that cost as much as a frame.
+  static let messageUnit = 64
   /// The best size of a write: a whole frame.
   public static let pieceSize = Frame.dataLimit
   /// The initial credit of a channel, in bytes.
@@ -32,6 +34,9 @@ public final class FramedConnection {
   public static let channelLimit = 512
 
   var input = FrameReader()
+  /// The cost of what was received so far, modulo 2^64: a unit for each frame, also for one without a meaning, and for
+  /// each 64 bytes of a message, which may hold as many elements. The bytes of channels cost nothing more.
+  public private(set) var work: UInt64 = 0
   /// The next whole frames to send, in order, after the sent ones that are kept: only a few, so that urgent messages
   /// are not delayed.
   var sendBuffer = ByteQueue()
@@ -205,6 +210,7 @@ public final class FramedConnection {
   /// Returns the next event, in order. Nil if more bytes are needed. After an error the connection is unusable.
   public func nextEvent() throws(SegueError) -> Event? {
     while let head = try input.next() {
+      work &+= 1
       if let event = try event(of: head) { return event }
     }
     return nil
@@ -223,7 +229,9 @@ public final class FramedConnection {
 
   private func event(of head: Frame.Head) throws(SegueError) -> Event? {
     switch head.kind {
-    case .message, .transfer: return .message
+    case .message, .transfer:
+      work &+= UInt64(head.length / Self.messageUnit)
+      return .message
     case .data: return try data(input.takeBody(), of: head.channel)
     case .end:
       let total = input.withBody { Frame.bigEndian($0) }

@@ -28,6 +28,15 @@ import Testing
     #expect(list.failures.map { $0.date } == [3])
   }
 
+  @Test(arguments: [[1, 2], [2, 1], [2, 1, 2]])
+  func `a process takes no failure of another one away by telling the same, before or after it`(order: [Int]) {
+    let list = FailureList()
+    for process in order { list.add(failure("good", "com.example.editing", 10, process: process)) }
+    for number in 0..<100 { list.add(failure("bad", "com.example.\(number)", 20 + Double(number), process: 2)) }
+    #expect(list.failures.count == UnheardFailure.limit && list.failures.first?.type == "com.example.editing")
+    #expect(list.failures.first?.account == Identifier(high: 0, low: 1))
+  }
+
   @Test func `what has waited for an agent comes later, and stands where its date belongs`() {
     let list = FailureList()
     list.add(failure("good", "com.example.late", 20))

@@ -132,6 +132,46 @@ import Testing
     #expect(flood.pongs == 20_000 && flood.isRead && driver.nextDeadline == nil && driver.brokenInvariant == nil)
   }
 
+  /// Frames that the reader drops.
+  private static let nothing: [UInt8] = [4, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1]
+
+  /// A message of a number that nobody knows, with as many elements as fit.
+  private static let elements: [UInt8] =
+    [0, 0, 0xea, 0x65, 0, 0, 0, 0, 0x99, 0xea, 0x61, 0x18, 0xc8] + [UInt8](repeating: 0, count: 60_000)
+
+  private static let failure = TestConnection.bytes(
+    .failure(type: "com.example.note", SegueError(.handoffFailed, "why"), age: 0))
+
+  @Test(arguments: ["dropped frames", "elements", "failures"])
+  func `what a peer sends is charged for by what it costs (A8)`(_ what: String) {
+    let (bytes, count, reads) =
+      switch what {
+      case "dropped frames": (Self.nothing, 5_000, 1)
+      case "elements": (Self.elements, 1, 5)
+      default: (Self.failure, 70, 1)
+      }
+    let flood = connect(process: 7, saying: hello(1))
+    let before = flood.readCount
+    flood.input = Array(repeating: Array(repeatElement(bytes, count: count).joined()), count: 10)
+    for _ in 0..<4 where flood.isRead { driver.readable(flood.number) }
+    #expect(flood.readCount == before + reads && !flood.isRead && !flood.isClosed)
+  }
+
+  @Test func `an honest burst is not slowed: many offers, or one large message`() {
+    let honest = connect(process: 7, saying: hello(1))
+    let publish = Message.publish(
+      OfferDescription(
+        id: Identifier(high: 3, low: 3), type: "com.example.note", title: "A title as apps have it", payloadVersion: 0,
+        sizeHint: 0, expirationDate: nil, supportsContinuationStreams: false),
+      OfferTiming(age: 0, remaining: nil), activation: 1)
+    for input in [Array(repeatElement(TestConnection.bytes(publish), count: 1_000).joined()), Self.elements] {
+      honest.input = [input]
+      driver.readable(honest.number)
+      #expect(honest.isRead && !honest.isClosed)
+      system.advance(1_000)
+    }
+  }
+
   @Test func `a record of TLS that is large costs nothing besides its frames (A8)`() {
     #expect(WorkQuota.cost(ofRecords: 100, with: 100) == 1_600)
     #expect(WorkQuota.cost(ofRecords: 4, with: 4 * 16_384) == 0)

@@ -776,6 +776,78 @@ import Testing
     #expect(try continued().title == "one")
   }
 
+  @Test(arguments: [false, true])
+  func `R2.5: nobody takes an activity from an app that has withdrawn it, and leaves it`(leaves: Bool) throws {
+    let id = world.identifier()
+    let owner = try RawPeer(app: "owner", in: world)
+    try owner.publish(id, "genuine")
+    try owner.say(.withdraw(id))
+    let enemy = try RawPeer(app: "enemy", in: world)
+    try enemy.publish(id, "forged")
+    #expect(Set(titles) == ["one", "forged"], "any app may offer what no app offers")
+    if leaves { try enemy.leave(id, try document("forged")) }
+    try owner.leave(id, try document("genuine"))
+    #expect(Set(titles) == ["one"])
+    try enemy.publish(id, "forged")
+    owner.disconnect()
+    world.settle()
+    try enemy.publish(id, "forged")
+    world.wait(1_000)
+    #expect(Set(titles) == ["one", "genuine"])
+    #expect(agent.inbox.kept.map { $0.description.title } == ["genuine"])
+    enemy.disconnect()
+    world.wait(1_000)
+    #expect(Set(titles) == ["one", "genuine"])
+  }
+
+  @Test func `R2.5: an app that offers what another one has left before the hub moved does not end it`() throws {
+    world.close(editor)
+    world.killHub()
+    world.startHub()
+    let enemy = try RawPeer(app: "enemy", in: world)
+    try enemy.publish(activity, "forged")
+    world.wait(5_000)
+    #expect(agent.inbox.kept.map { $0.app.name } == ["editor"])
+    enemy.disconnect()
+    world.wait(1_000)
+    #expect(titles == ["one"])
+  }
+
+  @Test func `R2.5: the same app may offer what it has left, and others what it has taken back`() throws {
+    let id = world.identifier()
+    let owner = try RawPeer(app: "owner", in: world)
+    try owner.publish(id, "genuine")
+    try owner.leave(id, try document("genuine"))
+    owner.disconnect()
+    world.wait(1_000)
+    let again = try RawPeer(app: "owner", in: world)
+    try again.publish(id, "changed")
+    #expect(Set(titles) == ["one", "changed"])
+    try again.leave(id, try document("changed"))
+    try again.say(.withdraw(id))
+    try again.say(.keep(id, app: id, channel: 0, size: 0))
+    let other = try RawPeer(app: "other", in: world)
+    try other.publish(id, "other")
+    #expect(Set(titles) == ["one", "other"])
+  }
+
+  @Test func `R2.5: a process that leaves many activities takes no right of others`() throws {
+    let id = world.identifier()
+    let owner = try RawPeer(app: "owner", in: world)
+    try owner.publish(id, "genuine")
+    try owner.leave(id, try document("genuine"))
+    try owner.publish(world.identifier(), "another")
+    let process = world.process("enemy")
+    for number in 0..<100 {
+      let app = try RawPeer(app: "enemy\(number)", of: process, in: world)
+      let id = world.identifier()
+      try app.publish(id, "mine")
+      try app.leave(id, try document("mine"))
+    }
+    try RawPeer(app: "thief", in: world).publish(id, "forged")
+    #expect(titles.contains("another") && !titles.contains("forged"))
+  }
+
   @Test func `R2.5: what others announce and do not send keeps nobody out`() throws {
     for number in 0..<16 {
       let enemy = try RawPeer(app: "enemy\(number)", in: world)
@@ -857,5 +929,9 @@ extension RawPeer {
   func leave(_ activity: Identifier, _ document: [UInt8], size: UInt64? = nil) throws {
     let size = size ?? UInt64(document.count)
     try write(document, total: UInt64(document.count)) { .keep(activity, app: activity, channel: $0, size: size) }
+  }
+
+  func publish(_ activity: Identifier, _ title: String) throws {
+    try say(.publish(OfferDescription(activity, title), OfferTiming(age: 0, remaining: nil), activation: 1))
   }
 }

@@ -32,6 +32,23 @@ import Testing
     return messages
   }
 
+  @Test func `each frame is counted, also one that is dropped, and the bytes of messages`() throws {
+    let channel = app.open()
+    app.send([UInt8](repeating: 0, count: 1_000))
+    app.send([])
+    move(app, hub)
+    _ = try messages(hub)
+    #expect(hub.work == 2 + 1_000 / 64)
+    try hub.accept(channel)
+    app.write([UInt8](repeating: 0, count: 1_000)[...], to: channel)
+    app.finish(channel)
+    move(app, hub)
+    #expect(try events(hub).count == 2 && hub.work == 4 + 1_000 / 64, "bytes of channels have credit")
+    // Credit for a channel that is over.
+    hub.receive([4, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1])
+    #expect(try events(hub).isEmpty && hub.work == 5 + 1_000 / 64)
+  }
+
   @Test func `messages come whole and in order, cut at every byte`() throws {
     for size in [1, 2, 7, 8, 9, 1_000] {
       for number in 0..<20 { app.send([UInt8](repeating: UInt8(number), count: number * 37)) }

@@ -335,6 +335,18 @@ def test_without_an_offer_of_another_app_it_is_waited_for(begin, start, variable
     assert named.returncode == 1 and "NOT_FOUND" in named.stderr
 
 
+def test_the_doctor_reads_names_of_processes_that_are_no_text(begin, segue, variables):
+    agent = begin(**variables)
+    agent.wait_for(CARRIES)
+    rename = r"ctypes.CDLL(None).prctl(15, b'\xff\xfe', 0, 0, 0)"
+    program = f"import ctypes, time; {rename}; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as odd:
+        assert odd.stdout is not None
+        odd.stdout.readline()
+        assert segue("doctor")
+        odd.kill()
+
+
 def test_an_agent_of_another_runtime_folder_is_named(begin, segue, variables, tmp_path):
     agent = begin(**variables)
     agent.wait_for(CARRIES)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -179,19 +181,89 @@ def test_strange_names_in_the_folder_are_ignored(start, folder):
     start("app").ready().end()
 
 
-def test_a_file_in_place_of_a_socket_is_passed_over(start, folder):
-    (folder / "hub.3").write_text("no socket")
-    app = start("app").ready()
-    assert (folder / "hub.4").is_socket()
-    app.end()
-
-
 LAST = "hub.999999999999999999"
+
+
+def dead_socket(path: Path) -> None:
+    """A hub that was killed."""
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(path))
+
+
+def full_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "file").write_text("")
+
+
+OBSTACLES = {
+    "file": lambda path: path.write_text("no socket"),
+    "folder": Path.mkdir,
+    "full folder": full_folder,
+    "link": lambda path: path.symlink_to("missing"),
+    "socket": dead_socket,
+}
+
+
+@pytest.mark.parametrize("name", ["hub.1", "hub.1.lock", "hub.3", LAST])
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_what_is_no_hub_and_no_lock_keeps_nobody_out(start, folder, kind, name):
+    """Any process of the user may put anything into the folder, and end."""
+    OBSTACLES[kind](folder / name)
+    editor, viewer = start("editor").ready(), start("viewer").ready()
+    editor.tell("offer one")
+    viewer.hears("appeared one")
+    dead = {"hub.1": 2, "hub.3": 4}.get(name, 1) if kind == "socket" else 1
+    assert (folder / f"hub.{dead}").is_socket() and (folder / f"hub.{dead}.lock").is_file()
+
+
+@pytest.mark.parametrize("kind", ["folder", "full folder"])
+def test_a_living_hub_is_not_left_for_what_is_no_hub(start, folder, kind):
+    editor = start("editor").ready()
+    editor.ask("offer one", "offered")
+    OBSTACLES[kind](folder / LAST)
+    viewer = start("viewer").ready()
+    viewer.hears("appeared one")
+    assert (folder / "hub.1").is_socket() and (folder / LAST).is_dir()
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_the_name_for_binding_is_freed(start, folder, kind):
+    first, second = start("first").ready(), start("second").ready()
+    OBSTACLES[kind](folder / f"hub.2.{second.pid}")
+    first.kill()
+    second.hears("connection searching")
+    second.hears("connection ready")
+    assert (folder / "hub.2").is_socket()
+
+
+def test_a_folder_with_many_files_that_changes_all_the_time_costs_little(start, folder):
+    for number in range(20_000):
+        (folder / f"file{number}").touch()
+    app = start("app").ready()
+    before, began = processor_time(app.pid), time.monotonic()
+    while time.monotonic() < began + 2:
+        (folder / "file").touch()
+        (folder / "file").unlink()
+        time.sleep(0.002)
+    share = (processor_time(app.pid) - before) / (time.monotonic() - began)
+    # It takes a third without a pause.
+    assert share < 0.2, share
+    # It notices all the same: another hub, and that one's end.
+    hub = FakeHub(folder, 2)
+    app.hears("connection searching")
+    hub.close()
+    app.hears("connection ready")
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of a processor that the process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_after_the_last_number_they_begin_anew(start, folder):
     """Whoever takes the highest number, and is dead, does not keep others from being the hub."""
-    (folder / LAST).write_text("")
+    dead_socket(folder / LAST)
     app = start("app").ready()
     assert sorted(path.name for path in folder.iterdir()) == ["hub.1", "hub.1.lock"]
     app.end()
@@ -209,7 +281,7 @@ def test_a_silent_hub_of_the_last_number_is_replaced(start, folder):
 
 def test_a_hub_of_the_last_number_but_one_is_followed_by_others(start, folder):
     """The last number is used, and so is the first after it."""
-    (folder / "hub.999999999999999998").write_text("")
+    dead_socket(folder / "hub.999999999999999998")
     first, second = start("first").ready(), start("second").ready()
     assert (folder / LAST).is_socket()
     first.kill()

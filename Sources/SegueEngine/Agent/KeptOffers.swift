@@ -213,7 +213,8 @@ final class KeptOffers: AppFeature {
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, life)) : 0)
     var new = KeptOffer(
-      record: record.withoutContent, account: account, since: since, endsAt: since + Int64(life), isStored: isStored)
+      record: record.withoutContent, account: account, isLeftHere: account != nil, since: since,
+      endsAt: since + Int64(life), isStored: isStored)
     _ = new.look(now)
     kept.append(new)
   }
@@ -324,7 +325,7 @@ final class KeptOffers: AppFeature {
         remove(at: index, now)
         continue
       }
-      if kept[index].account != nil, isOthers(record) {
+      if kept[index].isLeftHere, isOthers(record) {
         agent.log(.error, "\(record.app.name) has left an activity of another app", now)
         remove(at: index, now)
         continue
@@ -337,7 +338,7 @@ final class KeptOffers: AppFeature {
         remove(at: index, now)
         continue
       } else if isSettled, kept[index].offer == nil, kept[index].isStored, joinsAt == nil, !isOthers(record) {
-        // An activity that was left before a restart waits while another app offers it, which may have come later.
+        // An activity that was left at another hub waits while another app offers it, which may have come later.
         offer(at: index, now)
       }
       index += 1
@@ -430,6 +431,7 @@ final class KeptOffers: AppFeature {
   func disconnected(_ now: Instant) {
     (isSettled, settlesAt) = (false, nil)
     incoming = []
+    for index in kept.indices { kept[index].isLeftHere = false }
   }
 
   func tick(_ now: Instant) {

@@ -15,7 +15,7 @@ final class HubConnections {
   private let startedAt: Int64
   /// The time of the current call.
   private(set) var now: Instant
-  /// The number of messages and frames that were received and sent so far, modulo 2^64.
+  /// The cost of what was received and sent so far, modulo 2^64: see `HubEngine.work`.
   private(set) var work: UInt64 = 0
 
   /// Nil without an account.
@@ -36,7 +36,7 @@ final class HubConnections {
   /// A call begins.
   func begin(_ now: Instant) { self.now = now }
 
-  func countWork() { work &+= 1 }
+  func countWork(_ units: UInt64 = 1) { work &+= units }
 
   // MARK: Devices
 

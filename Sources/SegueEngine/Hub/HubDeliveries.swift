@@ -6,15 +6,17 @@ import SegueWire
 final class HubDeliveries: HubFeature {
   let connections: HubConnections
   private let presence: AgentPresence
+  private let offers: HubOffers
   private let transfers: HubTransfers
   private let continuations: HubContinuations
 
   init(
-    _ connections: HubConnections, _ presence: AgentPresence, _ transfers: HubTransfers,
+    _ connections: HubConnections, _ presence: AgentPresence, _ offers: HubOffers, _ transfers: HubTransfers,
     _ continuations: HubContinuations
   ) {
     self.connections = connections
     self.presence = presence
+    self.offers = offers
     self.transfers = transfers
     self.continuations = continuations
   }
@@ -42,8 +44,10 @@ final class HubDeliveries: HubFeature {
     if channel != 0 { try peer.link.accept(channel) }
     guard let agent = presence.agentPeer, !presence.owns(peer) else { return peer.link.reset(channel) }
     var outChannel: FramedConnection.Channel = 0
-    if channel != 0 {
-      guard let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account) else {
+    if channel == 0 {
+      offers.takeBack(activity, of: app.id)
+    } else {
+      guard offers.leave(activity, by: peer, app), let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account) else {
         return peer.link.reset(channel)
       }
       outChannel = relayed

@@ -40,7 +40,7 @@ public final class HubEngine {
     registration = HubRegistration(connections, presence, offers, links, transfers, continuations, explanations)
     messages = HubMessages(
       connections, registration, presence, offers, links, transfers, continuations,
-      HubDeliveries(connections, presence, transfers, continuations),
+      HubDeliveries(connections, presence, offers, transfers, continuations),
       HubRequests(connections, presence, transfers, continuations), streams, explanations)
   }
 
@@ -55,7 +55,8 @@ public final class HubEngine {
     set { presence.unheardFailure = newValue }
   }
 
-  /// The number of messages and frames that were received and sent so far, modulo 2^64.
+  /// The cost of what was received and sent so far, modulo 2^64: a unit for each message sent, those of
+  /// `FramedConnection.work` for what was received, and `HubMessages.failureWork`.
   public var work: UInt64 { connections.work }
 
   // MARK: Connections
@@ -199,15 +200,16 @@ public final class HubEngine {
 
   private func read(_ peer: Peer) {
     peer.hub?.received(at: connections.now.uptime)
+    let before = peer.link.work
     do throws(SegueError) {
       while let event = try peer.link.nextEvent() {
-        connections.countWork()
         try messages.handle(event, from: peer)
         guard !peer.isClosing else { break }
       }
     } catch {
       connections.disconnect(peer, error)
     }
+    connections.countWork(peer.link.work &- before)
     if peer.link.heldBytes > HubConnections.backlogLimit {
       // Resets and credit were kept for it, too.
       connections.disconnect(peer, SegueError(.connectionUnavailable, "the peer does not read"))

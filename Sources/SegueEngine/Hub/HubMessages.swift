@@ -3,6 +3,9 @@ import SegueWire
 
 /// Passes each message to the feature that it concerns.
 final class HubMessages {
+  /// The units of work of a failure that is reported, which is compared with those that are known.
+  private static let failureWork: UInt64 = 64
+
   private let connections: HubConnections
   private let registration: HubRegistration
   private let presence: AgentPresence
@@ -90,7 +93,9 @@ final class HubMessages {
       try deliveries.keep(id, channel: channel, size: size, from: peer, app)
     case .keepAttachment(let channel, let name, let changed):
       deliveries.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
-    case .failure(let type, let error, let age): presence.note(type, error, age: age, of: app, peer.account)
+    case .failure(let type, let error, let age):
+      connections.countWork(Self.failureWork)
+      presence.note(type, error, age: age, of: app, peer.account)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:

@@ -14,6 +14,8 @@ final class HubOffers: HubFeature {
   private let isFrontmostOnly: Bool
   /// See `HubEngine.setPrivacy`.
   private var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+  /// What apps have left with the agent, the latest last.
+  private var left: [LeftActivity] = []
   let directory = OfferDirectory()
   let remoteHubs = RemoteHubs()
 
@@ -28,10 +30,22 @@ final class HubOffers: HubFeature {
     remoteHubs.tearDown()
   }
 
+  /// An activity that an app has left with the agent (R2.5). No other app of this device may offer it.
+  private struct LeftActivity {
+    let id: Identifier
+    let app: AppIdentity
+    let account: Account
+    /// When the app had begun to offer it, by `HubOffer.sequence`.
+    let since: UInt64
+  }
+
   func put(
     _ description: OfferDescription, _ timing: OfferTiming, activation: UInt64, by peer: Peer, _ app: AppIdentity
   ) {
     // An app cannot offer an activity of another app of this device, but one that it has left with the agent (R2.5).
+    if !agent.owns(peer), let owner = left.first(where: { $0.id == description.id })?.app, !owner.isSameApp(as: app) {
+      return
+    }
     if let taken = directory[description.id], taken.remote == nil, taken.peer !== peer {
       guard agent.owns(taken.peer), !agent.owns(peer), taken.peer.app?.isSameApp(as: app) ?? false else { return }
       taken.peer.appSession?.setOffer(nil)
@@ -62,6 +76,37 @@ final class HubOffers: HubFeature {
       publish(of: offer, isFirst: isFirst)
     }
     frontmostChanged(from: former)
+  }
+
+  /// An app leaves an activity with the agent. If the app offers the activity, or has offered it last, no other app may
+  /// do so from now on, and one that has begun to meanwhile loses it: who leaves an activity may have withdrawn it
+  /// before.
+  /// - Returns: false if the activity is another app's: one that has left it, or has offered it before.
+  func leave(_ id: Identifier, by peer: Peer, _ app: AppIdentity) -> Bool {
+    let last = peer.appSession?.last
+    let since = last?.id == id ? last?.since ?? .max : .max
+    func isOlder(_ other: AppIdentity?, _ began: UInt64?) -> Bool {
+      began.map { $0 < since } ?? false && !(other?.isSameApp(as: app) ?? true)
+    }
+    for other in peers.apps where other.appSession?.last?.id == id && !agent.owns(other) {
+      if isOlder(other.app, other.appSession?.last?.since) { return false }
+    }
+    if let known = left.first(where: { $0.id == id }), isOlder(known.app, known.since) { return false }
+    guard since != .max else { return true }
+    takeBack(id, of: nil)
+    left.append(LeftActivity(id: id, app: app, account: peer.account, since: since))
+    left.shorten(to: Limits.keptOffers) { $0.account == $1.account }
+    if let taken = directory[id], taken.remote == nil, !agent.owns(taken.peer),
+      !(taken.peer.app?.isSameApp(as: app) ?? true)
+    {
+      withdraw(taken)
+    }
+    return true
+  }
+
+  /// - Parameter app: that takes it back; nil: any.
+  func takeBack(_ id: Identifier, of app: Identifier?) {
+    left.removeAll { $0.id == id && (app == nil || $0.app.id == app) }
   }
 
   /// An app of this device withdraws its offer.

@@ -106,6 +106,8 @@ final class Peer {
 final class AppSession {
   let identity: AppIdentity
   private(set) var offer: HubOffer?
+  /// The activity that it offers or has offered last, and when it began to, by `HubOffer.sequence`.
+  private(set) var last: (id: Identifier, since: UInt64)?
   let explanations = ExplanationQueue()
   /// Streams that others have requested from it.
   let unanswered = UnansweredStreams()
@@ -115,7 +117,10 @@ final class AppSession {
   init(_ identity: AppIdentity) { self.identity = identity }
 
   /// - Parameter offer: nil for none.
-  func setOffer(_ offer: HubOffer?) { self.offer = offer }
+  func setOffer(_ offer: HubOffer?) {
+    self.offer = offer
+    if let offer, last?.id != offer.description.id { last = (offer.description.id, offer.sequence) }
+  }
   func setAcceptsDeliveries(_ accepts: Bool) { acceptsDeliveries = accepts }
 }
 

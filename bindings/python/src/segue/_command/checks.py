@@ -133,8 +133,9 @@ def folder_of_agent(process: str, name: str) -> str | None:
     process: its folder in /proc
     """
     try:
-        with open(f"{process}/comm") as file:
-            if file.read().rstrip("\n") != name:
+        # A program calls itself anything, also bytes that are no UTF-8.
+        with open(f"{process}/comm", "rb") as file:
+            if file.read().rstrip(b"\n") != os.fsencode(name):
                 return None
         opened = [os.readlink(f"{process}/fd/{each}") for each in os.listdir(f"{process}/fd")]
     except OSError:  # it has ended
@@ -149,7 +150,7 @@ def stopped_agent(runtime_folder: str, name: str) -> int | None:
             # The kernel says which process has the lock: any may write into the file.
             lock = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         process = struct.unpack(FLOCK, lock)[4]
-        with open(f"/proc/{process}/stat") as file:
+        with open(f"/proc/{process}/stat", errors="replace") as file:
             command, _, rest = file.read().partition("(")[2].rpartition(")")
     except (OSError, ValueError):
         return None
