@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -114,44 +115,63 @@ static inline pid_t linux_peer_process(int socket) {
   socklen_t size = sizeof peer;
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.process : 0;
 }
-/** The descriptor that linux_receive reports. */
-enum { linux_no_descriptor = -1, linux_lost_descriptor = -2 };
-/** Like recv; also takes the first descriptor, close-on-exec, and tells whether others were lost. */
-static inline ssize_t linux_receive_first(int socket, void *bytes, size_t size, int flags, int *descriptor,
-                                          int *are_lost) {
+/** The most descriptors that come with one read: SCM_MAX_FD, and a descriptor of the sender's process (SCM_PIDFD). */
+enum { linux_most_descriptors = 253 + 1 };
+/**
+ * Like recv; also takes all descriptors that come with the bytes, close-on-exec: there is room for
+ * linux_most_descriptors. What has no room the system closes in the calling thread, which can take for ever. Tells
+ * whether it had to, because the process cannot open more.
+ */
+static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int flags, int *descriptors, int *count,
+                                    int *are_lost) {
+  /* Others that have the socket may have switched on other control messages, which come first. */
   union {
     struct cmsghdr head;
-    char bytes[CMSG_SPACE(sizeof(int))];
+    char bytes[CMSG_SPACE(linux_most_descriptors * sizeof(int)) + 5120];
   } control;
   struct iovec part = {.iov_base = bytes, .iov_len = size};
-  /* Room for one; in what CMSG_SPACE rounds up to there would be room for two. */
   struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
-  *descriptor = linux_no_descriptor;
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  *count = 0;
+  *are_lost = 0;
   ssize_t result = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
   if (result < 0)
     return result;
-  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-      head->cmsg_len == CMSG_LEN(sizeof(int)))
-    memcpy(descriptor, CMSG_DATA(head), sizeof(int));
+  for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || (head->cmsg_type != SCM_RIGHTS && head->cmsg_type != 4 /* SCM_PIDFD */))
+      continue;
+    size_t came = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t index = 0; index < came && *count < linux_most_descriptors; index++)
+      memcpy(descriptors + (*count)++, CMSG_DATA(head) + index * sizeof(int), sizeof(int));
+  }
   *are_lost = (message.msg_flags & MSG_CTRUNC) != 0;
   return result;
 }
-/**
- * Like recv, without waiting; also takes the descriptor that came with the bytes, close-on-exec. If the process cannot
- * open more descriptors, or more than one came, the system closes them, and this function reports it. O_NONBLOCK alone
- * is not enough: another process may share the socket, and clear it.
- */
-static inline ssize_t linux_receive(int socket, void *bytes, size_t size, int *descriptor) {
-  int are_lost = 0;
-  ssize_t result = linux_receive_first(socket, bytes, size, MSG_DONTWAIT, descriptor, &are_lost);
-  if (are_lost) {
-    if (*descriptor >= 0)
-      close(*descriptor);
-    *descriptor = linux_lost_descriptor;
-  }
+/** Reads without taking anything; tells whether a descriptor would come, which stays where it is. */
+static inline ssize_t linux_peek(int socket, void *bytes, size_t size, int flags, int *has_descriptors) {
+  struct iovec part = {.iov_base = bytes, .iov_len = size};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  ssize_t result = recvmsg(socket, &message, (flags & ~MSG_WAITALL) | MSG_PEEK);
+  *has_descriptors = result >= 0 && (message.msg_flags & MSG_CTRUNC) != 0;
   return result;
+}
+/** Leaves urgent bytes in their place: the system drops others in a read, and closes what came with them. */
+static inline int linux_keep_in_line(int socket) {
+  if (socket < 0)
+    return socket;
+  int value = 1;
+  setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &value, sizeof value);
+  return socket;
+}
+/** Whether bytes of it are unread, or the system does not tell. */
+static inline int linux_has_unread(int socket) {
+  int count = 0;
+  return ioctl(socket, FIONREAD, &count) != 0 || count != 0;
+}
+/** Has a close of a socket wait for nothing. */
+static inline void linux_stop_lingering(int fd) {
+  struct linger none = {0, 0};
+  setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 /** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
@@ -171,7 +191,7 @@ static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int
   memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(int));
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
-/** Returns 1 if closing it never blocks, as it may for a file of FUSE, or a TCP socket that lingers. */
+/** Returns 1 for a Unix socket. */
 static inline int linux_is_local_socket(int fd) {
   int domain = 0;
   socklen_t size = sizeof domain;
@@ -188,6 +208,7 @@ static inline int linux_is_stream(int socket) {
 }
 /** Makes it non-blocking and close-on-exec; 0 or -1. */
 static inline int linux_prepare(int fd) {
+  linux_keep_in_line(fd);
   int flags = fcntl(fd, F_GETFL);
   return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
 }
@@ -197,7 +218,13 @@ static inline int linux_set_blocking(int fd) {
   return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -1 : 0;
 }
 /** Creates two connected stream sockets, close-on-exec; 0 or -1. */
-static inline int linux_socket_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
+static inline int linux_socket_pair(int *ends) {
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return -1;
+  linux_keep_in_line(ends[0]);
+  linux_keep_in_line(ends[1]);
+  return 0;
+}
 /** Lets blocking reads and writes of a socket fail with EAGAIN after `seconds`; 0 or -1. */
 static inline int linux_limit_blocking(int socket, int seconds) {
   struct timeval limit = {.tv_sec = seconds};
@@ -225,8 +252,12 @@ static inline int linux_connect(int socket, const char *path) {
   return connect(socket, (struct sockaddr *)&address, sizeof address);
 }
 /** Creates a stream socket, non-blocking and close-on-exec, or returns -1. */
-static inline int linux_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
-static inline int linux_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+static inline int linux_socket(void) {
+  return linux_keep_in_line(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+static inline int linux_accept(int socket) {
+  return linux_keep_in_line(accept4(socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
 // For attachments; the first three are declared for _GNU_SOURCE only, as above.
 extern int pipe2(int *ends, int flags);
 extern int memfd_create(const char *name, unsigned int flags);

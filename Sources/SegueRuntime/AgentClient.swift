@@ -40,7 +40,7 @@ public enum AgentClient {
       if let refusal { throw .system("asking the agent", refusal) }
       try wait(for: socket, toWrite: link.hasOutput, until: deadline)
       let result = Socket.read(socket, atMost: link.readSize) { bytes, came in
-        if case .one(let descriptor) = came { Descriptors.closeUntrusted(descriptor) }
+        came.discard()
         link.receive(bytes)
       }
       if let answer = try answer(link) { return answer }
@@ -50,9 +50,11 @@ public enum AgentClient {
 
   /// Why a connection is of no further use: a sandbox, or a system without memory, may refuse what reads or writes it.
   private static func ending(of socket: Int32) -> SegueError {
-    var (byte, descriptor): (UInt8, Int32) = (0, 0)
+    var (byte, hasDescriptors): (UInt8, Int32) = (0, 0)
     for isSending in [true, false] {
-      let result = isSending ? linux_send(socket, &byte, 0, -1) : linux_receive(socket, &byte, 0, &descriptor)
+      let result =
+        isSending
+        ? linux_send(socket, &byte, 0, -1) : linux_peek(socket, &byte, 1, Int32(MSG_DONTWAIT), &hasDescriptors)
       guard result < 0 else { continue }
       switch linux_errno() {
       case let number where number == EPERM || number == EACCES || number == ENOSYS || number == ENOMEM:

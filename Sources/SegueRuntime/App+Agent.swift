@@ -166,7 +166,7 @@ extension App {
     // It may have been closed since.
     if !isOpen { device.endQuestions() }
     monitor.unlock()
-    defer { Descriptors.close(socket) }
+    defer { Descriptors.closeConnection(socket) }
     do throws(SegueError) {
       let answer = try AgentClient.ask([entry] + entries, over: socket, until: deadline)
       try AgentAnswer.check(answer, to: name)

@@ -52,7 +52,7 @@ final class AppSocket: ByteConnection {
     guard fd >= 0 else { return }
     gate?.dropSocket()
     gate = nil
-    Descriptors.close(fd)
+    Descriptors.closeConnection(fd)
     fd = -1
   }
 }

@@ -79,23 +79,50 @@ public enum Descriptors {
     _ = CLinux.close(fd)
   }
 
-  /// Closes a registered descriptor that a peer has opened, without waiting: on the peer's own file system (FUSE), or
-  /// of a TCP socket that lingers, a close may block. If no thread can be started for it, the descriptor stays open.
-  public static func closeUntrusted(_ fd: Int32) {
+  /// Closes a registered descriptor that a peer has opened, without waiting (`DescriptorCloser`).
+  @inline(never)
+  public static func closeUntrusted(_ fd: Int32) { if fd >= 0 { closer.close(fd) } }
+
+  /// Ends a connection to a peer at once, and closes it without waiting: descriptors that were not read are closed with
+  /// it.
+  /// - Parameter isShared: whether the peer may have this end, too.
+  @inline(never)
+  public static func closeConnection(_ fd: Int32, isShared: Bool = false) {
     guard fd >= 0 else { return }
-    guard linux_is_local_socket(fd) == 0 else { return close(fd) }
-    if let closing = try? Thread({ close(fd) }) { closing.detach() }
+    // From now on the peer can send nothing.
+    linux_shutdown(fd, 1, 1)
+    if isShared || linux_has_unread(fd) != 0 { closeUntrusted(fd) } else { close(fd) }
   }
+
+  /// Whether further descriptors of peers are not taken: as many wait to be closed as this process can spare.
+  static var areCrowded: Bool {
+    let count = closer.count
+    return count >= spareCount && count >= limit / crowdShare
+  }
+
+  /// The descriptors that any process can spare, and the share of all that may wait to be closed.
+  private static let spareCount = 64
+  private static let crowdShare = 8
 
   /// Unregisters a descriptor that another owner closes from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
 
   private static let owned = OwnedDescriptors()
+  private static let closer = DescriptorCloser()
 
-  public static func lockForFork() { owned.lock.lock() }
-  public static func unlockAfterFork() { owned.lock.unlock() }
-  /// Closes all, in a forked child that uses none of them. Called with the lock.
-  public static func closeAllInChild() { owned.closeAll() }
+  public static func lockForFork() {
+    closer.lock.lock()
+    owned.lock.lock()
+  }
+  public static func unlockAfterFork() {
+    owned.lock.unlock()
+    closer.lock.unlock()
+  }
+  /// Closes all, in a forked child that uses none of them. Called with the locks.
+  public static func closeAllInChild() {
+    closer.forget()
+    owned.closeAll()
+  }
 }
 
 /// One bit a descriptor. All of its state is guarded by its lock.

@@ -57,7 +57,7 @@ public final class HubSocket {
       let connection = linux_accept(fd)
       if connection >= 0 {
         if Socket.peerUser(connection) == geteuid() { return .connection(Descriptors.own(connection)) }
-        _ = CLinux.close(connection)
+        Descriptors.closeConnection(connection)
         continue
       }
       switch linux_errno() {
@@ -83,7 +83,7 @@ public final class HubSocket {
   public func close(removingFiles: Bool) {
     // If its name is gone, the files now belong to another hub.
     if removingFiles, isNamed { folder.removeGenerations(upTo: generation, including: true) }
-    Descriptors.close(fd)
+    ListeningSocket.close(fd)
     Descriptors.close(lock)
     Descriptors.close(reserve)
   }
@@ -92,7 +92,7 @@ public final class HubSocket {
   private func refuseOne() -> Bool {
     Descriptors.close(reserve)
     let connection = linux_accept(fd)
-    if connection >= 0 { _ = CLinux.close(connection) }
+    Descriptors.closeConnection(connection)
     _ = takeReserve()
     return connection >= 0
   }

@@ -18,7 +18,7 @@ public enum ListeningSocket {
       listen(socket, 4096) == 0, rename(temporary, to: name, in: folder) == 0
     else {
       let number = linux_errno()
-      _ = close(socket)
+      _ = CLinux.close(socket)
       unlinkat(folder, temporary, 0)
       throw .system("\(path)/\(name)", number)
     }
@@ -42,6 +42,21 @@ public enum ListeningSocket {
     guard linux_errno() == EISDIR else { return -1 }
     if unlinkat(folder, former, AT_REMOVEDIR) == 0 { return 0 }
     return renameat(folder, former, folder, Text.terminated(String(joining: "\(name).\(Randomness.jitter)")))
+  }
+
+  /// Closes it, and the connections that wait at it: what these have sent may take for ever to close.
+  public static func close(_ fd: Int32) {
+    linux_shutdown(fd, 1, 1)
+    while true {
+      let connection = linux_accept(fd)
+      if connection >= 0 {
+        Descriptors.closeConnection(connection)
+      } else if linux_errno() == EMFILE || linux_errno() == ENFILE {
+        return Descriptors.closeUntrusted(fd)
+      } else if linux_errno() != EINTR, linux_errno() != ECONNABORTED {
+        return Descriptors.close(fd)
+      }
+    }
   }
 
   /// A short name for a file in a folder, however long the folder's own is: a socket's address has 108 bytes.

@@ -18,32 +18,56 @@ public enum Socket {
     case none
     /// A descriptor, which the reader closes.
     case one(Int32)
-    /// One that the system has closed: this process cannot open more, or more than one came.
+    /// This process cannot open more, or more than one came: all are closed.
     case lost
+
+    /// Closes a descriptor that belongs to nothing.
+    public func discard() { if case .one(let descriptor) = self { Descriptors.closeUntrusted(descriptor) } }
+  }
+
+  /// Reads once, like recv, and takes all descriptors that come with the bytes: the system would close the others in
+  /// this thread. While too many descriptors wait to be closed, a socket with further ones counts as closed.
+  @inline(never)
+  public static func receive(
+    _ fd: Int32, into buffer: UnsafeMutableRawBufferPointer, flags: Int32
+  ) -> (count: Int, came: Came) {
+    var size = buffer.count
+    if Descriptors.areCrowded {
+      var hasDescriptors: Int32 = 0
+      let count = linux_peek(fd, buffer.baseAddress, size, flags, &hasDescriptors)
+      if hasDescriptors != 0 { return (0, .lost) }
+      guard count > 0 else { return (count, .none) }
+      size = count
+    }
+    return withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(linux_most_descriptors)) { descriptors in
+      var (number, areLost): (Int32, Int32) = (0, 0)
+      let count = linux_receive(fd, buffer.baseAddress, size, flags, descriptors.baseAddress, &number, &areLost)
+      if number == 0, areLost == 0 { return (count, .none) }
+      if number == 1, areLost == 0 { return (count, .one(Descriptors.own(descriptors[0]))) }
+      for each in descriptors[..<Int(number)] { Descriptors.closeUntrusted(Descriptors.own(each)) }
+      return (count, .lost)
+    }
   }
 
   /// Reads once, at most `limit` bytes, and passes them to `body`.
   public static func read(_ fd: Int32, atMost limit: Int, _ body: (consuming [UInt8], Came) -> Void) -> ReadResult {
     var result = ReadResult.drained
-    var descriptor = Int32(linux_no_descriptor)
+    var descriptor = Came.none
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       // The array may have got more memory.
       let buffer = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<limit])
       while true {
-        let came = linux_receive(fd, buffer.baseAddress, buffer.count, &descriptor)
-        if came < 0, linux_errno() == EINTR { continue }
-        count = max(0, came)
-        if came <= 0 { result = came < 0 && linux_errno() == EAGAIN ? .drained : .closed }
-        if came == buffer.count { result = .full }
+        // O_NONBLOCK alone is not enough: another process may share the socket, and clear it.
+        let read = receive(fd, into: buffer, flags: Int32(MSG_DONTWAIT))
+        if read.count < 0, linux_errno() == EINTR { continue }
+        count = max(0, read.count)
+        descriptor = read.came
+        if read.count <= 0 { result = read.count < 0 && linux_errno() == EAGAIN ? .drained : .closed }
+        if read.count == buffer.count { result = .full }
         return
       }
     }
-    guard !bytes.isEmpty else { return result }
-    switch descriptor {
-    case Int32(linux_no_descriptor): body(bytes, .none)
-    case Int32(linux_lost_descriptor): body(bytes, .lost)
-    default: body(bytes, .one(Descriptors.own(descriptor)))
-    }
+    if !bytes.isEmpty { body(bytes, descriptor) }
     return result
   }
 

@@ -75,7 +75,8 @@ public struct StreamSocket: Sendable {
   /// Reads once. Waits for nothing, even if an app that shares the socket has made it blocking again.
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Moved {
     while true {
-      let count = recv(fd, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+      let (count, came) = Socket.receive(fd, into: buffer, flags: Int32(MSG_DONTWAIT))
+      came.discard()
       if count > 0 { return .bytes(count) }
       if count < 0, linux_errno() == EINTR { continue }
       return count < 0 && linux_errno() == EAGAIN ? .bytes(0) : .end

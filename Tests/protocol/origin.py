@@ -35,9 +35,12 @@ class Origin:
         app.until("will_continue")
         return app, peer, id, activity
 
-    def serve(self, *answers: Answer, size: int = 4) -> tuple[Native, list[int]]:
+    def serve(
+        self, *answers: Answer, size: int = 4, early: Callable[[socket.socket], None] | None = None
+    ) -> tuple[Native, list[int]]:
         """The library fetches what is sent so, on one stream after the other, of an attachment that has `size` bytes
-        by its activity. Returns its app, and the offsets that it has asked for."""
+        by its activity. Returns its app, and the offsets that it has asked for. `early` sends before the library is
+        told to read."""
         app, peer, id, activity = self.continued()
         continuation, _, _, _, receiver, _ = peer.expect("fetch")
         state = of(attachments={"a": size})
@@ -52,14 +55,22 @@ class Origin:
             assert name == "a"
             offsets.append(offset)
             with socket.socket(fileno=peer.descriptors.pop(0)) as end:
+                if early is not None:
+                    early(end)
                 peer.send_message("streamAnswer", stream, asked, origin, about, 0, 0, "")
                 answer(end) if callable(answer) else end.sendall(answer)
         return app, offsets
 
-    def arrives(self, *answers: Answer, data: bytes | int = b"1234", status: int = 0) -> list[int]:
+    def arrives(
+        self,
+        *answers: Answer,
+        data: bytes | int = b"1234",
+        status: int = 0,
+        early: Callable[[socket.socket], None] | None = None,
+    ) -> list[int]:
         """The fetch ends with a status, with the bytes or without a file. Returns the offsets that were asked for.
         Instead of large data its size is enough."""
-        app, offsets = self.serve(*answers, size=data if isinstance(data, int) else len(data))
+        app, offsets = self.serve(*answers, size=data if isinstance(data, int) else len(data), early=early)
         app.until(("fetched", status))
         target = self.folder / "target"
         if status:

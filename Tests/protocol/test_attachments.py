@@ -9,13 +9,17 @@ import fcntl
 import hashlib
 import os
 import select
+import signal
 import socket
 import struct
+import threading
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import cbor2
+import lingering
 import pytest
 from documents import STILL_HERE, TYPE, document, end, handed_over, head, piece
 from wire import PATIENCE
@@ -25,31 +29,46 @@ DATA = bytes(range(256)) * 2_000
 
 
 @pytest.fixture
-def ask(native, register) -> Callable[[bytes], Callable[[str, int], tuple[socket.socket, int]]]:
+def ask(native, register) -> Callable[..., Callable[..., tuple[socket.socket, int]]]:
     """ask(data): the library offers an attachment `a`, and has been continued. Returns a function that asks for it from
-    an offset, and returns our end of the stream and the status of the answer."""
+    an offset, and returns our end of the stream and the status of the answer. Instead of data a file may be given."""
 
-    def offered(data: bytes) -> Callable[[str, int], tuple[socket.socket, int]]:
+    def offered(data: bytes | Path) -> Callable[..., tuple[socket.socket, int]]:
         app = native()
         app.until("ready")
         peer, _ = register(TYPE)
         peer.expect("ready")
         handle, activity = app.offer_document(document("Mine"))
-        app.call("segue_activity_attach_bytes", handle, b"a", 1, data, len(data))
+        if isinstance(data, Path):
+            path = str(data).encode()
+            app.call("segue_activity_attach_file", handle, b"a", 1, path, len(path))
+        else:
+            app.call("segue_activity_attach_bytes", handle, b"a", 1, data, len(data))
         origin = peer.expect("offer")[8]
         continuation = uuid.uuid4()
         peer.send_message("fetch", continuation, origin, activity, 10_000, None)
         peer.expect("state")
         _, _, body = peer.next_frame()
-        assert cbor2.loads(body)[1]["attachments"] == {"a": len(data)}
+        size = data.stat().st_size if isinstance(data, Path) else len(data)
+        assert cbor2.loads(body)[1]["attachments"] == {"a": size}
         assert peer.next_frame()[0] == "end"
 
-        def stream(name: str, offset: int) -> tuple[socket.socket, int]:
+        def stream(
+            name: str, offset: int, early: Callable[[socket.socket], None] | None = None
+        ) -> tuple[socket.socket, int]:
+            """`early` sends on our end before the library has the other one."""
             near, far = socket.socketpair()
+            if early is not None:
+                early(near)
             elements = [uuid.uuid4(), continuation, origin, activity, uuid.uuid4(), 0, [name, offset]]
-            with far:
+
+            def send() -> None:
                 peer.transfer(far, "stream", *elements)
-                answer = peer.expect("streamAnswer")
+                # If the library is quicker, this is the last close of what waits in it, and this thread waits.
+                far.close()
+
+            threading.Thread(target=send, daemon=True).start()
+            answer = peer.expect("streamAnswer")
             assert answer[0] == elements[0]
             return near, answer[5]
 
@@ -95,6 +114,75 @@ def test_what_is_not_attached_is_not_found(ask):
     near, status = ask(DATA)("b", 0)
     assert status == 8
     assert take(near, DATA) == b""
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_what_takes_long_to_close_in_a_stream_holds_no_app_up(ask, name):
+    """A socket that lingers waits unread in the end that the library gets, and closes."""
+    stream = ask(DATA)
+    with lingering.lingering() as make:
+
+        def early(near: socket.socket) -> None:
+            near.sendall(b"\1")
+            for _ in range(3):
+                lingering.send(near, b"\0", make())
+            near.shutdown(socket.SHUT_RD)
+
+        for _ in range(3):
+            near, status = stream(name, 0, early)
+            near.close()
+            assert (status == 0) == (name == "a")
+        near, status = stream("a", 0)
+        assert status == 0
+        assert hashlib.sha256(DATA).digest() in take(near, DATA)
+
+
+def test_who_asks_and_leaves_has_the_library_hash_once(ask):
+    """Receivers that ask for the last byte, over and over, and are gone before the digest of the rest is known."""
+    block, sample = bytes(1 << 20), hashlib.sha256()
+    began = time.process_time()
+    for _ in range(128):
+        sample.update(block)
+    # So much that it lasts longer than the library takes to send something, which tells it that a receiver is gone.
+    count = int(2.5 / (time.process_time() - began) * 128)
+    # In memory, where a hole costs next to nothing to read.
+    large = os.memfd_create("large")
+    os.ftruncate(large, count << 20)
+    began, whole = time.process_time(), hashlib.sha256()
+    for _ in range(count):
+        whole.update(block)
+    once = time.process_time() - began
+    stream = ask(Path(f"/proc/self/fd/{large}"))
+    os.close(large)
+    began, came = time.process_time(), b""
+    while not came.endswith(b"\0" + whole.digest()):
+        assert time.process_time() - began < 4 * once + 2, once
+        streams = [stream("a", (count << 20) - 1)[0] for _ in range(4)]
+        time.sleep(0.2)
+        came = streams[0].recv(1024, socket.MSG_DONTWAIT)
+        for each in streams:
+            each.close()
+
+
+def test_who_talks_without_end_costs_little(ask):
+    """Words of a receiver that does not read, as many as it can send."""
+    stream = ask(bytes(4_000_000))
+    near, status = stream("a", 1)
+    assert status == 0
+    talker = os.fork()
+    if talker == 0:
+        with contextlib.suppress(BaseException):
+            while True:
+                near.sendall(bytes(65536))
+        os._exit(0)
+    try:
+        began, used = time.monotonic(), time.process_time()
+        time.sleep(3)
+        assert time.process_time() - used < (time.monotonic() - began) / 10
+    finally:
+        os.kill(talker, signal.SIGKILL)
+        os.waitpid(talker, 0)
+        near.close()
 
 
 @pytest.fixture

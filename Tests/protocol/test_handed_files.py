@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fuse
+import lingering
 import pytest
 from documents import HANDED_OVER, SEND_BYTES, end, handed_over, head, piece
 from wire import PATIENCE
@@ -130,6 +131,36 @@ def test_a_file_that_hangs_is_not_touched(hanging, origin):
         by_the_bytes(stream)
 
     assert origin.arrives(hand_over) == [0]
+
+
+@pytest.mark.parametrize("way", ["two", "in a queue", "behind the head", "urgent", "never read"])
+def test_what_takes_long_to_close_holds_no_app_up(origin, way):
+    """Sockets that linger, with a stream: the app gets what comes besides, and closes."""
+    with lingering.lingering() as make:
+
+        def early(stream: socket.socket) -> None:
+            if way == "two":
+                lingering.send(stream, head(4), make(), make())
+            elif way == "in a queue":
+                lingering.send(stream, head(4), lingering.inside(make()))
+            elif way == "behind the head":
+                stream.sendall(head(4))
+                lingering.send(stream, piece(b"1234"), make())
+                lingering.send(stream, end(0, DATA), make(), make())
+            elif way == "urgent":
+                stream.sendall(head(4) + piece(DATA)[:-1])
+                lingering.send(stream, DATA[-1:], make(), flags=socket.MSG_OOB)
+            else:
+                stream.sendall(head(5))
+                lingering.send(stream, b"?", make())
+
+        def late(stream: socket.socket) -> None:
+            if way in ("two", "in a queue"):
+                stream.sendall(piece(DATA))
+            if way not in ("behind the head", "never read"):
+                stream.sendall(end(0, DATA))
+
+        origin.arrives(late, status=CHANGED if way == "never read" else 0, early=early)
 
 
 def large(folder: Path) -> int:

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import hashlib
 import os
 import signal
 import socket
 import struct
+import time
 import uuid
 from pathlib import Path
 
+import lingering
 import pytest
-from wire import FRAMES, HEAD_SIZE, PROTOCOL, TYPE, Connection, hello, message
+from wire import FRAMES, HEAD_SIZE, PATIENCE, PROTOCOL, TYPE, Connection, FakeHub, frame, hello, message
 
 LARGEST = 65536  # bytes of a frame's body
 MALFORMED, TIMED_OUT = 7, 22
@@ -86,6 +89,18 @@ def status(answer: list[object]) -> object:
     return answer[6]
 
 
+def descriptors(process: int) -> int:
+    return len(os.listdir(f"/proc/{process}/fd"))
+
+
+def wait_for_descriptors(process: int, count: int) -> None:
+    """The library closes what others have passed on threads that it does not wait for."""
+    deadline = time.monotonic() + PATIENCE
+    while descriptors(process) > count and time.monotonic() < deadline:
+        os.sched_yield()
+    assert descriptors(process) <= count
+
+
 def test_a_stream_without_a_descriptor_takes_no_other_one(connect, origin):
     """R7.1: it is refused at the hub; who comes next gets the own one."""
     thief, honest = connect(hello("thief")), connect(hello("honest"))
@@ -122,21 +137,21 @@ def test_a_descriptor_at_another_place_ends_the_connection(connect, what):
 
 
 def test_more_than_one_with_a_message_are_closed_and_the_message_is_refused(connect, hub):
-    """The system closes what there is no room for: nobody is left with what nobody takes."""
+    """The hub closes all: nobody is left with what nobody takes."""
     peer = connect(hello())
-    before = len(os.listdir(f"/proc/{hub.pid}/fd"))
+    before = descriptors(hub.pid)
     for _ in range(20):
         near, far = socket.socketpair()
         with near, far:
             send(peer, stream(uuid.uuid4()), near, far, far)
         assert status(peer.receive_kind("streamAnswer")) != 0
-    assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
+    wait_for_descriptors(hub.pid, before)
 
 
 def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(connect, origin, hub):
     """R7.1: 1,000 streams of ten apps while it stands still; those that are too many are refused, in words."""
     askers = [connect(hello(f"asker{number}")) for number in range(10)]
-    before = len(os.listdir(f"/proc/{hub.pid}/fd"))
+    before = descriptors(hub.pid)
     asked: dict[uuid.UUID, Connection] = {}
     ends = []
     for _ in range(100):
@@ -152,7 +167,7 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
                 assert status(heard) == TIMED_OUT
                 refused.add(heard[1])
     assert len(refused) == len(asked) - OF_AN_ORIGIN
-    assert len(os.listdir(f"/proc/{hub.pid}/fd")) <= before + OF_AN_ORIGIN
+    wait_for_descriptors(hub.pid, before + OF_AN_ORIGIN)
     for _ in range(OF_AN_ORIGIN):
         came, message_ = take(origin)
         assert came not in refused
@@ -168,7 +183,7 @@ def test_an_origin_that_does_not_read_gets_every_stream_with_its_descriptor(conn
         assert came == id
         answer(origin, message_)
         assert status(asker.receive_kind("streamAnswer")) == 0
-    assert len(os.listdir(f"/proc/{hub.pid}/fd")) == before
+    wait_for_descriptors(hub.pid, before)
     for end in ends:
         end.close()
 
@@ -194,29 +209,121 @@ def test_who_makes_a_shared_socket_wait_stops_nobody(connect, hub):
         assert other.receive() == ["pong", 1]
 
 
-@pytest.mark.parametrize("kind", ["stream", "openLink"])
-def test_what_takes_long_to_close_holds_nobody_up(connect, hub, kind):
-    """Closing a TCP socket with bytes that nobody reads may wait for a minute; so may a file of FUSE."""
+@pytest.fixture
+def linger():
+    with lingering.lingering() as make:
+        yield make
+
+
+def pass_slow(connection: Connection, way: str, linger) -> None:
+    """Passes descriptors whose close waits. The other end stands still, and would close the last ones."""
+    ping = message("ping", 9, kind="transfer")
+    if way == "one":
+        lingering.send(connection.socket, ping, linger())
+    elif way == "two":
+        lingering.send(connection.socket, ping, linger(), linger())
+    elif way == "many":
+        lingering.send(connection.socket, ping, *(linger() for _ in range(60)))
+    elif way == "in a queue":
+        lingering.send(connection.socket, ping, lingering.inside(linger()))
+    elif way == "in a queue of a queue":
+        lingering.send(connection.socket, ping, lingering.inside(lingering.inside(linger())))
+    elif way == "urgent":
+        lingering.send(connection.socket, b"z", linger(), flags=socket.MSG_OOB)
+        connection.send(ping)
+    else:
+        assert way == "never read"
+        connection.send(frame(9, b"no such frame"))
+        for _ in range(4):
+            lingering.send(connection.socket, ping, linger())
+
+
+WAYS = ["one", "two", "many", "in a queue", "in a queue of a queue", "urgent", "never read"]
+ENDS = ("urgent", "never read")
+"""Ways that end the connection."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_takes_long_to_close_holds_nobody_up(connect, hub, linger, way):
+    """Closing a TCP socket with bytes that nobody reads may wait for as long as its owner likes."""
     peer, other = connect(hello("lingering")), connect(hello("other"))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        far = socket.create_connection(server.getsockname())
-        near, _ = server.accept()
-        with near:
-            far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
-            far.setblocking(False)
-            with pytest.raises(BlockingIOError):
-                while True:
-                    far.send(bytes(LARGEST))
-            asked = stream(uuid.uuid4()) if kind == "stream" else message("openLink", 1, kind="transfer")
-            send(peer, asked, far)
-            far.close()
-            if kind == "stream":
-                assert status(peer.receive_kind("streamAnswer")) != 0
-            else:
-                near.sendall(b"no hub says this")
-                peer.receive_kind("linkDown")
-            other.send(message("ping", 1))
-            assert other.receive() == ["pong", 1]
+    hub.program.stop()
+    pass_slow(peer, way, linger)
+    os.kill(hub.pid, signal.SIGCONT)
+    if way in ENDS:
+        assert peer.is_closed_within(PATIENCE)
+    else:
+        assert peer.receive() == ["pong", 9]
+    for number in range(3):
+        other.send(message("ping", number))
+        assert other.receive() == ["pong", number]
+
+
+def test_connections_that_wait_with_what_takes_long_to_close_hold_nobody_up(connect, hub, linger, folder):
+    """The hub ends, and has not accepted them."""
+    hub.program.stop()
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            waiting = stack.enter_context(contextlib.closing(Connection.to(folder / "hub.1")))
+            pass_slow(waiting, "one", linger)
+        os.kill(hub.pid, signal.SIGCONT)
+        assert hub.program.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_hub_passes_and_takes_long_to_close_holds_no_app_up(start, folder, linger, way):
+    fake = FakeHub(folder, locked=True)
+    with contextlib.closing(fake):
+        app = start("app")
+        connection = fake.accept()
+        connection.receive_kind("hello")
+        connection.send(message("welcome", PROTOCOL, 1, "fake"), message("ready"))
+        app.ready()
+        app.program.stop()
+        pass_slow(connection, way, linger)
+        os.kill(app.pid, signal.SIGCONT)
+        if way in ENDS:
+            assert connection.is_closed_within(PATIENCE)
+        else:
+            assert connection.receive_kind("pong") == ["pong", 9]
+        assert app.program.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("kind", ["stream", "openLink"])
+def test_what_is_refused_and_takes_long_to_close_holds_nobody_up(connect, hub, linger, kind):
+    peer, other = connect(hello("lingering")), connect(hello("other"))
+    for each in [linger(), lingering.inside(linger())]:
+        hub.program.stop()
+        asked = stream(uuid.uuid4()) if kind == "stream" else message("openLink", 1, kind="transfer")
+        lingering.send(peer.socket, asked, each)
+        os.kill(hub.pid, signal.SIGCONT)
+        if kind == "stream":
+            assert status(peer.receive_kind("streamAnswer")) != 0
+        other.send(message("ping", 1))
+        assert other.receive() == ["pong", 1]
+
+
+def test_a_few_threads_close_whatever_comes(connect, hub, linger):
+    """They are all held up: the rest waits, and other apps notice nothing."""
+    peer, other = connect(hello("lingering")), connect(hello("other"))
+    tasks = Path(f"/proc/{hub.pid}/task")
+    before, count = len(list(tasks.iterdir())), descriptors(hub.pid)
+    with lingering.lingering() as make:
+        hub.program.stop()
+        for _ in range(50):
+            lingering.send(peer.socket, stream(uuid.uuid4()), lingering.inside(make()))
+        os.kill(hub.pid, signal.SIGCONT)
+        for _ in range(50):
+            assert status(peer.receive_kind("streamAnswer")) != 0
+        assert len(list(tasks.iterdir())) <= before + 4
+        other.send(message("ping", 1))
+        assert other.receive() == ["pong", 1]
+    wait_for_descriptors(hub.pid, count)
+    # The threads end with their work.
+    deadline = time.monotonic() + PATIENCE
+    while len(list(tasks.iterdir())) > before and time.monotonic() < deadline:
+        os.sched_yield()
+    assert len(list(tasks.iterdir())) == before
 
 
 def test_a_link_is_refused_before_its_descriptor_is_used(connect):

@@ -61,7 +61,7 @@ final class ControlPeer {
         withExtendedLifetime(peer) { if isReadable { peer.receive() } else { peer.writable() } }
       }
     } catch {
-      Descriptors.closeUntrusted(fd)
+      Descriptors.closeConnection(fd)
       throw error
     }
   }
@@ -75,7 +75,7 @@ final class ControlPeer {
     _ = link.takeOutput { bytes in
       if case .bytes(let count) = Socket.write(bytes, -1, to: fd) { count } else { 0 }
     }
-    Descriptors.closeUntrusted(fd)
+    Descriptors.closeConnection(fd)
   }
 
   var account: Account { asker.account }
@@ -84,7 +84,7 @@ final class ControlPeer {
     guard watch != nil else { return }
     watch?.close()
     watch = nil
-    Descriptors.closeUntrusted(fd)
+    Descriptors.closeConnection(fd)
     asks.abandon(asker)
   }
 
@@ -98,7 +98,7 @@ final class ControlPeer {
   private func receive() {
     let result = Socket.read(fd, atMost: link.readSize) { bytes, came in
       // Nothing here comes with a descriptor.
-      if case .one(let descriptor) = came { Descriptors.closeUntrusted(descriptor) }
+      came.discard()
       if !isEnding { link.receive(bytes) }
     }
     if result == .closed { return end() }

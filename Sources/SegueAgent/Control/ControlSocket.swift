@@ -59,7 +59,7 @@ final class ControlSocket {
     timer?.close()
     for peer in peers { peer.close() }
     peers = []
-    Descriptors.close(fd)
+    ListeningSocket.close(fd)
   }
 
   private func accept() {
@@ -78,7 +78,7 @@ final class ControlSocket {
   private func admit(_ connection: Int32) {
     guard Socket.isOfThisUser(connection) else {
       Log.error("control: refused process \(Socket.peerProcess(connection)), which is another user's")
-      return Descriptors.closeUntrusted(connection)
+      return Descriptors.closeConnection(connection)
     }
     let process = Socket.peerProcess(connection)
     let account = Account.process(process)

@@ -103,7 +103,8 @@ final class InboxAttachments: InboxTransfers {
     collections = []
     asked = []
     for upload in uploads { upload.upload.stop() }
-    for upload in uploads { upload.upload.join() }
+    let deadline = Clock.uptime + AttachmentUpload.joinTime
+    for upload in uploads { upload.upload.join(until: deadline) }
     uploads = []
     for reading in readings {
       for fetch in reading.fetches { Descriptors.closeUntrusted(fetch.socket) }

@@ -22,7 +22,7 @@ final class Doorbell {
     for _ in 0..<Self.turn {
       let connection = linux_accept(fd)
       if connection >= 0 {
-        _ = CLinux.close(connection)
+        Descriptors.closeConnection(connection)
         continue
       }
       switch linux_errno() {

@@ -86,7 +86,7 @@ extension AgentParticipant: HubSeeker {
       driver.connected(connection, generation: generation, Clock.now)
       driver.drain(for: self)
     } catch {
-      Descriptors.close(fd)
+      Descriptors.closeConnection(fd)
       throw error
     }
   }

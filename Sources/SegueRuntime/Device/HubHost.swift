@@ -196,7 +196,7 @@ extension HubHost: HubEnvironment {
       throw SegueError(.malformed, "the descriptor that came with the link is no connected stream socket")
     }
     let number = driver.takeNumber()
-    let connection = try connection(fd, as: number)
+    let connection = try connection(fd, as: number, isHanded: true)
     do throws(SegueError) {
       driver.addLink(connection, as: number, for: request, secret: try Randomness.identifier())
     } catch {
@@ -221,14 +221,16 @@ extension HubHost: HubEnvironment {
   }
 
   /// Takes over the socket: if this throws, it has closed the socket.
-  private func connection(_ fd: Int32, as number: UInt64) throws(SegueError) -> UnixConnection {
+  private func connection(
+    _ fd: Int32, as number: UInt64, isHanded: Bool = false
+  ) throws(SegueError) -> UnixConnection {
     do throws(SegueError) {
       // `end` closes it before this object is released.
-      return try UnixConnection(fd, as: number, on: loop) { [unowned(unsafe) self] isReadable, _ in
+      return try UnixConnection(fd, as: number, isHanded: isHanded, on: loop) { [unowned(unsafe) self] isReadable, _ in
         if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
       }
     } catch {
-      Descriptors.closeUntrusted(fd)
+      Descriptors.closeConnection(fd, isShared: isHanded)
       throw error
     }
   }

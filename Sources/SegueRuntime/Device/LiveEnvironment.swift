@@ -109,7 +109,8 @@ final class LiveEnvironment: AppEnvironment {
     self.uploads = []
     monitor.unlock()
     for upload in uploads { upload.stop() }
-    for upload in uploads { upload.join() }
+    let deadline = Clock.uptime + AttachmentUpload.joinTime
+    for upload in uploads { upload.join(until: deadline) }
   }
 
   func close() {

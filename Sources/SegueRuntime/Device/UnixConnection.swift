@@ -9,15 +9,18 @@ final class UnixConnection: ByteConnection {
   let fd: Int32
   /// The driver's number for it.
   let number: UInt64
+  /// Whether an app has handed it over, and may have it still.
+  private let isHanded: Bool
   private var watch: Watch?
   private var isWriting = false
 
   /// Takes over the socket, unless this throws.
   init(
-    _ fd: Int32, as number: UInt64, on loop: Loop, _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
+    _ fd: Int32, as number: UInt64, isHanded: Bool = false, on loop: Loop, _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
   ) throws(SegueError) {
     self.fd = fd
     self.number = number
+    self.isHanded = isHanded
     watch = try Watch(fd, on: loop, ready)
   }
 
@@ -40,6 +43,6 @@ final class UnixConnection: ByteConnection {
     guard let watch else { return }
     watch.close()
     self.watch = nil
-    Descriptors.closeUntrusted(fd)
+    Descriptors.closeConnection(fd, isShared: isHanded)
   }
 }

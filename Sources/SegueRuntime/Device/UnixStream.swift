@@ -32,6 +32,6 @@ final class UnixStream: StreamEndpoint {
     guard let watch else { return }
     watch.close()
     self.watch = nil
-    Descriptors.closeUntrusted(socket.fd)
+    Descriptors.closeConnection(socket.fd, isShared: true)
   }
 }

@@ -52,7 +52,7 @@ final class WatchedFolder: HubDirectory {
   func holder(of generation: UInt64) -> DiagnosticText {
     guard case .connected(let socket) = try? folder.connect(to: generation) else { return "a process that has ended" }
     let process = Socket.peerProcess(socket)
-    Descriptors.close(socket)
+    Descriptors.closeConnection(socket)
     return "process \(process) (\(ProcessName.of(process)))"
   }
 

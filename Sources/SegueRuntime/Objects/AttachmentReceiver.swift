@@ -136,7 +136,7 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
     }
     defer {
       lock.withLock { socket = -1 }
-      Descriptors.close(near.fd)
+      Descriptors.closeConnection(near.fd)
     }
     try ask(rest, otherEnd: OwnedDescriptor(far), timeout: retry.timeout(at: Clock.uptime))
     while true {
@@ -164,7 +164,6 @@ open class AttachmentReceiver: Handled, @unchecked Sendable {
       switch stream.wanted {
       case .framing(let count):
         let room = UnsafeMutableRawBufferPointer(rebasing: framing[..<count])
-        // A descriptor that comes later is closed by the system.
         var descriptor: Int32 = -1
         let filled = stream.isAtHead ? reader.read(into: room, handed: &descriptor) : reader.read(into: room)
         let file = descriptor < 0 ? nil : HandedFile.take(descriptor)

@@ -9,6 +9,8 @@ import SegueWire
 public final class AttachmentUpload: @unchecked Sendable {
   /// Bytes per read: enough that calls cost little, and few enough that the other side works meanwhile.
   private static let pieceSize = 256 * 1024
+  /// Milliseconds between two looks at a digest that another upload computes.
+  private static let digestPause: Int32 = 20
 
   /// The account that is charged for the upload.
   let account: Identifier
@@ -17,7 +19,8 @@ public final class AttachmentUpload: @unchecked Sendable {
   private let handsOver: Bool
   /// Milliseconds to wait for a sign of life of the other side.
   private let patience: Int64
-  private let lock = Lock()
+  private let monitor = ConditionLock()
+  // Guarded by `monitor`.
   private var file: SourceFile?
   /// Negative: it has ended.
   private var socket: Int32
@@ -48,24 +51,48 @@ public final class AttachmentUpload: @unchecked Sendable {
 
   /// Stops sending. The other side sees a broken stream.
   public func stop() {
-    lock.withLock {
-      isStopped = true
-      if socket >= 0 { linux_shutdown(socket, 1, 1) }
-    }
+    monitor.lock()
+    isStopped = true
+    if socket >= 0 { linux_shutdown(socket, 1, 1) }
+    monitor.unlock()
   }
 
-  /// Call once: after `stop`, or when it has ended.
-  public func join() { thread?.join() }
+  /// Waits for its end. Call once: after `stop`, or when it has ended.
+  /// - Parameter uptime: when the wait ends. A thread that a file or a peer holds up does not hold up the caller.
+  public func join(until uptime: Int64 = Clock.uptime + joinTime) {
+    monitor.lock()
+    while socket >= 0, monitor.wait(atMost: max(0, uptime - Clock.uptime)) {}
+    let hasEnded = socket < 0
+    monitor.unlock()
+    if hasEnded { thread?.join() } else { thread?.detach() }
+  }
 
-  public var hasEnded: Bool { lock.withLock { socket < 0 } }
+  /// Milliseconds to wait for the end of uploads that were stopped.
+  public static let joinTime: Int64 = 2_000
+
+  public var hasEnded: Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return socket < 0
+  }
+
+  private var mustEnd: Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return isStopped
+  }
 
   private func run() {
-    if let file = lock.withLock({ file }) { send(file, over: socket) }
-    lock.withLock {
-      Descriptors.closeUntrusted(socket)
-      socket = -1
-      file = nil
-    }
+    if let file { send(file, over: socket) }
+    monitor.lock()
+    let (socket, file) = (socket, file)
+    self.socket = -1
+    self.file = nil
+    monitor.notifyAll()
+    monitor.unlock()
+    // The other side may have this end, too.
+    Descriptors.closeConnection(socket, isShared: true)
+    withExtendedLifetime(file) {}
     ended?()
     ended = nil
   }
@@ -76,37 +103,55 @@ public final class AttachmentUpload: @unchecked Sendable {
     let headSize = AttachmentFormat.lengthSize
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: headSize + Self.pieceSize, alignment: 16)
     defer { buffer.deallocate() }
-    let verdict: AttachmentFormat.Verdict
-    var sum = file.digest
+    var verdict = AttachmentFormat.Verdict.changed
     do throws(SegueError) {
-      let digest = sum == nil ? try SHA256.begin() : nil
-      var stream = OutgoingAttachment(
-        size: file.size, from: offset, pieceSize: Self.pieceSize, knowsDigest: sum != nil)
-      while let next = stream.next, !lock.withLock({ isStopped }) {
-        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[headSize..<headSize + next.count])
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer[headSize...])
+      let offset = min(offset, file.size)
+      guard try hash(file, upTo: offset, room, &writer) else { return }
+      // The digest is computed apart from the stream.
+      var stream = OutgoingAttachment(size: file.size, from: offset, pieceSize: Self.pieceSize, knowsDigest: true)
+      while let next = stream.next, !mustEnd {
+        let piece = UnsafeMutableRawBufferPointer(rebasing: room[..<next.count])
         let count = try file.read(at: next.position, into: piece)
         stream.took(count)
         guard count > 0 else { break }
-        digest?.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
-        if next.isSent {
-          AttachmentFormat.write(length: UInt32(count), to: buffer)
-          guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)])) else { return }
-        } else if writer.shouldShowLife {
-          AttachmentFormat.write(length: AttachmentFormat.stillHere, to: buffer)
-          guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<headSize])) else { return }
-        }
+        try file.hash(UnsafeRawBufferPointer(rebasing: piece[..<count]), at: next.position)
+        AttachmentFormat.write(length: UInt32(count), to: buffer)
+        guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<(headSize + count)])) else { return }
       }
-      if lock.withLock({ isStopped }) { return }
-      verdict = stream.isWhole && file.isUnchanged ? .complete : .changed
-      if verdict == .complete, let digest {
-        sum = digest.finish()
-        file.digest = sum
+      if mustEnd { return }
+      if stream.isWhole, file.isUnchanged {
+        guard try hash(file, upTo: file.size, room, &writer) else { return }
+        if file.digest != nil, file.isUnchanged { verdict = .complete }
       }
     } catch {
       Log.write(.error, "\(error.message)")
       verdict = .unreadable
     }
-    _ = writer.write(AttachmentFormat.end(verdict, digest: sum ?? []))
+    _ = writer.write(AttachmentFormat.end(verdict, digest: file.digest ?? []))
+  }
+
+  /// Has the digest of the file computed up to there, by this thread or those of other uploads.
+  /// - Returns: false if the other side is gone, or this must end. Throws SYSTEM.
+  private func hash(
+    _ file: SourceFile, upTo end: UInt64, _ buffer: UnsafeMutableRawBufferPointer, _ writer: inout AttachmentWriter
+  ) throws(SegueError) -> Bool {
+    while file.needsHash(upTo: end) {
+      var pause: Int32 = 0
+      switch try file.hashNext(buffer) {
+      case .hashed: break
+      case .busy: pause = Self.digestPause
+      case .ended: return true
+      }
+      guard !mustEnd, writer.pause(milliseconds: pause) else { return false }
+      if writer.shouldShowLife {
+        AttachmentFormat.write(length: AttachmentFormat.stillHere, to: buffer)
+        guard writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<AttachmentFormat.lengthSize])) else {
+          return false
+        }
+      }
+    }
+    return true
   }
 
   /// Sends the start: on this device the file itself, which the other side usually copies.

@@ -16,29 +16,24 @@ public struct AttachmentReader {
   /// Fills the buffer.
   /// - Returns: the number of bytes; fewer if the stream has ended, or nothing arrived for too long.
   public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    fill(buffer) { recv(fd, $0.baseAddress, $0.count, linux_msg_waitall()) }
+    var handed: Int32 = -1
+    defer { Descriptors.closeUntrusted(handed) }
+    return read(into: buffer, flags: linux_msg_waitall(), handed: &handed)
   }
 
   /// Does the same for the first bytes.
   /// - Parameter handed: the descriptor that came with them, which the caller closes; negative: none.
   public func read(into buffer: UnsafeMutableRawBufferPointer, handed: inout Int32) -> Int {
-    fill(buffer) { left in
-      var (came, areLost): (Int32, Int32) = (-1, 0)
-      let count = linux_receive_first(fd, left.baseAddress, left.count, 0, &came, &areLost)
-      let number = linux_errno()
-      if came >= 0, handed < 0 { handed = Descriptors.own(came) } else { Descriptors.closeUntrusted(came) }
-      linux_set_errno(number)
-      return count
-    }
+    read(into: buffer, flags: 0, handed: &handed)
   }
 
-  private func fill(
-    _ buffer: UnsafeMutableRawBufferPointer, _ receive: (UnsafeMutableRawBufferPointer) -> Int
-  ) -> Int {
+  private func read(into buffer: UnsafeMutableRawBufferPointer, flags: Int32, handed: inout Int32) -> Int {
     var filled = 0
     var heardAt = Clock.uptime
     while filled < buffer.count {
-      let count = receive(UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+      let left = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      let (count, came) = Socket.receive(fd, into: left, flags: flags)
+      if case .one(let descriptor) = came, handed < 0 { handed = descriptor } else { came.discard() }
       if count > 0 {
         filled += count
         heardAt = Clock.uptime

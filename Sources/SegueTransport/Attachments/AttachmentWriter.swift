@@ -10,6 +10,11 @@ public struct AttachmentWriter {
   /// Uptimes at which this end last sent something, and at which the other last showed life.
   private var spokeAt = Clock.uptime
   private var heardAt = Clock.uptime
+  /// Uptime of the last read: a receiver that says more than it has to does not keep this thread busy.
+  private var readAt: Int64 = 0
+  /// Milliseconds between two reads, and the most bytes of one.
+  private static let readInterval: Int64 = 100
+  private static let readSize = 64 * 1024
 
   /// - Parameter patience: milliseconds without a sign of life from the other end; at least `Limits.attachmentSilence`.
   public init(_ fd: Int32, patience: Int64) {
@@ -49,6 +54,13 @@ public struct AttachmentWriter {
     }
   }
 
+  /// Waits, unless the other side is gone.
+  /// - Returns: false if it is.
+  public func pause(milliseconds: Int32) -> Bool {
+    var descriptor = pollfd(fd: fd, events: 0, revents: 0)
+    return poll(&descriptor, 1, milliseconds) <= 0
+  }
+
   /// Waits until the other side has sent that byte.
   /// - Returns: false if it is gone, or silent for too long.
   public mutating func wait(for word: UInt8) -> Bool {
@@ -59,14 +71,32 @@ public struct AttachmentWriter {
   /// Waits until the socket is writable, or the other side has sent something; with a timeout.
   /// - Returns: what it has sent; nil if it is gone, or idle for too long.
   private mutating func wait(toWrite: Bool) -> [UInt8]? {
-    var descriptor = pollfd(fd: fd, events: Int16(POLLIN | (toWrite ? POLLOUT : 0)), revents: 0)
-    poll(&descriptor, 1, Int32(Limits.attachmentSign))
-    var said = [UInt8](repeating: 0, count: 64)
-    let count = recv(fd, &said, said.count, Int32(MSG_DONTWAIT))
+    let left = readAt + Self.readInterval - Clock.uptime
+    let events = (left > 0 ? 0 : POLLIN) | (toWrite ? POLLOUT : 0)
+    var descriptor = pollfd(fd: fd, events: Int16(events), revents: 0)
+    poll(&descriptor, 1, Int32(clamping: left > 0 ? left : Limits.attachmentSign))
+    let found = Int32(descriptor.revents)
     let now = Clock.uptime
-    if count > 0 || Int32(descriptor.revents) & POLLOUT != 0 { heardAt = now }
-    let isGone = count == 0 || count < 0 && linux_errno() != EAGAIN && linux_errno() != EINTR
-    guard !isGone, now - heardAt < patience else { return nil }
-    return Array(said[..<max(0, count)])
+    var said: [UInt8] = []
+    if found & ~POLLOUT != 0 {
+      readAt = now
+      guard let words = read() else { return nil }
+      said = words
+    }
+    if !said.isEmpty || found & POLLOUT != 0 { heardAt = now }
+    return now - heardAt < patience ? said : nil
+  }
+
+  /// - Returns: nil if the other side is gone.
+  private func read() -> [UInt8]? {
+    var isGone = false
+    let said = [UInt8](unsafeUninitializedCapacity: Self.readSize) { buffer, size in
+      let (count, came) = Socket.receive(
+        fd, into: UnsafeMutableRawBufferPointer(buffer), flags: Int32(MSG_DONTWAIT))
+      isGone = count == 0 || count < 0 && linux_errno() != EAGAIN && linux_errno() != EINTR
+      came.discard()
+      size = max(0, count)
+    }
+    return isGone ? nil : said
   }
 }

@@ -11,8 +11,12 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   /// The record of the file when it was attached.
   public let stamp: FileStamp
   private let lock = Lock()
-  /// Guarded by `lock`.
+  // Guarded by `lock`.
   private var knownDigest: [UInt8]?
+  /// The digest of the first bytes.
+  private var begunDigest: SHA256?
+  private var hashedSize: UInt64 = 0
+  private var isHashing = false
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it is not a file.
   public static func at(path: String) throws(SegueError) -> SourceFile {
@@ -69,6 +73,62 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
   public var digest: [UInt8]? {
     get { lock.withLock { knownDigest } }
     set { lock.withLock { knownDigest = newValue } }
+  }
+
+  // The digest is computed once, by the threads that need it, one at a time. What one has begun the next continues.
+
+  /// Whether the digest needs bytes before that position, or its end.
+  public func needsHash(upTo position: UInt64) -> Bool {
+    lock.withLock { knownDigest == nil && (hashedSize < position || position == size) }
+  }
+
+  /// The result of `hashNext`.
+  public enum Step {
+    case hashed
+    /// Another thread hashes.
+    case busy
+    /// The file has become shorter.
+    case ended
+  }
+
+  /// Reads the next bytes of the digest into a buffer, and adds them. Throws SYSTEM.
+  public func hashNext(_ buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Step {
+    guard let (digest, position) = try claim(before: nil) else { return .busy }
+    var count = 0
+    defer { release(digest, count) }
+    let wanted = Int(min(UInt64(buffer.count), size - position))
+    count = try read(at: position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+    digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    return count > 0 || wanted == 0 ? .hashed : .ended
+  }
+
+  /// Adds bytes that were read anyway, as far as the digest needs them next. Throws SYSTEM.
+  public func hash(_ bytes: UnsafeRawBufferPointer, at position: UInt64) throws(SegueError) {
+    guard let (digest, hashed) = try claim(before: position + UInt64(bytes.count)) else { return }
+    // The bytes before them may be missing: then none is added.
+    let skipped = hashed < position ? bytes.count : Int(hashed - position)
+    digest.update(UnsafeRawBufferPointer(rebasing: bytes[skipped...]))
+    release(digest, bytes.count - skipped)
+  }
+
+  /// - Parameter end: the position that the caller can hash up to; nil: any.
+  /// - Returns: the digest, and the number of bytes in it; nil if another thread has it, or none is needed.
+  private func claim(before end: UInt64?) throws(SegueError) -> (SHA256, UInt64)? {
+    try lock.withLock { () throws(SegueError) -> (SHA256, UInt64)? in
+      guard !isHashing, knownDigest == nil, end.map({ hashedSize < $0 }) ?? true else { return nil }
+      let digest = if let begunDigest { begunDigest } else { try SHA256.begin() }
+      isHashing = true
+      return (digest, hashedSize)
+    }
+  }
+
+  private func release(_ digest: SHA256, _ count: Int) {
+    lock.withLock {
+      isHashing = false
+      hashedSize += UInt64(count)
+      begunDigest = hashedSize < size ? digest : nil
+      if hashedSize >= size { knownDigest = digest.finish() }
+    }
   }
 
   /// Whether the file is unchanged since it was attached.
