@@ -91,7 +91,7 @@ public final class RuntimeFolder {
     status(of: name).map { $0.st_mode & mode_t(S_IFMT) == mode_t(S_IFSOCK) } ?? false
   }
 
-  /// Of the file with that name, without following a link; nil if there is none.
+  /// The status of the file with that name, without following a link; nil if there is none.
   private func status(of name: String) -> stat? {
     var status = stat()
     return fstatat(fd, Text.terminated(name), &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil

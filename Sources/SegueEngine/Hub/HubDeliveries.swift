@@ -47,7 +47,9 @@ final class HubDeliveries: HubFeature {
     if channel == 0 {
       offers.takeBack(activity, of: app.id)
     } else {
-      guard offers.leave(activity, by: peer, app), let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account) else {
+      guard offers.leave(activity, by: peer, app),
+        let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account)
+      else {
         return peer.link.reset(channel)
       }
       outChannel = relayed

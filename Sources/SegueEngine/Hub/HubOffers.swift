@@ -14,7 +14,7 @@ final class HubOffers: HubFeature {
   private let isFrontmostOnly: Bool
   /// See `HubEngine.setPrivacy`.
   private var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
-  /// What apps have left with the agent, the latest last.
+  /// The activities that apps have left with the agent, the latest last.
   private var left: [LeftActivity] = []
   let directory = OfferDirectory()
   let remoteHubs = RemoteHubs()

@@ -16,7 +16,8 @@ final class UnixConnection: ByteConnection {
 
   /// Takes over the socket, unless this throws.
   init(
-    _ fd: Int32, as number: UInt64, isHanded: Bool = false, on loop: Loop, _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
+    _ fd: Int32, as number: UInt64, isHanded: Bool = false, on loop: Loop,
+    _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
   ) throws(SegueError) {
     self.fd = fd
     self.number = number
