@@ -4,8 +4,8 @@ import SegueSystem
 
 /// Closes descriptors that peers have opened, on threads that nothing waits for. A close may last for as long as a peer
 /// likes: of a file on its own file system (FUSE), of a TCP socket that lingers, and of a Unix socket in whose queue
-/// such a descriptor waits. If all threads are held up, further descriptors stay open. If no thread can be started, they
-/// stay open until the next close.
+/// such a descriptor waits. If all threads are held up, further descriptors stay open. If no thread can be started,
+/// they stay open until the next close.
 final class DescriptorCloser: @unchecked Sendable {
   private static let threadLimit = 4
 

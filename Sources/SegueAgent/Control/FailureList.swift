@@ -11,9 +11,9 @@ final class FailureList {
 
   /// Adds a failure, which may be older than others: it has waited for an agent. One that was told before keeps the
   /// later date, and the account of the process that was the first to tell it. If there are too many, the process with
-  /// the most of them loses its oldest: what an app is called, it says itself. If another process has told the same, the
-  /// failure is then charged to that one: no process takes another's failure away by repeating it, or by saying it
-  /// before.
+  /// the most of them loses its oldest: what an app is called, it says itself. If another process has told the same,
+  /// the failure is then charged to that one. So no process takes another's failure away by repeating it, or by saying
+  /// it before.
   func add(_ failure: UnheardFailure) {
     // Each activity has a type (R1.1): a report without one tells users nothing, and no app of Segue sends it.
     guard !failure.type.utf8.isEmpty else { return }

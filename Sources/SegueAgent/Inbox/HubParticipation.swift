@@ -10,7 +10,7 @@ final class HubParticipation: AgentParticipation {
   init(on device: Device) { self.device = device }
 
   func join(_ engine: AgentEngine) throws(SegueError) -> any AgentSeatHandle {
-    try AgentParticipant(engine, on: device)
+    AgentConnection(try AgentParticipant(engine, on: device))
   }
 
   func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptSeatHandle {
@@ -18,7 +18,15 @@ final class HubParticipation: AgentParticipation {
   }
 }
 
-extension AgentParticipant: AgentSeatHandle where Engine == AgentEngine {}
+/// The agent itself, on its connection.
+private final class AgentConnection: AgentSeatHandle {
+  private let participant: AgentParticipant<AgentEngine>
+
+  init(_ participant: AgentParticipant<AgentEngine>) { self.participant = participant }
+
+  func perform(_ body: (AgentEngine, Instant) -> Void) { participant.perform(body) }
+  func close() { participant.close() }
+}
 
 /// An offer that the agent keeps, on its connection.
 private final class KeptConnection: KeptSeatHandle {

@@ -1,4 +1,5 @@
 import CLinux
+import SegueEngine
 import SegueModel
 
 /// The environment of a program that the launcher starts.

@@ -1,6 +1,7 @@
 import CLinux
 import SegueApp
 import SegueDevices
+import SegueEngine
 import SegueInbox
 import SegueModel
 import SegueRouting

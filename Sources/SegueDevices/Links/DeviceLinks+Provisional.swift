@@ -1,5 +1,6 @@
 import SegueDriver
 import SegueModel
+import SegueSystem
 import SegueTrust
 
 /// Devices that show a certificate of the account, and that the roster does not list: none of them gets a session of
