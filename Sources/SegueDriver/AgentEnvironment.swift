@@ -4,6 +4,8 @@ import SegueModel
 /// thread. No call blocks.
 public protocol AgentEnvironment: AnyObject {
   var now: Instant { get }
+  /// The uptime of `now`.
+  var uptime: Int64 { get }
   /// Milliseconds that the system has slept since it started.
   var slept: Int64 { get }
   /// Draws a random identifier. Throws SYSTEM if a sandbox refuses random numbers.
