@@ -9,7 +9,7 @@ public final class HostStreamEnd: LocalStreamEnd {
   public init(_ socket: StreamSocket) { self.socket = socket }
 
   public func giveAway() -> Int32 { socket.giveAway() }
-  public func close() { Descriptors.closeUntrusted(socket.fd) }
+  public func close() { Descriptors.closeConnection(socket.fd, isShared: true) }
   public var isOpen: Bool { socket.isOpen }
   public var otherEnd: StreamOtherEnd? { socket.otherEnd }
   public func shutDown(readingToo: Bool) { socket.shutDown(readingToo: readingToo) }
