@@ -3,6 +3,7 @@ import SegueModel
 /// The process of an agent, as its decisions see it: a loop in the product, a simulated machine in the fleet. For one
 /// thread. No call blocks.
 public protocol AgentEnvironment: AnyObject {
+  /// Uptime in milliseconds, date in seconds since 1970.
   var now: Instant { get }
   /// The uptime of `now`.
   var uptime: Int64 { get }
@@ -17,6 +18,7 @@ public protocol AgentEnvironment: AnyObject {
   /// Makes a timer that calls `body` at the uptime that is set, or slightly before; then it is unset. It is closed
   /// before what `body` uses is released. Throws SYSTEM.
   func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer
+  /// Writes a line to the log of the process, if that has lines of this severity.
   func log(_ severity: Severity, _ message: DiagnosticText)
 }
 

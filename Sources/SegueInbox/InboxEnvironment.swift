@@ -31,13 +31,13 @@ public protocol ProgramLauncher: AnyObject {
 /// The hub of the device, at which the agent takes part.
 public protocol AgentParticipation: AnyObject {
   /// Starts to look for a hub for the agent itself. The engine outlives the participant. Throws SYSTEM.
-  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentSeatHandle
+  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentParticipantHandle
   /// Starts to look for a hub for an offer that the agent keeps. The offer outlives the participant. Throws SYSTEM.
-  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptSeatHandle
+  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptOfferHandle
 }
 
 /// The agent as a participant at the hub.
-public protocol AgentSeatHandle: AnyObject {
+public protocol AgentParticipantHandle: AnyObject {
   /// Calls the engine, and handles the results.
   func perform(_ body: (AgentEngine, Instant) -> Void)
   /// Leaves the hub.
@@ -45,7 +45,7 @@ public protocol AgentSeatHandle: AnyObject {
 }
 
 /// An offer that the agent keeps, as a participant at the hub.
-public protocol KeptSeatHandle: AnyObject {
+public protocol KeptOfferHandle: AnyObject {
   /// Calls the offer, and handles the results.
   func perform(_ body: () -> Void)
   /// Leaves the hub.

@@ -20,7 +20,7 @@ public final class InboxService: PushInbox {
 
   /// The parts that are there between `open` and `close`.
   private struct Opened {
-    let participant: any AgentSeatHandle
+    let participant: any AgentParticipantHandle
     let transfers: any InboxTransfers
     /// Asks the disk again for what the user prefers.
     let preferencesTimer: any AgentTimer
@@ -33,7 +33,7 @@ public final class InboxService: PushInbox {
   private let hub: any AgentParticipation
   private let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
   private var state = State.idle
-  private var kept: [(offer: KeptParticipant, participant: any KeptSeatHandle)] = []
+  private var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
   private var asks: [Ask] = []
   /// Those who wait until a kept offer is withdrawn.
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []

@@ -104,7 +104,8 @@ public final class TLSContext: SecurityContext {
 
   public func isRevoked(_ device: Identifier, _ certificate: [UInt8]) -> Bool {
     let f = functions.pointee
-    guard let certificate = Self.decode(certificate, { f.d2i_X509(nil, $0, $1) }) else { return false }
+    // In doubt, as without memory, the connection ends.
+    guard let certificate = Self.decode(certificate, { f.d2i_X509(nil, $0, $1) }) else { return true }
     defer { f.X509_free(certificate) }
     return isRevoked(device, certificate)
   }

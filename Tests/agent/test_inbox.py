@@ -255,13 +255,19 @@ def test_a_killed_receiver_gets_it_again(editor, start, segue, output, entries):
     assert not [line for line in third.events() if "continue" in line]
 
 
-def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue, output, entries):
+def crash_three_times(start, segue, entries):
+    """Returns a viewer that runs, and takes nothing yet; three others have crashed on one entry."""
     viewer = start("viewer", "--unready", "--later").ready()
     ask(segue, entries)
     for _ in range(3):
         viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
         viewer.kill()
         viewer = start("viewer", "--unready", "--later").ready()
+    return viewer
+
+
+def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue, output, entries):
+    viewer = crash_three_times(start, segue, entries)
     viewer.tell("accept yes")
     while (entry := entries()[0])[6] != "held after crashes":
         pass
@@ -275,13 +281,7 @@ def test_after_three_crashes_only_the_user_has_it_delivered(editor, start, segue
 
 
 def test_an_entry_whose_app_does_not_run_comes_when_that_opens(editor, start, segue, output, entries):
-    viewer = start("viewer", "--unready", "--later").ready()
-    ask(segue, entries)
-    for _ in range(3):
-        viewer.ask("accept yes", rf"continue {NAME} \d+ one.*")
-        viewer.kill()
-        viewer = start("viewer", "--unready", "--later").ready()
-    viewer.kill()
+    crash_three_times(start, segue, entries).kill()
     while (entry := entries()[0])[6] != "held after crashes":
         pass
     assert output("inbox", "--retry", entry[0]) == [f"{entry[0]}: comes when com.example.viewer opens next"]

@@ -9,17 +9,17 @@ final class HubParticipation: AgentParticipation {
 
   init(on device: Device) { self.device = device }
 
-  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentSeatHandle {
+  func join(_ engine: AgentEngine) throws(SegueError) -> any AgentParticipantHandle {
     AgentConnection(try AgentParticipant(engine, on: device))
   }
 
-  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptSeatHandle {
+  func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptOfferHandle {
     KeptConnection(try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in offer.refuseRequests() })
   }
 }
 
 /// The agent itself, on its connection.
-private final class AgentConnection: AgentSeatHandle {
+private final class AgentConnection: AgentParticipantHandle {
   private let participant: AgentParticipant<AgentEngine>
 
   init(_ participant: AgentParticipant<AgentEngine>) { self.participant = participant }
@@ -29,7 +29,7 @@ private final class AgentConnection: AgentSeatHandle {
 }
 
 /// An offer that the agent keeps, on its connection.
-private final class KeptConnection: KeptSeatHandle {
+private final class KeptConnection: KeptOfferHandle {
   private let participant: AgentParticipant<AppEngine>
 
   init(_ participant: AgentParticipant<AppEngine>) { self.participant = participant }

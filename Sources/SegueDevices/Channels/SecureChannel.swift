@@ -102,8 +102,9 @@ public final class SecureChannel {
   /// Whether the device at the other end is revoked in a newer context: such a connection ends at once (A15).
   public func isRevoked(by newer: any SecurityContext) -> Bool {
     // It is none in its own.
-    guard newer !== context, let session, let peer, let certificate = session.certificate else { return false }
-    return newer.isRevoked(peer.device, certificate)
+    guard newer !== context, let session, let peer else { return false }
+    // In doubt, as without memory, the connection ends.
+    return session.certificate.map { newer.isRevoked(peer.device, $0) } ?? true
   }
 
   // MARK: From the connection

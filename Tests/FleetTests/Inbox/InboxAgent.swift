@@ -17,9 +17,9 @@ final class InboxAgent: FleetProcess {
   private unowned let workload: InboxWorkload
   private let disk: InboxDisk
   private let identity: AppIdentity
-  private var seat: AgentSeat<AgentEngine>?
+  private var ownParticipant: FleetParticipant<AgentEngine>?
   /// Its offers for apps that have gone (R2.5).
-  private var kept: [(offer: KeptParticipant, seat: AgentSeat<AppEngine>)] = []
+  private var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
   private var hasTakenPlace = false
   /// The uptime of the next deadline that is in the queue of the fleet.
   private var due: Int64?
@@ -78,18 +78,19 @@ final class InboxAgent: FleetProcess {
   var keptOffers: [Identifier] { kept.map { $0.offer.activity } }
   override func offers(_ activity: Identifier) -> Bool { keptOffers.contains(activity) }
 
-  var leak: StaticString? { seat?.engine.leak }
+  var leak: StaticString? { ownParticipant?.engine.leak }
 
   /// Whether the agent knows of an open app.
   private func knows(_ bundle: String) -> Bool { !service.running(bundle).isEmpty }
 
   /// The hub of a participant was left.
-  func seek(_ search: NextHubAttempt, for seat: any HubSeeker) {
-    later(fleet.random.within(0, 2)) { [unowned self] in election?.follow(search, for: seat, fleet.clock.uptime) }
+  func seek(_ search: NextHubAttempt, for participant: any HubSeeker) {
+    later(fleet.random.within(0, 2)) { [unowned self] in election?.follow(search, for: participant, fleet.clock.uptime)
+    }
   }
 
-  func connected(_ seat: any HubSeeker, _ connection: Connection) {
-    if seat === self.seat { self.connection = connection }
+  func connected(_ participant: any HubSeeker, _ connection: Connection) {
+    if participant === self.ownParticipant { self.connection = connection }
   }
 
   func schedule(_ next: Int64?) {
@@ -115,27 +116,27 @@ final class InboxAgent: FleetProcess {
 
   override func seek(_ search: NextHubAttempt?) {
     super.seek(search)
-    guard !hasTakenPlace, let seat else { return }
+    guard !hasTakenPlace, let ownParticipant else { return }
     hasTakenPlace = true
-    election?.add(seat, fleet.clock.uptime)
+    election?.add(ownParticipant, fleet.clock.uptime)
   }
 
   override func receive() {
-    seat?.receive()
-    for each in kept { each.seat.receive() }
+    ownParticipant?.receive()
+    for each in kept { each.participant.receive() }
   }
 
   override func flush() {
-    seat?.flush()
-    for each in kept { each.seat.flush() }
+    ownParticipant?.flush()
+    for each in kept { each.participant.flush() }
   }
 
   override func isDue(_ at: Int64) -> Bool { due == at }
 
   override func tick() {
     due = nil
-    seat?.tick()
-    for each in kept { each.seat.tick() }
+    ownParticipant?.tick()
+    for each in kept { each.participant.tick() }
   }
 
   /// In order: what waits for the disk is done first.
@@ -148,9 +149,9 @@ final class InboxAgent: FleetProcess {
   }
 
   override func end() {
-    seat?.abandon()
-    seat = nil
-    for each in kept { each.seat.abandon() }
+    ownParticipant?.abandon()
+    ownParticipant = nil
+    for each in kept { each.participant.abandon() }
     kept = []
     jobs = []
     agenda = []
@@ -159,8 +160,8 @@ final class InboxAgent: FleetProcess {
   }
 
   override func tearDown() {
-    seat = nil
-    for each in kept { each.seat.tearDown() }
+    ownParticipant = nil
+    for each in kept { each.participant.tearDown() }
     kept = []
     agenda = []
     super.tearDown()
@@ -224,9 +225,9 @@ final class InboxAgent: FleetProcess {
     }
     socket.close()
     if let offer {
-      kept.first { $0.offer === offer }?.seat.perform { _, _ in offer.answer(request, refusal) }
+      kept.first { $0.offer === offer }?.participant.perform { _, _ in offer.answer(request, refusal) }
     } else {
-      seat?.perform { engine, _ in engine.answer(request, refusal) }
+      ownParticipant?.perform { engine, _ in engine.answer(request, refusal) }
     }
     work()
   }
@@ -328,38 +329,40 @@ extension InboxAgent: ProgramLauncher {
 }
 
 extension InboxAgent: AgentParticipation {
-  func join(_ engine: AgentEngine) -> any AgentSeatHandle {
-    let seat = AgentSeat(engine, in: self) { [unowned self] in
+  func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
+    let participant = FleetParticipant(engine, in: self) { [unowned self] in
       if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
     }
-    self.seat = seat
-    later(0) { seat.settle() }
-    return seat
+    self.ownParticipant = participant
+    later(0) { participant.settle() }
+    return participant
   }
 
-  func join(_ offer: KeptParticipant) -> any KeptSeatHandle {
+  func join(_ offer: KeptParticipant) -> any KeptOfferHandle {
     workload.oracle.kept.offers(offer.activity, as: offer.engine.identity.id, on: device)
-    let seat = AgentSeat(offer.engine, in: self) { offer.refuseRequests() }
-    kept.append((offer, seat))
-    election?.add(seat, fleet.clock.uptime)
-    seat.settle()
-    return KeptSeat(seat) { [unowned self] in kept.removeAll { $0.offer === offer } }
+    let participant = FleetParticipant(offer.engine, in: self) { offer.refuseRequests() }
+    kept.append((offer, participant))
+    election?.add(participant, fleet.clock.uptime)
+    participant.settle()
+    return KeptParticipation(participant) { [unowned self] in kept.removeAll { $0.offer === offer } }
   }
 }
 
-extension AgentSeat: AgentSeatHandle where Engine == AgentEngine {}
+extension FleetParticipant: AgentParticipantHandle where Engine == AgentEngine {}
 
-/// An offer that an agent keeps, on its seat.
-private final class KeptSeat: KeptSeatHandle {
-  private let seat: AgentSeat<AppEngine>
+/// An offer that an agent keeps, at the hub.
+private final class KeptParticipation: KeptOfferHandle {
+  private let participant: FleetParticipant<AppEngine>
   private let closed: () -> Void
 
-  init(_ seat: AgentSeat<AppEngine>, _ closed: @escaping () -> Void) { (self.seat, self.closed) = (seat, closed) }
+  init(_ participant: FleetParticipant<AppEngine>, _ closed: @escaping () -> Void) {
+    (self.participant, self.closed) = (participant, closed)
+  }
 
-  func perform(_ body: () -> Void) { seat.perform { _, _ in body() } }
+  func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
 
   func close() {
-    seat.close()
+    participant.close()
     closed()
   }
 }

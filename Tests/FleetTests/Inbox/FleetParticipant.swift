@@ -5,7 +5,7 @@ import SegueModel
 @testable import SegueFleet
 
 /// A participant at the hub in the process of an agent, with a connection of its own.
-final class AgentSeat<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
+final class FleetParticipant<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
   private let driver: AppDriver<Engine>
   private unowned let agent: InboxAgent
   /// Called after each call of the engine, before its bytes are written.
