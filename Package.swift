@@ -66,7 +66,8 @@ let package = Package(
     module("SegueManifests", imports: ["SegueModel", "SegueSystem", "SegueRouting", "CExpat", "CLinux"]),
     module("SegueTrust", imports: ["SegueModel", "SegueSystem"]),
     module(
-      "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "CLinux", "CSQLite"],
+      "SegueStore",
+      imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "SegueAgentCore", "CLinux", "CSQLite"],
       links: ["sqlite3"]),
     // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "SegueSystem", "COpenSSL"]),
@@ -77,8 +78,10 @@ let package = Package(
         "SegueModel", "SegueSystem", "SegueWire", "SegueEngine", "SegueDriver", "SegueCrypto", "SegueTrust",
       ]),
     module(
-      "SegueInbox",
-      imports: ["SegueModel", "SegueEngine", "SegueDriver", "SegueRouting", "SegueDevices"]),
+      "SegueAgentCore",
+      imports: [
+        "SegueModel", "SegueSystem", "SegueEngine", "SegueDriver", "SegueRouting", "SegueTrust", "SegueDevices",
+      ]),
     module(
       "SegueTLS",
       imports: [
@@ -104,7 +107,8 @@ let package = Package(
       ]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(
-      name: "StoreProbe", dependencies: ["SegueStore", "SegueModel", "CLinux", "CSQLite"], path: "Tests/StoreProbe",
+      name: "StoreProbe", dependencies: ["SegueStore", "SegueAgentCore", "SegueModel", "CLinux", "CSQLite"],
+      path: "Tests/StoreProbe",
       swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
     // For tests and benchmarks of manifests, in both modes.
     .executableTarget(
@@ -116,7 +120,7 @@ let package = Package(
       imports: [
         "CSegue", "CLinux", "CSystemd", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport",
         "SegueApp", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
-        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueInbox", "SegueTLS",
+        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueAgentCore", "SegueTLS",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -142,18 +146,20 @@ let package = Package(
         .testTarget(
           name: "FleetTests",
           dependencies: [
-            "SegueApp", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet", "SegueInbox", "SegueModel",
+            "SegueApp", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet", "SegueAgentCore", "SegueModel",
             "SegueRouting", "SegueStore", "SegueWire",
           ]),
         .testTarget(
-          name: "StoreTests", dependencies: ["SegueStore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
+          name: "StoreTests",
+          dependencies: ["SegueStore", "SegueAgentCore", "SegueEngine", "StoreProbe", "CLinux", "CSQLite"],
           exclude: ["disk.c"]),
         .testTarget(name: "BuildModeTests", dependencies: ["SegueFleet"]),
         .testTarget(
           name: "AgentTests",
           dependencies: [
-            "SegueAgent", "SegueDevices", "SegueModel", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust",
-            "CLinux",
+            "SegueAgent", "SegueAgentCore", "SegueDevices", "SegueEngine", "SegueModel", "SegueStore", "SegueTLS",
+            "SegueTransport",
+            "SegueTrust", "CLinux",
           ]),
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",
@@ -176,7 +182,7 @@ let package = Package(
           dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueTrust", "SegueRouting", "SegueSystem"],
           path: "Tests/fuzz", exclude: ["run", "corpus", "regressions"]),
         .executableTarget(
-          name: "LauncherProbe", dependencies: ["SegueAgent", "SegueModel", "SegueTransport", "CLinux"],
+          name: "LauncherProbe", dependencies: ["SegueAgent", "SegueEngine", "SegueModel", "SegueTransport", "CLinux"],
           path: "Tests/agent/LauncherProbe"),
       ])
 )

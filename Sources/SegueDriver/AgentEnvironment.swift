@@ -9,6 +9,8 @@ public protocol AgentEnvironment: AnyObject {
   var uptime: Int64 { get }
   /// Milliseconds that the system has slept since it started.
   var slept: Int64 { get }
+  /// The name of the device for people, unless its user gives it another one in the account.
+  var deviceName: String { get }
   /// Draws a random identifier. Throws SYSTEM if a sandbox refuses random numbers.
   func drawIdentifier() throws(SegueError) -> Identifier
   /// Draws 32 bits for jitter.

@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueModel
 
 /// The apps that continue a type: the one that the user chose, and the one that was used most recently (R6.2).

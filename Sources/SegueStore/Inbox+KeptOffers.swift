@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueModel
 
 /// Kept offers (R2.5).

@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueModel
 
 /// Receipts that the agent owes to origins: one for each continuation. It does not change once it is stored (R3.6,

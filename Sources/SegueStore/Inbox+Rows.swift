@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueModel
 
 /// The tables, and how offers and entries stand in them.

@@ -1,3 +1,4 @@
+import SegueAgentCore
 import CSQLite
 import SegueModel
 

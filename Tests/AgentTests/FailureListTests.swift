@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueAgent
+@testable import SegueAgentCore
 
 /// Failures of which no host was told (R3.13).
 @Suite struct FailureListTests {

@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 /// "Launching").
 @Suite struct LaunchingTests {
   private let request = LaunchRequest(
-    .startApp("com.example.a"), environment: [LaunchRequest.Variable(name: "LANG", value: "C")])
+    .startApp("com.example.a"), environment: [LaunchVariable(name: "LANG", value: "C")])
 
   private func decode(_ bytes: [UInt8]) -> (number: UInt64, request: LaunchRequest)? {
     bytes.withUnsafeBytes { LaunchRequest.decode($0) }
@@ -35,7 +36,7 @@ import Testing
 
   @Test func `a request sets no variables but those of a display and a language`() throws {
     for (name, value) in [("LD_PRELOAD", "/x"), ("PATH", "/x"), ("LANG", "a\0b")] {
-      let other = LaunchRequest(.startApp("a"), environment: [LaunchRequest.Variable(name: name, value: value)])
+      let other = LaunchRequest(.startApp("a"), environment: [LaunchVariable(name: name, value: value)])
       #expect(throws: SegueError.self) { try other.check() }
     }
     #expect(throws: SegueError.self) { try LaunchRequest(.startApp("")).check() }

@@ -1,12 +1,12 @@
 import SegueModel
 import Testing
 
-@testable import SegueAgent
+@testable import SegueAgentCore
 
 /// Answers of the control socket that have as many items as fit into a message.
 @Suite struct PageTests {
   private func page(_ sizes: [Int], atMost limit: Int) throws -> (count: Int, hasMore: Bool) {
-    let value = try ControlAsks.page("items", of: sizes, atMost: limit) { size throws(SegueError) in
+    let value = try ControlRequests.page("items", of: sizes, atMost: limit) { size throws(SegueError) in
       .string(String(repeating: "x", count: size))
     }
     #expect(value.encoding.count <= 64 * 1024)

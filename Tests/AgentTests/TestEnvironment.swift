@@ -10,6 +10,7 @@ final class TestEnvironment: AgentEnvironment {
 
   let now = Instant(uptime: 1_000, date: 1_700_000_000)
   let slept: Int64 = 0
+  let deviceName = "desk"
   private var drawn: UInt64 = 0
 
   func drawIdentifier() -> Identifier {

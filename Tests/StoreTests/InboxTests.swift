@@ -1,3 +1,4 @@
+import SegueAgentCore
 import Foundation
 import SegueModel
 import SegueWire

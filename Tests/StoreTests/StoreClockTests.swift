@@ -1,3 +1,4 @@
+import SegueAgentCore
 import Foundation
 import SegueEngine
 import SegueModel

@@ -27,7 +27,7 @@ MODULES = (
     "SegueCrypto",
     "SegueCertificates",
     "SegueDevices",
-    "SegueInbox",
+    "SegueAgentCore",
     "SegueTLS",
 )
 # A script draws from these; the mutants of the others are written.

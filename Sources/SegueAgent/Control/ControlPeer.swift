@@ -1,4 +1,5 @@
 import CLinux
+import SegueAgentCore
 import SegueDevices
 import SegueEngine
 import SegueModel
@@ -29,9 +30,9 @@ final class ControlPeer {
   /// Whether received bytes wait for the next turn, or for the peer to read.
   private var isBehind = false
   private var isScheduled = false
-  private let asks: ControlAsks
-  private let quota: AskQuota
-  private let asker: Asker
+  private let requests: ControlRequests
+  private let quota: RequestQuota
+  private let client: ControlClient
   private var askCount = 0
   private let changed: () -> Void
   private let ended: (ControlPeer) -> Void
@@ -43,13 +44,13 @@ final class ControlPeer {
   ///   - changed: called when the deadline has changed.
   ///   - ended: called once, when the connection has closed, but not by `close`.
   init(
-    _ fd: Int32, of asker: Asker, on loop: Loop, _ asks: ControlAsks, _ quota: AskQuota,
+    _ fd: Int32, of client: ControlClient, on loop: Loop, _ requests: ControlRequests, _ quota: RequestQuota,
     changed: @escaping () -> Void, _ ended: @escaping (ControlPeer) -> Void
   ) throws(SegueError) {
     self.fd = fd
-    self.asker = asker
+    self.client = client
     self.loop = loop
-    self.asks = asks
+    self.requests = requests
     self.quota = quota
     self.changed = changed
     self.ended = ended
@@ -78,14 +79,14 @@ final class ControlPeer {
     Descriptors.closeConnection(fd)
   }
 
-  var account: Account { asker.account }
+  var account: Account { client.account }
 
   func close() {
     guard watch != nil else { return }
     watch?.close()
     watch = nil
     Descriptors.closeConnection(fd)
-    asks.abandon(asker)
+    requests.abandon(client)
   }
 
   /// The peer has said nothing for too long, or does not read.
@@ -156,16 +157,16 @@ final class ControlPeer {
       throw SegueError(.limitExceeded, "control: \(Self.askLimit) questions wait for an answer")
     }
     let value = try Value(cbor: bytes)
-    let place: AskQuota.Place
+    let place: RequestQuota.Place
     do throws(SegueError) {
-      place = try quota.take(asker.account)
+      place = try quota.take(client.account)
     } catch {
       // The connection stays: its other questions are answered.
       return try writer.send(.answer(number, error, []), over: link)
     }
     askCount += 1
     // The peer lives as long as it waits for an answer, or is connected.
-    asks.handle(value, of: asker) { [self] result in withExtendedLifetime(place) { answer(number, result) } }
+    requests.handle(value, of: client) { [self] result in withExtendedLifetime(place) { answer(number, result) } }
   }
 
   private func answer(_ number: UInt64, _ result: Result<Value, SegueError>) {

@@ -1,5 +1,6 @@
 import CLinux
 import SegueApp
+import SegueAgentCore
 import SegueDevices
 import SegueEngine
 import SegueModel
@@ -20,8 +21,8 @@ final class ControlSocket {
 
   private let fd: Int32
   private let loop: Loop
-  private let asks: ControlAsks
-  private let quota = AskQuota()
+  private let requests: ControlRequests
+  private let quota = RequestQuota()
   private var listener: Watch?
   private var timer: LoopTimer?
   private var peers: [ControlPeer] = []
@@ -31,16 +32,16 @@ final class ControlSocket {
 
   /// Creates the folder unless it is there, and listens in it.
   /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
-  convenience init(in folder: String, on loop: Loop, _ asks: ControlAsks) throws(SegueError) {
+  convenience init(in folder: String, on loop: Loop, _ requests: ControlRequests) throws(SegueError) {
     let directory = try PrivateFolder.open(folder, "the agent's folder")
     defer { _ = CLinux.close(directory) }
-    try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop, asks)
+    try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop, requests)
   }
 
-  private init(_ fd: Int32, on loop: Loop, _ asks: ControlAsks) throws(SegueError) {
+  private init(_ fd: Int32, on loop: Loop, _ requests: ControlRequests) throws(SegueError) {
     self.fd = fd
     self.loop = loop
-    self.asks = asks
+    self.requests = requests
     do throws(SegueError) {
       let timer = try LoopTimer()
       // `close` is called before this object is released.
@@ -87,12 +88,12 @@ final class ControlSocket {
       return ControlPeer.refuse(connection, refusal)
     }
     lastNumber += 1
-    let asker = Asker(number: lastNumber, account: account)
+    let client = ControlClient(number: lastNumber, account: account)
     do throws(SegueError) {
       peers.append(
         // `close` closes all peers before this object is released, and a closed one calls none of these.
         try ControlPeer(
-          connection, of: asker, on: loop, asks, quota, changed: { [unowned(unsafe) self] in self.setTimer() }
+          connection, of: client, on: loop, requests, quota, changed: { [unowned(unsafe) self] in self.setTimer() }
         ) { [unowned(unsafe) self] peer in
           self.peers.removeAll { $0 === peer }
           self.setTimer()

@@ -1,6 +1,6 @@
 import SegueApp
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueRuntime
 import SegueStore

@@ -1,6 +1,6 @@
 import SegueApp
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueRouting
 import SegueRuntime
@@ -29,6 +29,18 @@ final class InboxDisk: InboxExecutor {
     }
   }
 
+  func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.entries() }, done)
+  }
+
+  func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.drop(continuation, at: Clock.now.date) }, done)
+  }
+
+  func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.retry(continuation) }, done)
+  }
+
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
     use(
       { inbox throws(SegueError) in
@@ -46,7 +58,7 @@ final class InboxDisk: InboxExecutor {
 
   /// Uses the inbox on its thread.
   /// - Parameter answer: called on the loop, once.
-  func use<Success>(
+  private func use<Success>(
     _ body: @escaping (Inbox) throws(SegueError) -> Success,
     _ answer: @escaping (Result<Success, SegueError>) -> Void
   ) {

@@ -7,12 +7,6 @@ import SegueModel
 public struct LaunchRequest: Sendable {
   /// Bytes of an encoded request.
   static let sizeLimit = 64 * 1024
-  /// The only variables that a request may set: where a program shows itself, and in which language.
-  static let variables = [
-    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
-    "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
-  ]
-
   /// The kinds have numbers on the wire, and texts as their arguments.
   public enum Kind: Sendable {
     /// Number 1: starts the app of a bundle identifier, by its manifest and `.desktop` file, which the launcher reads.
@@ -21,13 +15,11 @@ public struct LaunchRequest: Sendable {
     case unknown(UInt64)
   }
 
-  public typealias Variable = LaunchVariable
-
   public let kind: Kind
-  /// From the local asker: of `variables`, those that replace the launcher's own.
-  public let environment: [Variable]
+  /// From the control client: of `LaunchVariable.names`, those that replace the launcher's own.
+  public let environment: [LaunchVariable]
 
-  public init(_ kind: Kind, environment: [Variable] = []) {
+  public init(_ kind: Kind, environment: [LaunchVariable] = []) {
     self.kind = kind
     self.environment = environment
   }
@@ -47,7 +39,7 @@ public struct LaunchRequest: Sendable {
     }
     try Text.check(app, "launch: app", atMost: Limits.identifier)
     for variable in environment {
-      guard Self.variables.contains(where: { Text.isSame($0, variable.name) }) else {
+      guard LaunchVariable.names.contains(where: { Text.isSame($0, variable.name) }) else {
         throw SegueError(.invalidArgument, "launch of \(app): the variable \(variable.name) may not be set")
       }
       guard !Text.has(variable.value, 0) else {
@@ -94,7 +86,9 @@ public struct LaunchRequest: Sendable {
       let number = reader.unsigned(), let kind = reader.unsigned(), let texts = Self.texts(&reader),
       let words = Self.texts(&reader), words.count % 2 == 0
     else { return nil }
-    let environment = stride(from: 0, to: words.count, by: 2).map { Variable(name: words[$0], value: words[$0 + 1]) }
+    let environment = stride(from: 0, to: words.count, by: 2).map {
+      LaunchVariable(name: words[$0], value: words[$0 + 1])
+    }
     guard kind == 1 else { return (number, LaunchRequest(.unknown(kind), environment: environment)) }
     guard texts.count == 1 else { return nil }
     return (number, LaunchRequest(.startApp(texts[0]), environment: environment))

@@ -1,6 +1,6 @@
 import CLinux
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueSystem
 import SegueTransport

@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueManifests
 import SegueModel
 import SegueRouting
@@ -43,7 +44,7 @@ struct Program {
   /// The desktop id; nil: none.
   let desktopFile: String?
   let command: LaunchCommand
-  let environment: [LaunchRequest.Variable]
+  let environment: [LaunchVariable]
 
   var arguments: [String] { command.arguments }
   var folder: String? { command.folder }

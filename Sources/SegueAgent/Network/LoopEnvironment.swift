@@ -13,6 +13,7 @@ public final class LoopEnvironment: AgentEnvironment {
 
   public var now: Instant { Clock.now }
   public var slept: Int64 { Clock.slept }
+  public var deviceName: String { DeviceName.current }
   public func drawIdentifier() throws(SegueError) -> Identifier { try Randomness.identifier() }
   public func drawJitter() -> UInt32 { Randomness.jitter }
   public func post(_ body: @escaping () -> Void) { loop.post(body) }

@@ -2,7 +2,7 @@ import CLinux
 import SegueApp
 import SegueDevices
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueRouting
 import SegueRuntime
@@ -137,8 +137,15 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
-        let asks = ControlAsks(inbox, disk, saved, devices, device)
-        control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, asks)
+        let requests = ControlRequests(in: environment, inbox, disk, saved, devices)
+        device.setUnheardFailureHandler { failure in requests.add(failure) }
+        control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, requests)
+        // Requests are answered once inbox and account have said what is stored.
+        var missing = 2
+        let hasOpened = {
+          missing -= 1
+          if missing == 0 { requests.open() }
+        }
         manifests.open {
           do throws(SegueError) {
             try device.carryHub()
@@ -147,8 +154,9 @@ final class AgentProcess {
             } _: {
               knowsPreferences = true
               use(inbox, manifests.catalogue)
+              hasOpened()
             }
-            try devices.open()
+            try devices.open(hasOpened)
           } catch {
             signals.end(because: "\(error.message)")
           }

@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueEngine
 import SegueModel
 import SegueRuntime
@@ -7,7 +8,7 @@ import SegueTransport
 
 /// The saved activities of all apps of the user (handoff.md section 8), for the loop. Those that have expired are
 /// deleted with the next call.
-final class SavedService {
+final class SavedService: SearchIndex {
   private let thread: SavedThread
   private let loop: Loop
 
@@ -19,7 +20,7 @@ final class SavedService {
 
   /// Uses the saved activities on their thread, at a date.
   /// - Parameter answer: called on the loop, once.
-  func use<Success>(
+  private func use<Success>(
     size: Int = 0, _ body: @escaping (SavedActivities, Double) throws(SegueError) -> Success,
     _ answer: @escaping (Result<Success, SegueError>) -> Void
   ) {
@@ -33,10 +34,6 @@ final class SavedService {
       }, answer)
   }
 
-  /// Does what an app asks for at the hub (R8.1, R8.2).
-  /// - Parameters:
-  ///   - account: that of the app's process.
-  ///   - answer: called on the loop, once, with how many saved activities were concerned.
   func change(
     _ change: SavedChange, of app: AppIdentity, account: Identifier,
     _ answer: @escaping (Result<Int, SegueError>) -> Void
@@ -55,6 +52,31 @@ final class SavedService {
     case .delete(let names, let activities):
       use({ saved, _ throws(SegueError) in try saved.delete(names, activities, of: bundle) }, answer)
     }
+  }
+
+  func search(_ query: SearchQuery, _ done: @escaping (Result<[SearchResult], SegueError>) -> Void) {
+    use(
+      { saved, now throws(SegueError) in
+        try saved.search(query.text, at: now, limit: query.limit, app: query.app, after: query.after)
+      }, done)
+  }
+
+  func find(
+    _ activity: Identifier, named name: String?, of app: String,
+    _ done: @escaping (Result<(found: SearchResult, document: [UInt8])?, SegueError>) -> Void
+  ) {
+    use(
+      { saved, now throws(SegueError) in
+        guard let found = try saved.find(activity, named: name, of: app, at: now) else { return nil }
+        return (found, try saved.document(of: found))
+      }, done)
+  }
+
+  func removeAll(of app: String?, _ done: @escaping (Result<Int, SegueError>) -> Void) {
+    use(
+      { saved, _ throws(SegueError) in
+        if let app { try saved.deleteAll(of: app) } else { try saved.deleteAll() }
+      }, done)
   }
 
   private static func activity(

@@ -30,17 +30,17 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   private struct Waiter {
     let number: UInt64
-    let asker: Asker
+    let client: ControlClient
     let deadline: Int64?
-    let answer: Asker.Answer
+    let answer: ControlClient.Answer
   }
 
   /// The one who has this device join, until the digits are known.
   private struct Beginner {
     /// Tells it from one that comes after it: what was asked for one says nothing to another.
     let serial: UInt64
-    let asker: Asker
-    let answer: Asker.Answer
+    let client: ControlClient
+    let answer: ControlClient.Answer
     var dialler: JoinDialler?
     var number: UInt64?
   }
@@ -152,14 +152,15 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   /// - Parameter answer: called once both screens show the digits, or it has failed.
   public func join(
-    _ invite: Invite, deviceName: String, timeout: Int64?, for asker: Asker, _ answer: @escaping Asker.Answer
+    _ invite: Invite, deviceName: String, timeout: Int64?, for client: ControlClient,
+    _ answer: @escaping ControlClient.Answer
   ) {
     guard beginner == nil else {
       return answer(.failure(SegueError(.busy, "join: this device is joining already")))
     }
     lastSerial += 1
     let serial = lastSerial
-    beginner = Beginner(serial: serial, asker: asker, answer: answer)
+    beginner = Beginner(serial: serial, client: client, answer: answer)
     account.use(isFirst: true, { account, _ throws(SegueError) in ([], try account.checkMayJoin()) }) {
       [self] result in
       guard isThere(serial) else { return }
@@ -206,7 +207,7 @@ public final class AccountJoins: DeviceConnectionOwner {
         end(join)
         fail(error, serial)
       case .success(let number):
-        // The asker that began it has gone meanwhile.
+        // The client that began it has gone meanwhile.
         if !isThere(serial), joins.contains(where: { $0.number == number && $0.question == nil && $0.end == nil }) {
           decline(number)
         }
@@ -248,7 +249,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     beginner = nil
     let join = joins[index]
     former.answer(
-      Asker.map(.success(())) { () throws(SegueError) in try .dictionary(try Self.entries(of: join)) })
+      ControlClient.map(.success(())) { () throws(SegueError) in try .dictionary(try Self.entries(of: join)) })
   }
 
   private func ended(_ number: UInt64, _ error: SegueError?) {
@@ -274,7 +275,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   }
 
   private static func answer(for result: Result<Void, SegueError>) -> Result<Value, SegueError> {
-    Asker.map(result) { () throws(SegueError) in .emptyDictionary }
+    ControlClient.map(result) { () throws(SegueError) in .emptyDictionary }
   }
 
   /// The entries that tell users of a join; none before it has a question.
@@ -299,7 +300,7 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   /// Answers when the join has ended.
   public func wait(
-    for number: UInt64, timeout: Int64?, _ asker: Asker, _ answer: @escaping Asker.Answer
+    for number: UInt64, timeout: Int64?, _ client: ControlClient, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     guard let join = joins.first(where: { $0.number == number }) else { throw Self.unknown }
     if let end = join.end { return answer(Self.answer(for: end)) }
@@ -307,13 +308,13 @@ public final class AccountJoins: DeviceConnectionOwner {
       throw SegueError(.limitExceeded, "join: \(Self.waiterLimit) wait for ends of joins already")
     }
     waiters.append(
-      Waiter(number: number, asker: asker, deadline: timeout.map { environment.uptime + $0 }, answer: answer))
+      Waiter(number: number, client: client, deadline: timeout.map { environment.uptime + $0 }, answer: answer))
     changed?()
   }
 
   /// The user has compared the digits.
   public func answer(
-    _ number: UInt64, isAdmitted: Bool, _ answer: @escaping Asker.Answer
+    _ number: UInt64, isAdmitted: Bool, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     guard let index = joins.firstIndex(where: { $0.number == number }) else { throw Self.unknown }
     guard joins[index].end == nil else { throw SegueError(.invalidState, "join: it has ended") }
@@ -331,11 +332,11 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   private static var unknown: SegueError { SegueError(.notFound, "join: there is none of that number") }
 
-  /// The asker has gone. The join that it began ends if the asker still waits for the digits. A join that both screens
+  /// The client has gone. The join that it began ends if the client still waits for the digits. A join that both screens
   /// show goes on.
-  public func abandon(_ asker: Asker) {
-    waiters.removeAll { $0.asker.number == asker.number }
-    guard let former = beginner, former.asker.number == asker.number else { return }
+  public func abandon(_ client: ControlClient) {
+    waiters.removeAll { $0.client.number == client.number }
+    guard let former = beginner, former.client.number == client.number else { return }
     beginner = nil
     former.dialler?.cancel()
     if let number = former.number { decline(number) }

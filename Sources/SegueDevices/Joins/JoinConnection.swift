@@ -22,6 +22,8 @@ final class JoinConnection {
   private let closed: (JoinConnection) -> Void
   private var output: [UInt8] = []
   private var isReading = false
+  /// Whether the other end has closed it after its last bytes, which are still being handled.
+  private var hasEnded = false
   private var isOver = false
 
   /// Takes over the connection, also if this throws. Nothing is read before `begin`.
@@ -71,7 +73,7 @@ final class JoinConnection {
   /// Reads on.
   func goOn() {
     isReading = true
-    pump()
+    if hasEnded { finish() } else { pump() }
   }
 
   /// Sends bytes, now or when there is room.
@@ -100,17 +102,26 @@ final class JoinConnection {
     let result = connection.read(atMost: Self.readSize) { new, _ in bytes += new }
     if !bytes.isEmpty {
       isReading = false
+      hasEnded = result == .closed
       pump()
       received(self, bytes)
     } else if result == .closed {
-      isOver = true
-      connection.terminate()
-      closed(self)
+      finish()
     }
+  }
+
+  /// The other end has closed it, and all that it has said was handled.
+  private func finish() {
+    guard !isOver else { return }
+    isOver = true
+    connection.terminate()
+    closed(self)
   }
 
   private func pump() {
     guard !isOver else { return }
+    // Nobody reads any longer.
+    guard !hasEnded else { return connection.watch(reading: false, writing: false) }
     if !output.isEmpty, case .bytes(let count) = output.withUnsafeBytes({ connection.write($0, nil) }) {
       output.removeFirst(count)
     }

@@ -14,7 +14,7 @@ extension DeviceLinks {
     }
     if provisional.count >= ProvisionalLink.limit, let oldest = provisional.first { turnAway(oldest, Self.unlisted) }
     let held = ProvisionalLink(
-      connection, shown,
+      connection, shown, at: environment.uptime,
       // `close` ends all connections before this object is released.
       heard: { [unowned(unsafe) self] held, message in self.heard(message, over: held) },
       failed: { [unowned(unsafe) self] held, error in self.turnAway(held, error) })
@@ -26,13 +26,13 @@ extension DeviceLinks {
   }
 
   private func heard(_ message: [UInt8], over held: ProvisionalLink) {
-    guard let heardUnlisted else { return held.judged() }
-    let began = environment.uptime
+    guard let heardUnlisted else { return }
+    held.waits(at: environment.uptime)
     heardUnlisted(message, held.shown) { [self] in
-      held.judged()
+      let waited = held.judged(at: environment.uptime)
       // The time of the store is not the other device's.
       guard provisional.contains(where: { $0 === held }) else { return }
-      table.extend(held.connection.number, by: environment.uptime - began)
+      table.extend(held.connection.number, by: waited)
       act()
     }
   }
@@ -50,7 +50,7 @@ extension DeviceLinks {
 
   /// Its time is over. A roster that is being stored may list its device.
   func overdue(_ held: ProvisionalLink, _ uptime: Int64) {
-    guard held.waiting == 0 else {
+    guard held.waiting == 0 || uptime >= held.endsAt else {
       return table.hold(held.connection.number, until: uptime + ProvisionalLink.storeTime)
     }
     turnAway(held, Self.unlisted)

@@ -10,6 +10,8 @@ final class ProvisionalLink {
   /// Milliseconds until it ends, and how much longer while a roster is being stored.
   static let time: Int64 = 5_000
   static let storeTime: Int64 = 1_000
+  /// Milliseconds after which it ends, however many rosters are being stored.
+  static let longest: Int64 = 30_000
   /// Those at a time.
   static let limit = 8
   /// Bytes that are read at a time; rosters that wait for the account's thread.
@@ -21,6 +23,10 @@ final class ProvisionalLink {
   let shown: ShownCertificate
   /// Rosters that the account's thread has yet to judge.
   private(set) var waiting = 0
+  /// The uptime since which one has waited.
+  private var waitingSince: Int64 = 0
+  /// The uptime at which it ends.
+  let endsAt: Int64
   private var stream = ProvisionalStream()
   /// Called with each message about the account.
   private let heard: (ProvisionalLink, [UInt8]) -> Void
@@ -29,10 +35,11 @@ final class ProvisionalLink {
   private var isOver = false
 
   init(
-    _ connection: DeviceConnection, _ shown: ShownCertificate, heard: @escaping (ProvisionalLink, [UInt8]) -> Void,
-    failed: @escaping (ProvisionalLink, SegueError) -> Void
+    _ connection: DeviceConnection, _ shown: ShownCertificate, at uptime: Int64,
+    heard: @escaping (ProvisionalLink, [UInt8]) -> Void, failed: @escaping (ProvisionalLink, SegueError) -> Void
   ) {
     (self.connection, self.shown, self.heard, self.failed) = (connection, shown, heard, failed)
+    endsAt = uptime + Self.longest
   }
 
   /// - Parameter greeting: tells the other device which roster this one has.
@@ -50,8 +57,18 @@ final class ProvisionalLink {
     connection.passOn()
   }
 
+  /// The account's thread is to judge a roster.
+  func waits(at uptime: Int64) {
+    if waiting == 0 { waitingSince = uptime }
+    waiting += 1
+  }
+
   /// The account has judged a roster.
-  func judged() { waiting -= 1 }
+  /// - Returns: the milliseconds of waiting that have ended with it; 0 while others wait.
+  func judged(at uptime: Int64) -> Int64 {
+    waiting -= 1
+    return waiting == 0 ? min(uptime, endsAt) - waitingSince : 0
+  }
 
   /// The connection has ended, or will.
   func close() {
@@ -82,7 +99,6 @@ final class ProvisionalLink {
         guard waiting < Self.messageLimit else {
           throw SegueError(.limitExceeded, "a device that is not listed says more than is heard")
         }
-        waiting += 1
         heard(self, message)
       }
     } catch { end(error) }

@@ -77,16 +77,16 @@ public final class DevicePushes {
 
   /// Answers when there is another state of what others push; meanwhile there is somebody who can ask the user.
   public func watch(
-    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping Asker.Answer
+    after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     publish()
-    try watchers.get(after: after, timeout: timeout, for: asker, answer)
+    try watchers.get(after: after, timeout: timeout, for: client, answer)
     changed?()
   }
 
-  func abandon(_ asker: Asker) {
-    watchers.abandon(asker)
-    outgoing.abandon(asker)
+  func abandon(_ client: ControlClient) {
+    watchers.abandon(client)
+    outgoing.abandon(client)
   }
 
   private func publish() {

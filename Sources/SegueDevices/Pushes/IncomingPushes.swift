@@ -122,23 +122,27 @@ public final class IncomingPushes {
 
   /// Answers once the app is chosen, or the push is declined. Throws NOT_FOUND.
   public func answer(
-    _ id: Identifier, isAccepted: Bool, _ variables: [LaunchVariable], _ answer: @escaping Asker.Answer
+    _ id: Identifier, isAccepted: Bool, _ variables: [LaunchVariable], _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
-    guard let push = pushes.first(where: { $0.id == id }), push.question != nil, !push.isAccepted else {
+    guard let push = pushes.first(where: { $0.id == id }), let question = push.question, !push.isAccepted else {
       throw SegueError(.notFound, "push: it is not asked about, or not any longer")
     }
     guard isAccepted else {
       end(id, .failure(SegueError(.declined, "its user has declined")))
       return answer(.success(.emptyDictionary))
     }
-    // It may have gone meanwhile, or be another device's.
+    // It may have gone meanwhile, be another device's, or be of another type than the one that the user was shown.
     do throws(SegueError) {
-      _ = try check(push, inbox.choice(for: push.activity, wanted: push.request.app))
+      let choice = inbox.choice(for: push.activity, wanted: question.app.bundleIdentifier)
+      _ = try check(push, choice)
+      guard Text.isSame(try choice.get().offer.description.type, question.offer.description.type) else {
+        throw SegueError(.notFound, "push: the activity has another type now; it is to be asked for again")
+      }
     } catch {
       end(id, .failure(error))
       throw error
     }
-    start(id, variables) { result in answer(Asker.map(result) { _ in .emptyDictionary }) }
+    start(id, variables) { result in answer(ControlClient.map(result) { _ in .emptyDictionary }) }
   }
 
   private func start(
@@ -153,8 +157,9 @@ public final class IncomingPushes {
       done(result)
     }
     inbox.continue(
-      push.activity, app: push.request.app, timeout: nil, environment: variables,
-      for: Asker(number: .max, account: .device(push.device)),
+      // What the user has agreed to.
+      push.activity, app: push.question?.app.bundleIdentifier ?? push.request.app, timeout: nil, environment: variables,
+      for: ControlClient(number: .max, account: .device(push.device)),
       began: { continuation, app, _ in
         finish(
           .success(

@@ -15,9 +15,9 @@ public final class OutgoingPushes {
     let device: Identifier
     /// For people.
     let name: String
-    let asker: Asker
+    let client: ControlClient
     let deadline: Int64
-    let answer: Asker.Answer
+    let answer: ControlClient.Answer
   }
 
   private let inbox: any PushInbox
@@ -48,12 +48,13 @@ public final class OutgoingPushes {
   ///   - app: the bundle identifier of the app there; nil: whatever fits.
   ///   - timeout: milliseconds for the answer.
   ///   - privacy: whether an activity is kept off other devices (R10.2); nil if none is.
-  ///   - answer: called once: the continuation has begun there, or why not. Not called if the asker goes.
+  ///   - answer: called once: the continuation has begun there, or why not. Not called if the client goes.
   func push(
-    _ activity: Identifier, to device: Identifier, _ name: String, app: String?, timeout: Int64?, for asker: Asker,
-    privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ answer: @escaping Asker.Answer
+    _ activity: Identifier, to device: Identifier, _ name: String, app: String?, timeout: Int64?,
+    for client: ControlClient,
+    privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ answer: @escaping ControlClient.Answer
   ) {
-    guard pushes.count < Self.limit, pushes.count(where: { $0.asker.account == asker.account }) < Self.accountLimit
+    guard pushes.count < Self.limit, pushes.count(where: { $0.client.account == client.account }) < Self.accountLimit
     else {
       return answer(
         .failure(
@@ -65,7 +66,8 @@ public final class OutgoingPushes {
     let (number, timeout) = (lastNumber, timeout ?? Limits.pushAnswer)
     pushes.append(
       Push(
-        number: number, device: device, name: name, asker: asker, deadline: environment.uptime + timeout + Self.wayTime,
+        number: number, device: device, name: name, client: client,
+        deadline: environment.uptime + timeout + Self.wayTime,
         answer: answer))
     changed?()
     inbox.look(for: activity, wanted: nil) { [self] result in
@@ -95,17 +97,17 @@ public final class OutgoingPushes {
     }
   }
 
-  /// The asker has gone: the other device need not ask its user any longer.
-  func abandon(_ asker: Asker) {
-    for push in pushes where push.asker.number == asker.number { send?(.withdrawn(push.number), push.device) }
-    pushes.removeAll { $0.asker.number == asker.number }
+  /// The client has gone: the other device need not ask its user any longer.
+  func abandon(_ client: ControlClient) {
+    for push in pushes where push.client.number == client.number { send?(.withdrawn(push.number), push.device) }
+    pushes.removeAll { $0.client.number == client.number }
   }
 
   private func end(_ number: UInt64, of device: Identifier, _ result: Result<PushAnswer, SegueError>) {
     guard let index = pushes.firstIndex(where: { $0.number == number && $0.device == device }) else { return }
     let push = pushes.remove(at: index)
     push.answer(
-      Asker.map(result) { answer throws(SegueError) in
+      ControlClient.map(result) { answer throws(SegueError) in
         try .dictionary([
           (key: .string("continuation_id"), value: .uuid(answer.continuation)),
           (key: .string("bundle_identifier"), value: .string(answer.bundleIdentifier)),

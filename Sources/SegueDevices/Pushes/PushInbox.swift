@@ -20,7 +20,7 @@ public protocol PushInbox: AnyObject {
   ///   - began: called in place of `answer` if the app could be chosen.
   ///   - answer: called once, unless `began` was, or the agent ends before.
   func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: Asker,
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
     began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
     _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void)
 }

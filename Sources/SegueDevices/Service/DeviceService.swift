@@ -20,6 +20,9 @@ public final class DeviceService {
   private var timer: (any AgentTimer)?
   public private(set) var links: DeviceLinks?
   private let listening = DevicePort()
+  /// The uptime at which links that the system has refused are opened again; nil: they are open, or not wanted.
+  private var opensLinksAt: Int64?
+  private var linksPause = Backoff()
   public private(set) var snapshot = AccountSnapshot()
   private(set) var settings = DeviceSettings()
   /// Why what the user has set could not be read.
@@ -42,8 +45,6 @@ public final class DeviceService {
   private(set) var messages: AccountMessages?
   private var isTicking = false
   private(set) var isClosed = false
-  /// Nil once it is known what is stored.
-  private var early: EarlyRequests? = EarlyRequests()
 
   /// - Parameter hub: that of the agent.
   /// Throws SYSTEM without random numbers.
@@ -73,7 +74,8 @@ public final class DeviceService {
   }
 
   /// Reads what is stored, and links with the devices of the account if there is one. Throws SYSTEM.
-  public func open() throws(SegueError) {
+  /// - Parameter ready: called once it is known what is stored. Nothing is asked before.
+  public func open(_ ready: @escaping () -> Void = {}) throws(SegueError) {
     // `close` ends all that may call.
     timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
     account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
@@ -81,7 +83,7 @@ public final class DeviceService {
     pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
     // In a later turn: the hub may be in the middle of a call.
     pushes.send = { [unowned(unsafe) self] message, peer in
-      self.environment.post { [self] in if !isClosed { hub.sendAccount(message, to: peer) } }
+      self.environment.post { [self] in self.messages?.send(message, to: peer) }
     }
     joins.refused = { [unowned(unsafe) self] error in
       self.notices.add(error, of: .unlisted)
@@ -102,17 +104,14 @@ public final class DeviceService {
       if let problem { environment.log(.error, "\(problem.message)") }
       if case .unusable(let error) = snapshot.status { environment.log(.error, "\(error.message)") }
       hub.setPrivacy(settings.privacy)
-      let due = early
-      early = nil
       apply(snapshot, [])
-      due?.answerAll()
+      ready()
     }
   }
 
   /// Ends the links and what waits. No call may follow.
   public func close() {
     isClosed = true
-    early = nil
     messages?.close()
     messages = nil
     account.changed = nil
@@ -123,12 +122,11 @@ public final class DeviceService {
     timer = nil
   }
 
-  /// The asker has gone.
-  public func abandon(_ asker: Asker) {
-    joins.abandon(asker)
-    watchers.abandon(asker)
-    pushes.abandon(asker)
-    early?.abandon(asker)
+  /// The client has gone.
+  public func abandon(_ client: ControlClient) {
+    joins.abandon(client)
+    watchers.abandon(client)
+    pushes.abandon(client)
   }
 
   // MARK: Events of the account
@@ -173,12 +171,16 @@ public final class DeviceService {
 
   /// Opens or closes the links, as the account has it.
   private func align() {
-    guard let credentials = snapshot.credentials, !isClosed else { return closeLinks() }
+    guard let credentials = snapshot.credentials, !isClosed else {
+      opensLinksAt = nil
+      return closeLinks()
+    }
     if links == nil { openLinks(credentials) }
     links?.invites = snapshot.invites
   }
 
   private func openLinks(_ credentials: DeviceCredentials) {
+    opensLinksAt = nil
     do throws(SegueError) {
       let links = try DeviceLinks(
         in: environment, over: transport, security, hub, credentials, snapshot.epochs,
@@ -211,10 +213,12 @@ public final class DeviceService {
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
       links.setAddresses(settings.dialled)
+      linksPause.end()
     } catch {
       listening.fail(error)
       environment.log(.error, "other devices: \(error.message)")
       closeLinks()
+      opensLinksAt = linksPause.take(after: error).map { environment.uptime + $0 }
     }
   }
 
@@ -277,8 +281,8 @@ public final class DeviceService {
   // MARK: Settings
 
   /// Changes settings, and answers when they are stored.
-  public func set(_ ask: Value, _ answer: @escaping Asker.Answer) {
-    stored.change({ settings throws(SegueError) in try settings.change(ask) }) { [self] result in
+  public func set(_ request: Value, _ answer: @escaping ControlClient.Answer) {
+    stored.change({ settings throws(SegueError) in try settings.change(request) }) { [self] result in
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
       let former = settings
@@ -288,7 +292,7 @@ public final class DeviceService {
       if let links {
         links.setAnnounced(settings.isAnnounced)
         // A port that was in use is tried again.
-        if settings.port != former.port || (ask["port"] != nil && listening.problem != nil) {
+        if settings.port != former.port || (request["port"] != nil && listening.problem != nil) {
           if listening.move(links, settings) { listens() }
         }
         links.setAddresses(settings.dialled)
@@ -309,6 +313,10 @@ public final class DeviceService {
     // Both are asked: one may end while the other one lasts.
     let ended = [copy.expire(at: uptime), otherClock.expire(at: uptime)]
     if ended.contains(true) { publish() }
+    if let at = opensLinksAt, at <= uptime {
+      align()
+      publish()
+    }
     if let deadline = accountDeadline, deadline <= uptime, !isTicking {
       isTicking = true
       account.perform({ account, now in account.tick(at: now) }) { [self] in
@@ -330,6 +338,7 @@ public final class DeviceService {
     var next = isTicking ? nil : accountDeadline
     for deadline in [
       joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.deadline, otherClock.deadline,
+      opensLinksAt,
     ] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }
@@ -342,11 +351,11 @@ public final class DeviceService {
   /// - Parameters:
   ///   - app: the bundle identifier of the app there; nil: whatever fits.
   ///   - timeout: milliseconds for the answer, in which the user there may be asked.
-  ///   - answer: called once: the continuation has begun there, or why not. Not called if the asker goes.
+  ///   - answer: called once: the continuation has begun there, or why not. Not called if the client goes.
   /// Throws NOT_FOUND, INVALID_ARGUMENT, CONNECTION_UNAVAILABLE.
   public func push(
-    _ activity: Identifier, to peer: Identifier, app: String?, timeout: Int64?, for asker: Asker,
-    _ answer: @escaping Asker.Answer
+    _ activity: Identifier, to peer: Identifier, app: String?, timeout: Int64?, for client: ControlClient,
+    _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     guard let found = snapshot.devices.first(where: { $0.id == peer }) else {
       throw SegueError(.notFound, "device: the account has no such device")
@@ -356,7 +365,7 @@ public final class DeviceService {
       throw SegueError(.connectionUnavailable, "\(found.name): is not linked now")
     }
     pushes.outgoing.push(
-      activity, to: peer, found.name, app: app, timeout: timeout, for: asker, privacy: settings.privacy, answer)
+      activity, to: peer, found.name, app: app, timeout: timeout, for: client, privacy: settings.privacy, answer)
   }
 
   /// Ends what waits for devices that are not linked any longer: not at once, as a link may take another one's place.
@@ -396,25 +405,12 @@ public final class DeviceService {
     }
   }
 
-  /// Does what an asker wants once it is known what is stored. Throws what that throws, and BUSY.
-  public func whenRead(
-    for asker: Asker, _ answer: @escaping Asker.Answer, _ body: @escaping () throws(SegueError) -> Void
-  ) throws(SegueError) {
-    guard early != nil else { return try body() }
-    try early?.append(for: asker, answer, body)
-  }
-
-  /// For a new asker: sets the timer for it.
+  /// For a new client: sets the timer for it.
   public func watch(
-    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping Asker.Answer
+    after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
-    guard early == nil else {
-      return try whenRead(for: asker, answer) { [self] () throws(SegueError) in
-        try watch(after: after, timeout: timeout, for: asker, answer)
-      }
-    }
     renewState()
-    try watchers.get(after: after, timeout: timeout, for: asker, answer)
+    try watchers.get(after: after, timeout: timeout, for: client, answer)
     setTimer()
   }
 }

@@ -7,9 +7,9 @@ public final class StateWatchers {
   private static let limit = 64
 
   private struct Watcher {
-    let asker: Asker
+    let client: ControlClient
     let deadline: Int64
-    let answer: Asker.Answer
+    let answer: ControlClient.Answer
   }
 
   /// Names a state; another one after each change. It starts at random, so that a new agent is noticed.
@@ -45,7 +45,7 @@ public final class StateWatchers {
   }
 
   private var value: Result<Value, SegueError> {
-    Asker.map(.success(())) { () throws(SegueError) in
+    ControlClient.map(.success(())) { () throws(SegueError) in
       try .dictionary(entries + [(key: .string("change"), value: .integer(change))])
     }
   }
@@ -54,7 +54,7 @@ public final class StateWatchers {
   ///   - after: nil: answers at once. Otherwise once the state is another one than that, or the time is up.
   ///   - timeout: milliseconds.
   func get(
-    after: Int64?, timeout: Int64, for asker: Asker, _ answer: @escaping Asker.Answer
+    after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     guard after == change else {
       attendance.told(hasWaited: after != nil, at: environment.uptime)
@@ -63,7 +63,7 @@ public final class StateWatchers {
     guard watchers.count < Self.limit else {
       throw SegueError(.limitExceeded, "\(what): \(Self.limit) wait for a change already")
     }
-    watchers.append(Watcher(asker: asker, deadline: environment.uptime + timeout, answer: answer))
+    watchers.append(Watcher(client: client, deadline: environment.uptime + timeout, answer: answer))
   }
 
   /// Whether somebody waits for a change.
@@ -77,7 +77,7 @@ public final class StateWatchers {
     for watcher in due { watcher.answer(value) }
   }
 
-  func abandon(_ asker: Asker) { watchers.removeAll { $0.asker.number == asker.number } }
+  func abandon(_ client: ControlClient) { watchers.removeAll { $0.client.number == client.number } }
 
   var nextDeadline: Int64? { watchers.map { $0.deadline }.min() }
 

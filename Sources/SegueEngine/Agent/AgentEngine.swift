@@ -89,6 +89,9 @@ public final class AgentEngine: HubParticipant {
     hub.send(.streamAnswer(request.id, request.continuation, channel: 0, error))
   }
 
+  /// The user has forgotten an entry, which is no longer on the disk: those that wait for its end are told.
+  public func removed(_ continuation: Identifier, _ now: Instant) { starts.removed(continuation, now) }
+
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
 

@@ -178,7 +178,11 @@ final class ColdStarts: AppFeature {
   /// The inbox has been asked for an entry that waits.
   func shared(_ id: Identifier, _ result: Result<WaitingEntry?, SegueError>, _ now: Instant) {
     guard let index = index(of: id) else { return }
-    if case .kept = starts[index].phase { return deliver(starts[index], now) }
+    if case .kept = starts[index].phase {
+      // It has expired, unless the disk does not say.
+      if case .success(nil) = result { return gone(at: index, Self.expired, now) }
+      return deliver(starts[index], now)
+    }
     guard case .looking(let beginning) = starts[index].phase else { return }
     do throws(SegueError) {
       let former = try result.get()
@@ -340,6 +344,20 @@ final class ColdStarts: AppFeature {
     if !isOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
+  /// The user has forgotten the entry.
+  func removed(_ id: Identifier, _ now: Instant) {
+    guard let index = index(of: id), case .kept = starts[index].phase else { return }
+    gone(at: index, SegueError(.userCancelled, "the user has removed it from the inbox"), now)
+  }
+
+  /// The entry is not in the inbox any longer, and nobody has answered it.
+  private func gone(at index: Int, _ error: SegueError, _ now: Instant) {
+    let start = starts[index]
+    let outcome: Outcome = error.status == .userCancelled ? .declined : .failed
+    if start.doubt == nil { report(start.continuation, outcome, error, by: start.deadline, receiver(start.app), now) }
+    end(at: index, .success((outcome, error)))
+  }
+
   /// The program of the app runs, or could not be started: the entry stays.
   func launched(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
     guard let error else { return }
@@ -410,6 +428,10 @@ final class ColdStarts: AppFeature {
   /// Its asker waits no longer, and the entry is not in the inbox yet.
   private static var slow: SegueError {
     SegueError(.remoteApplicationTimedOut, "not continued within its time")
+  }
+
+  private static var expired: SegueError {
+    SegueError(.notFound, "what waited for the app has expired, and is no longer in the inbox")
   }
 
   private static var late: SegueError {

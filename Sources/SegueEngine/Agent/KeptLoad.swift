@@ -25,7 +25,7 @@ struct KeptLoad {
   }
 
   private var early: [Early] = []
-  private var pause = DiskPause()
+  private var pause = Backoff()
   /// Whether the disk has answered, or cannot be used at all.
   private(set) var isDone = false
   /// The uptime at which the disk is asked again.

@@ -47,7 +47,8 @@ struct KeptOffer {
     guard date > now.date else { return pause.next(now) }
     pause.end()
     let timing = OfferTiming(activatedAt: since, expirationDate: date, now: now)
-    if dateAt == nil, let remaining = timing.remaining { dateAt = now.uptime + remaining }
+    // Whole milliseconds remain: it is not over before the next one.
+    if dateAt == nil, let remaining = timing.remaining { dateAt = now.uptime + remaining + 1 }
     return nil
   }
 }

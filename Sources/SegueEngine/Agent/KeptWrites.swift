@@ -27,7 +27,7 @@ final class KeptWrites {
   private var running: Write?
   /// The activities of which something may be on the disk.
   private var stored: Set<Identifier> = .init()
-  private var pause = DiskPause()
+  private var pause = Backoff()
 
   init(_ agent: AgentContext) { self.agent = agent }
 

@@ -1,5 +1,11 @@
 /// The name of an environment variable for a program that is started, and its value.
 public struct LaunchVariable: Sendable {
+  /// The only names that may be set: of variables that say where a program shows itself, and in which language.
+  public static let names = [
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "LANG",
+    "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
+  ]
+
   public let name: String
   public let value: String
 

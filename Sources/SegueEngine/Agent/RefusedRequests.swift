@@ -4,7 +4,7 @@ import SegueModel
 struct RefusedRequests {
   private let limit: Int
   private var all: [(request: InboxRequest, at: Int64)] = []
-  private var pause = DiskPause()
+  private var pause = Backoff()
 
   /// - Parameter limit: the most requests; others are dropped.
   init(limit: Int) { self.limit = limit }

@@ -1,7 +1,7 @@
 import SegueDevices
 import SegueDriver
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueRouting
 import SegueStore
@@ -12,7 +12,7 @@ import SegueStore
 /// inbox is on the disk of its device, and is used beside everything else, one request after the other.
 final class InboxAgent: FleetProcess {
   /// The one who asks for continuations.
-  private let user = Asker(number: 1, account: .device(Identifier(high: 0, low: 1)))
+  private let user = ControlClient(number: 1, account: .device(Identifier(high: 0, low: 1)))
 
   private unowned let workload: InboxWorkload
   private let disk: InboxDisk
@@ -247,6 +247,7 @@ final class InboxAgent: FleetProcess {
 
 extension InboxAgent: AgentEnvironment {
   var slept: Int64 { 0 }
+  var deviceName: String { device.name }
   func drawIdentifier() -> Identifier { fleet.drawIdentifier() }
   func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
   func post(_ body: @escaping () -> Void) { later(0, body) }
@@ -282,6 +283,19 @@ extension InboxAgent: InboxExecutor {
   func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
     jobs.append(.request(request, done))
     work()
+  }
+
+  func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.entries() }, done)
+  }
+
+  func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    let date = now.date
+    use({ inbox throws(SegueError) in try inbox.drop(continuation, at: date) }, done)
+  }
+
+  func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.retry(continuation) }, done)
   }
 
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {

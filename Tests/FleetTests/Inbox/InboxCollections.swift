@@ -1,5 +1,5 @@
 import SegueEngine
-import SegueInbox
+import SegueAgentCore
 import SegueModel
 import SegueWire
 

@@ -160,6 +160,13 @@ final class AccountOracle {
       }
   }
 
+  /// Whether the users of an account take a machine for its manager: it may not have heard of another one that has taken
+  /// over.
+  func leads(_ machine: Machine) -> Bool {
+    guard let record = record(of: machine), let identity = identity(of: record), record.isManager else { return false }
+    return prevailing(identity.account)?.manager == identity.device
+  }
+
   /// Under what a device knocks and announces itself is known to none of those that it has removed.
   private func checkEpochs() {
     for (index, entry) in known.enumerated() {

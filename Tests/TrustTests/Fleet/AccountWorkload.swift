@@ -242,7 +242,7 @@ final class AccountWorkload {
     if machines.contains(where: { $0.died != nil }) { pass(Limits.joinApproval + 2 * Limits.joinStep) }
     guard fleet.violation == nil else { return }
     let isGoodManager = { [fleet] (machine: Machine) in
-      fleet.oracle.isGood(machine) && machine.snapshot?.isManager ?? false
+      fleet.oracle.isGood(machine) && fleet.oracle.leads(machine)
     }
     if !machines.contains(where: isGoodManager), let recovery {
       let heir = machines.first { machine in
@@ -265,7 +265,8 @@ final class AccountWorkload {
       household.invite(machine, by: manager)
       pass(Self.joiningTime)
       guard fleet.oracle.isGood(machine), machine.snapshot?.identity?.account == account else {
-        return fleet.report(machine.name, "cannot join again; it was out: \(problem)")
+        let rest = fleet.oracle.problem(of: machine) ?? "in another account"
+        return fleet.report(machine.name, "cannot join again: \(rest); it was out: \(problem)")
       }
       fleet.meet("readmitted")
     }

@@ -58,6 +58,7 @@ final class SimulatedProcess: AgentEnvironment {
 
   var now: Instant { machine.now }
   var slept: Int64 { machine.slept }
+  var deviceName: String { machine.name }
   func drawIdentifier() -> Identifier { fleet.random.identifier() }
   func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
   func post(_ body: @escaping () -> Void) { later(0, body) }
@@ -172,7 +173,7 @@ final class NoInbox: PushInbox {
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp { throw none }
 
   func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: Asker,
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: ControlClient,
     began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
     _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) { answer(.failure(none)) }

@@ -7,6 +7,7 @@
 // Its arguments are the folders in which it may write, or --free: then it is not confined. It says "ready" first, and
 // answers each line with one.
 import CLinux
+import SegueEngine
 import SegueAgent
 import SegueModel
 import SegueTransport
@@ -28,7 +29,7 @@ func request(_ words: [String]) -> LaunchRequest {
     .startApp(words[1]),
     environment: variables.map { variable in
       let parts = split(variable, at: "=")
-      return LaunchRequest.Variable(name: parts[0], value: parts[1...].joined(separator: "="))
+      return LaunchVariable(name: parts[0], value: parts[1...].joined(separator: "="))
     })
 }
 

@@ -1,64 +1,84 @@
-import SegueApp
 import SegueDevices
+import SegueDriver
 import SegueEngine
-import SegueInbox
 import SegueModel
-import SegueRuntime
-import SegueStore
-import SegueSystem
-import SegueTransport
 
-/// Answers requests at the second socket (docs/protocol.md, "The second socket of the agent"). For the loop.
-final class ControlAsks {
+/// Answers the requests of control clients (docs/protocol.md, "The second socket of the agent"). No I/O. For one
+/// thread.
+public final class ControlRequests {
   /// Entries in one answer, and the bytes of those of any answer.
   private static let entryLimit = 64
   static let pageSize = 32 * 1024
 
+  private let environment: any AgentEnvironment
   private let inbox: InboxService
-  private let disk: InboxDisk
-  private let routing: RoutingAsks
-  private let searching: SearchAsks
-  private let devices: DeviceAsks
+  private let disk: any InboxExecutor
+  private let routing: RoutingRequests
+  private let searching: SearchRequests
+  private let devices: DeviceRequests
   private let unheard = FailureList()
+  private var state = State.opening([])
 
-  init(
-    _ inbox: InboxService, _ disk: InboxDisk, _ saved: SavedService, _ devices: DeviceService, _ device: Device
-  ) {
-    (self.inbox, self.disk) = (inbox, disk)
-    device.setUnheardFailureHandler { [unheard] failure in unheard.add(failure) }
-    self.devices = DeviceAsks(devices)
-    routing = RoutingAsks(inbox)
-    searching = SearchAsks(saved, inbox)
+  private enum State {
+    /// It is not known yet what is stored: requests wait, in their order. `RequestQuota` bounds them.
+    case opening([(client: ControlClient, handle: () -> Void)])
+    case open
   }
 
-  typealias Answer = Asker.Answer
+  public init(
+    in environment: any AgentEnvironment, _ inbox: InboxService, _ disk: any InboxExecutor, _ index: any SearchIndex,
+    _ devices: DeviceService
+  ) {
+    (self.environment, self.inbox, self.disk) = (environment, inbox, disk)
+    self.devices = DeviceRequests(in: environment, devices)
+    routing = RoutingRequests(inbox)
+    searching = SearchRequests(index, inbox)
+  }
 
-  /// - Parameter answer: called once, perhaps later.
-  func handle(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) {
+  public typealias Answer = ControlClient.Answer
+
+  /// Adds a failure of which no host was told (R3.13).
+  public func add(_ failure: UnheardFailure) { unheard.add(failure) }
+
+  /// Answers requests from now on, those that have waited first: the services say what is stored.
+  public func open() {
+    guard case .opening(let waiting) = state else { return }
+    state = .open
+    for each in waiting { each.handle() }
+  }
+
+  /// - Parameters:
+  ///   - request: a dictionary, with the name of the request under "ask".
+  ///   - answer: called once, perhaps later; not after `abandon`.
+  public func handle(_ request: Value, of client: ControlClient, _ answer: @escaping Answer) {
+    if case .opening(var waiting) = state {
+      waiting.append((client, { [self] in handle(request, of: client, answer) }))
+      return state = .opening(waiting)
+    }
     do throws(SegueError) {
-      let what = try Self.text(ask, "ask", atMost: Limits.identifier)
+      let name = try Self.text(request, "ask", atMost: Limits.identifier)
       switch true {
-      case Text.isSame(what, "continue"): try `continue`(ask, of: asker, answer)
-      case Text.isSame(what, "push"):
-        if ask["device"] == nil {
-          try `continue`(ask, isPush: true, of: asker, answer)
+      case Text.isSame(name, "continue"): try `continue`(request, of: client, answer)
+      case Text.isSame(name, "push"):
+        if request["device"] == nil {
+          try `continue`(request, isPush: true, of: client, answer)
         } else {
-          try push(ask, of: asker, answer)
+          try push(request, of: client, answer)
         }
-      case Text.isSame(what, "inbox"): try list(ask, answer)
-      case Text.isSame(what, "failures"): answer(.success(try failures()))
-      case Text.isSame(what, "drop"): try drop(ask, answer)
-      case Text.isSame(what, "retry"): try retry(ask, answer)
-      case Text.isSame(what, "withdraw"): try withdraw(ask, answer)
-      case Text.isSame(what, "apps"): answer(.success(try routing.apps(ask)))
-      case Text.isSame(what, "route"): answer(.success(try routing.route(ask)))
-      case Text.isSame(what, "choose"): try routing.choose(ask, answer)
-      case Text.isSame(what, "search"): try searching.search(ask, answer)
-      case Text.isSame(what, "open"): try searching.open(ask, of: asker, answer)
-      case Text.isSame(what, "forget"): try searching.forget(ask, answer)
+      case Text.isSame(name, "inbox"): try list(request, answer)
+      case Text.isSame(name, "failures"): answer(.success(try failures()))
+      case Text.isSame(name, "drop"): try remove(request, answer)
+      case Text.isSame(name, "retry"): try retry(request, answer)
+      case Text.isSame(name, "withdraw"): try withdraw(request, answer)
+      case Text.isSame(name, "apps"): answer(.success(try routing.apps(request)))
+      case Text.isSame(name, "route"): answer(.success(try routing.route(request)))
+      case Text.isSame(name, "choose"): try routing.choose(request, answer)
+      case Text.isSame(name, "search"): try searching.search(request, answer)
+      case Text.isSame(name, "open"): try searching.open(request, of: client, answer)
+      case Text.isSame(name, "forget"): try searching.forget(request, answer)
       default:
-        guard try devices.handle(what, ask, of: asker, answer) else {
-          throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(what)'")
+        guard try devices.handle(name, request, of: client, answer) else {
+          throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(name)'")
         }
       }
     } catch {
@@ -66,38 +86,45 @@ final class ControlAsks {
     }
   }
 
-  /// The asker has gone: cancels its questions.
-  func abandon(_ asker: Asker) {
-    inbox.abandon(asker)
-    devices.abandon(asker)
+  /// The client has gone: cancels its requests.
+  public func abandon(_ client: ControlClient) {
+    if case .opening(var waiting) = state {
+      waiting.removeAll { $0.client.number == client.number }
+      return state = .opening(waiting)
+    }
+    inbox.abandon(client)
+    devices.abandon(client)
   }
 
   // MARK: Continuing
 
-  /// - Parameter isPush: the asker is the origin, and gets the answer when the app is chosen (R3.15).
+  /// - Parameter isPush: the client is the origin, and gets the answer when the app is chosen (R3.15).
   private func `continue`(
-    _ ask: Value, isPush: Bool = false, of asker: Asker, _ answer: @escaping Answer
+    _ request: Value, isPush: Bool = false, of client: ControlClient, _ answer: @escaping Answer
   ) throws(SegueError) {
-    let activity = try Self.identifier(ask, "activity")
-    let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
-    let timeout = try Self.timeout(ask)
-    let environment = try Self.environment(ask)
+    let activity = try Self.identifier(request, "activity")
+    let app = request["app"] == nil ? nil : try Self.text(request, "app", atMost: Limits.identifier)
+    let timeout = try Self.timeout(request)
+    let environment = try Self.environment(request)
     let began: InboxService.Began? =
       isPush
       ? { id, app, isShared in
-        answer(Asker.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
+        answer(
+          ControlClient.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
       } : nil
-    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: asker, began: began) { result in
-      answer(Asker.map(result) { report throws(SegueError) in try Self.value(of: report) })
+    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: client, began: began) {
+      result in
+      answer(ControlClient.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
   }
 
-  /// Has another device continue an activity of this one (R3.15). The asker gets the answer when that has begun there.
-  private func push(_ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
-    let activity = try Self.identifier(ask, "activity")
-    let app = ask["app"] == nil ? nil : try Self.text(ask, "app", atMost: Limits.identifier)
+  /// Has another device continue an activity of this one (R3.15). The client gets the answer when that has begun there.
+  private func push(_ request: Value, of client: ControlClient, _ answer: @escaping Answer) throws(SegueError) {
+    let activity = try Self.identifier(request, "activity")
+    let app = request["app"] == nil ? nil : try Self.text(request, "app", atMost: Limits.identifier)
     try devices.push(
-      activity, to: try Self.identifier(ask, "device"), app: app, timeout: try Self.timeout(ask), for: asker, answer)
+      activity, to: try Self.identifier(request, "device"), app: app, timeout: try Self.timeout(request), for: client,
+      answer)
   }
 
   private static func entries(
@@ -112,8 +139,8 @@ final class ControlAsks {
   }
 
   /// Milliseconds; nil if it is not set.
-  static func timeout(_ ask: Value) throws(SegueError) -> Int64? {
-    guard let value = ask["timeout"] else { return nil }
+  static func timeout(_ request: Value) throws(SegueError) -> Int64? {
+    guard let value = request["timeout"] else { return nil }
     guard let milliseconds = value.int64, 1...Limits.longestAsk ~= milliseconds else {
       throw SegueError(.invalidArgument, "timeout: must be 1 to \(Limits.longestAsk) ms")
     }
@@ -121,20 +148,20 @@ final class ControlAsks {
   }
 
   /// The variables that say where a program shows itself: others may not be set, and are refused by the launcher.
-  static func environment(_ ask: Value) throws(SegueError) -> [LaunchRequest.Variable] {
-    guard let value = ask["environment"] else { return [] }
+  static func environment(_ request: Value) throws(SegueError) -> [LaunchVariable] {
+    guard let value = request["environment"] else { return [] }
     guard let entries = value.entries else {
       throw SegueError(.invalidArgument, "environment: must be a dictionary")
     }
-    var variables: [LaunchRequest.Variable] = []
+    var variables: [LaunchVariable] = []
     for entry in entries {
       guard let name = entry.key.string, let value = entry.value.string else {
         throw SegueError(.invalidArgument, "environment: names and values must be strings")
       }
-      guard LaunchRequest.variables.contains(where: { Text.isSame($0, name) }) else {
+      guard LaunchVariable.names.contains(where: { Text.isSame($0, name) }) else {
         throw SegueError(.invalidArgument, "environment: \(name) may not be set")
       }
-      variables.append(LaunchRequest.Variable(name: name, value: value))
+      variables.append(LaunchVariable(name: name, value: value))
     }
     return variables
   }
@@ -154,18 +181,18 @@ final class ControlAsks {
 
   // MARK: The inbox
 
-  private func list(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
+  private func list(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
     var after = Int64.min
-    if let value = ask["after"] {
+    if let value = request["after"] {
       guard let number = value.int64 else {
         throw SegueError(.invalidArgument, "after: must be the number of an entry")
       }
       after = number
     }
-    disk.use({ inbox throws(SegueError) in try inbox.entries() }) { [after, inbox] result in
+    disk.list { [after, inbox, environment] result in
       answer(
-        Asker.map(result) { entries throws(SegueError) in
-          let now = Clock.date
+        ControlClient.map(result) { entries throws(SegueError) in
+          let now = environment.now.date
           let here = entries.filter { $0.number > after && $0.isHere(at: now) }
           return try Self.page("entries", of: here, atMost: Self.entryLimit) { entry throws(SegueError) in
             try Self.value(of: entry, isRunning: !inbox.running(entry.app).isEmpty)
@@ -215,29 +242,26 @@ final class ControlAsks {
     return try .dictionary([(key: .string("failures"), value: try .array(list))])
   }
 
-  private func drop(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let id = try Self.identifier(ask, "continuation_id")
-    disk.use({ inbox throws(SegueError) in try inbox.drop(id, at: Clock.now.date) }) { result in
-      answer(Self.found(result))
-    }
+  private func remove(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    inbox.remove(try Self.identifier(request, "continuation_id")) { result in answer(Self.found(result)) }
   }
 
-  private func retry(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let id = try Self.identifier(ask, "continuation_id")
-    disk.use({ inbox throws(SegueError) in try inbox.retry(id) }) { [inbox] result in
+  private func retry(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let id = try Self.identifier(request, "continuation_id")
+    disk.retry(id) { [inbox] result in
       answer(Self.found(result))
       inbox.retry(id)
     }
   }
 
-  private func withdraw(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    inbox.withdraw(try Self.identifier(ask, "activity")) { error in
+  private func withdraw(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    inbox.withdraw(try Self.identifier(request, "activity")) { error in
       answer(error.map { .failure($0) } ?? .success(.emptyDictionary))
     }
   }
 
   private static func found(_ result: Result<Bool, SegueError>) -> Result<Value, SegueError> {
-    Asker.map(result) { isFound throws(SegueError) in
+    ControlClient.map(result) { isFound throws(SegueError) in
       guard isFound else { throw SegueError(.notFound, "continuation_id: no such entry is in the inbox") }
       return .emptyDictionary
     }
@@ -263,14 +287,14 @@ final class ControlAsks {
     ])
   }
 
-  static func text(_ ask: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {
-    guard let text = ask[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
+  static func text(_ request: Value, _ key: String, atMost limit: Int) throws(SegueError) -> String {
+    guard let text = request[key]?.string else { throw SegueError(.invalidArgument, "\(key): must be a string") }
     try Text.check(text, key, atMost: limit)
     return text
   }
 
-  static func identifier(_ ask: Value, _ key: String) throws(SegueError) -> Identifier {
-    guard let id = ask[key]?.uuid else { throw SegueError(.invalidArgument, "\(key): must be a UUID") }
+  static func identifier(_ request: Value, _ key: String) throws(SegueError) -> Identifier {
+    guard let id = request[key]?.uuid else { throw SegueError(.invalidArgument, "\(key): must be a UUID") }
     return id
   }
 }

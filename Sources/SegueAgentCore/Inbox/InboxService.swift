@@ -4,11 +4,12 @@ import SegueEngine
 import SegueModel
 import SegueRouting
 
-/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and those who ask. No I/O. For one
+/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For one
 /// thread.
 public final class InboxService: PushInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256
+  private static let earlyUsesLimit = 256
   /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.
   private static let usesDelay: Int64 = 500
 
@@ -34,7 +35,7 @@ public final class InboxService: PushInbox {
   private let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
   private var state = State.idle
   private var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
-  private var asks: [Ask] = []
+  private var requests: [PendingRequest] = []
   /// Those who wait until a kept offer is withdrawn.
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
   /// Those who wait for an offer.
@@ -45,23 +46,25 @@ public final class InboxService: PushInbox {
   /// The apps that have a manifest.
   public var catalogue = Catalogue()
   private var preferences = RoutingPreferences()
-  private var preferencesPause = DiskPause()
+  private var preferencesPause = Backoff()
+  /// The apps that were used before the disk has said which ones the user prefers, the most recent last; nil: it has.
+  private var earlyUses: [String]? = []
   /// Whether the disk has refused to say it.
   private var lacksPreferences = false
   /// Apps that were used, the most recent last, until the disk gets it.
   private var used: [String] = []
   private var isStoringUses = false
 
-  /// - Parameter isShared: whether another asker came before (R3.8).
+  /// - Parameter isShared: whether another client came before (R3.8).
   public typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
 
   /// A continuation that somebody waits for.
-  private struct Ask {
+  private struct PendingRequest {
     let number: UInt64
-    let asker: Asker
+    let client: ControlClient
     /// The variables that say where a launched program shows itself.
     let environment: [LaunchVariable]
-    /// Called once the app is chosen; nil: the asker waits for the end.
+    /// Called once the app is chosen; nil: the client waits for the end.
     let began: Began?
     var hasBegun = false
     let answer: (Result<ColdStartReport, SegueError>) -> Void
@@ -99,9 +102,24 @@ public final class InboxService: PushInbox {
       perform(offer, body)
     }
     let preferencesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.loadPreferences() }
-    let usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
-    // This object outlives the participant, which `close` ends.
-    let participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
+    let usesTimer: any AgentTimer
+    do throws(SegueError) {
+      usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
+    } catch {
+      preferencesTimer.close()
+      made.close()
+      throw error
+    }
+    let participant: any AgentParticipantHandle
+    do throws(SegueError) {
+      // This object outlives the participant, which `close` ends.
+      participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
+    } catch {
+      preferencesTimer.close()
+      usesTimer.close()
+      made.close()
+      throw error
+    }
     state = .open(
       Opened(
         participant: participant, transfers: made, preferencesTimer: preferencesTimer, usesTimer: usesTimer))
@@ -120,33 +138,36 @@ public final class InboxService: PushInbox {
     opened.participant.close()
     for each in kept { each.participant.close() }
     kept = []
-    asks = []
+    requests = []
     withdrawals = []
     looks = []
   }
 
-  // MARK: For those who ask
+  // MARK: For control clients
 
   /// Continues an offer in an app that need not run.
   /// - Parameters:
-  ///   - began: for an activity of the asker (R3.15): called in place of `answer` if the app could be chosen.
+  ///   - began: for an activity of the client (R3.15): called in place of `answer` if the app could be chosen.
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   public func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: Asker,
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
     began: Began? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
-    asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: began, answer: answer))
+    requests.append(
+      PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
     let request = ColdStartRequest(
-      number: lastNumber, activity: activity, app: app, timeout: timeout, account: asker.account,
+      number: lastNumber, activity: activity, app: app, timeout: timeout, account: client.account,
       isPush: began != nil)
     perform { $0.continue(request, $1) }
   }
 
   /// Somebody who asked has gone.
-  public func abandon(_ asker: Asker) {
+  public func abandon(_ client: ControlClient) {
     // A continuation that has begun for an origin goes on: its receipt tells the origin the end.
-    for ask in asks where ask.asker.number == asker.number && !ask.hasBegun { perform { $0.abandon(ask.number, $1) } }
+    for request in requests where request.client.number == client.number && !request.hasBegun {
+      perform { $0.abandon(request.number, $1) }
+    }
   }
 
   /// Continues a saved activity in its app, which need not run (R8.3). The answer is as for `continue`.
@@ -155,14 +176,16 @@ public final class InboxService: PushInbox {
   ///   - document: the activity as it was saved.
   public func open(
     _ activity: Identifier, _ document: [UInt8], of app: String, named name: String, team: String, timeout: Int64?,
-    environment: [LaunchVariable], for asker: Asker, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    environment: [LaunchVariable], for client: ControlClient,
+    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     do throws(SegueError) {
       let request = try SavedStartRequest(
         number: lastNumber, activity: activity, document: document, app: app, team: team,
-        appName: self.name(of: app, named: name), timeout: timeout, account: asker.account)
-      asks.append(Ask(number: lastNumber, asker: asker, environment: environment, began: nil, answer: answer))
+        appName: self.name(of: app, named: name), timeout: timeout, account: client.account)
+      requests.append(
+        PendingRequest(number: lastNumber, client: client, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
     } catch {
       answer(.failure(error))
@@ -247,6 +270,15 @@ public final class InboxService: PushInbox {
     perform { [lastNumber] in $0.withdraw(activity, for: lastNumber, $1) }
   }
 
+  /// The user forgets an entry. Those that wait for its end are told.
+  /// - Parameter done: called once, when it is no longer on the disk; gets whether there was one.
+  public func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    disk.remove(continuation) { [self] result in
+      done(result)
+      if case .success(true) = result { perform { $0.removed(continuation, $1) } }
+    }
+  }
+
   /// An entry is to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
 
@@ -263,6 +295,8 @@ public final class InboxService: PushInbox {
       switch result {
       case .success(let preferences):
         self.preferences = preferences
+        for app in earlyUses ?? [] { self.preferences.markUsed(app) }
+        earlyUses = nil
         preferencesPause.end()
         if lacksPreferences { environment.log(.info, "inbox: the disk says which apps the user prefers") }
         lacksPreferences = false
@@ -345,13 +379,15 @@ extension InboxService: AgentOwner {
   public func serve(_ request: StreamRequest, of offer: KeptParticipant) { opened?.transfers.serve(request, of: offer) }
 
   public func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
-    guard let index = asks.firstIndex(where: { $0.number == number }), let began = asks[index].began else { return }
-    asks[index].hasBegun = true
+    guard let index = requests.firstIndex(where: { $0.number == number }), let began = requests[index].began else {
+      return
+    }
+    requests[index].hasBegun = true
     began(continuation, app, isShared)
   }
 
   public func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
-    let variables = asks.first { $0.number == number }?.environment ?? []
+    let variables = requests.first { $0.number == number }?.environment ?? []
     do throws(SegueError) {
       try launch(app, variables) { [self] error in perform { $0.launched(continuation, error, $1) } }
     } catch {
@@ -383,12 +419,20 @@ extension InboxService: AgentOwner {
   /// An app that opens is the one that was used most recently (R6.2). It is stored only of apps that have a manifest:
   /// others are no candidates unless they are open, and then they have opened.
   private func markUsed(_ app: String) {
-    preferences.markUsed(app)
+    noteUse(app)
     guard catalogue[app] != nil else { return }
     let isFirst = used.isEmpty
     used.removeAll { Text.isSame($0, app) }
     used.append(app)
     if isFirst { storeUsesSoon() }
+  }
+
+  private func noteUse(_ app: String) {
+    preferences.markUsed(app)
+    guard var uses = earlyUses else { return }
+    uses.removeAll { Text.isSame($0, app) }
+    uses.append(app)
+    earlyUses = Array(uses.suffix(Self.earlyUsesLimit))
   }
 
   private func storeUsesSoon() {
@@ -415,8 +459,12 @@ extension InboxService: AgentOwner {
 
   private func stored(_ reply: InboxReply, of request: InboxRequest) {
     perform { $0.stored(reply, of: request, $1) }
-    // An app that has restored an activity is the one that was used most recently.
-    if case .acknowledged = reply { loadPreferences() }
+    // The disk has it, too, that the app which has restored an activity was used most recently.
+    if case .acknowledged(_, _, .success) = reply, case .acknowledge(_, _, _, let receipt) = request,
+      receipt.outcome == .restored
+    {
+      noteUse(receipt.receiver.bundleIdentifier)
+    }
   }
 
   public func withdrawn(_ number: UInt64, _ error: SegueError?) {
@@ -449,9 +497,9 @@ extension InboxService: AgentOwner {
   }
 
   public func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
-    guard let index = asks.firstIndex(where: { $0.number == number }) else { return }
-    let ask = asks.remove(at: index)
-    if !ask.hasBegun { ask.answer(result) }
+    guard let index = requests.firstIndex(where: { $0.number == number }) else { return }
+    let request = requests.remove(at: index)
+    if !request.hasBegun { request.answer(result) }
   }
 
   public func log(_ severity: Severity, _ message: DiagnosticText) { environment.log(severity, message) }

@@ -8,6 +8,14 @@ public protocol InboxExecutor: AnyObject {
   /// Does what the engine asks for.
   /// - Parameter done: not called for a request that has no reply now.
   func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void)
+  /// Lists the entries, the oldest first, those that have expired by a date that may be wrong among them.
+  func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void)
+  /// Forgets an entry.
+  /// - Parameter done: gets whether there was one.
+  func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void)
+  /// Lets the app of an entry get it again.
+  /// - Parameter done: gets whether there was one.
+  func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void)
   /// Reads which apps the user prefers, and which were used.
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void)
   /// Stores the app that the user wants for a type; nil forgets it.

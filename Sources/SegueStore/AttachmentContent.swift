@@ -22,22 +22,3 @@ public struct AttachmentContent: Sendable {
     self.source = source
   }
 }
-
-/// An attachment as the inbox knows it.
-public struct StoredAttachment: Sendable {
-  public let name: String
-  /// In bytes.
-  public let size: UInt64
-  /// False: only its origin has it.
-  public let isHere: Bool
-  let number: Int64
-}
-
-/// Names a stored document and its attachments, as long as the entry or kept offer that it belongs to lasts.
-public struct StoredPayload: Sendable {
-  /// Bytes of the activity document.
-  public let documentSize: Int
-  /// In the order in which they were attached.
-  public let attachments: [StoredAttachment]
-  let number: Int64
-}

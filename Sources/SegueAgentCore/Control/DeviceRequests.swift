@@ -1,120 +1,125 @@
 import SegueDevices
+import SegueDriver
 import SegueModel
 import SegueSystem
-import SegueTransport
 import SegueTrust
 
-/// Answers requests at the second socket about other devices (docs/protocol.md). For the loop.
-final class DeviceAsks {
+/// Answers the requests of control clients about other devices (docs/protocol.md). No I/O. For one thread.
+final class DeviceRequests {
+  private let environment: any AgentEnvironment
   private let devices: DeviceService
   /// Whether a key is being derived from a passphrase.
   private var isDeriving = false
 
-  init(_ devices: DeviceService) { self.devices = devices }
+  init(in environment: any AgentEnvironment, _ devices: DeviceService) {
+    (self.environment, self.devices) = (environment, devices)
+  }
 
-  typealias Answer = ControlAsks.Answer
+  typealias Answer = ControlRequests.Answer
 
-  /// - Returns: false if it is no ask about devices.
-  func handle(_ what: String, _ ask: Value, of asker: Asker, _ answer: @escaping Answer) throws(SegueError) -> Bool {
+  /// - Returns: false if it is no request about devices.
+  func handle(_ name: String, _ request: Value, of client: ControlClient, _ answer: @escaping Answer) throws(SegueError)
+    -> Bool
+  {
     switch true {
-    case Text.isSame(what, "account"): try account(ask, asker, answer)
-    case Text.isSame(what, "create-account"): try create(ask, answer)
-    case Text.isSame(what, "invite"):
-      try devices.whenRead(for: asker, answer) { [self] () throws(SegueError) in try invite(ask, answer) }
-    case Text.isSame(what, "cancel-invites"):
-      let invite = ask["link"] == nil ? nil : try Self.invite(ask)
+    case Text.isSame(name, "account"): try account(request, client, answer)
+    case Text.isSame(name, "create-account"): try create(request, answer)
+    case Text.isSame(name, "invite"):
+      try invite(request, answer)
+    case Text.isSame(name, "cancel-invites"):
+      let invite = request["link"] == nil ? nil : try Self.invite(request)
       perform(answer) { account, now in
         if let invite { account.cancel(invite, at: now) } else { account.cancelInvites() }
         return []
       }
-    case Text.isSame(what, "read-invite"): answer(.success(try read(ask)))
-    case Text.isSame(what, "join"): try join(ask, asker, answer)
-    case Text.isSame(what, "await-join"):
-      try devices.joins.wait(for: try Self.number(ask), timeout: try ControlAsks.timeout(ask), asker, answer)
-    case Text.isSame(what, "answer-join"):
-      guard let isAdmitted = ask["admits"]?.bool else {
+    case Text.isSame(name, "read-invite"): answer(.success(try read(request)))
+    case Text.isSame(name, "join"): try join(request, client, answer)
+    case Text.isSame(name, "await-join"):
+      try devices.joins.wait(
+        for: try Self.number(request), timeout: try ControlRequests.timeout(request), client, answer)
+    case Text.isSame(name, "answer-join"):
+      guard let isAdmitted = request["admits"]?.bool else {
         throw SegueError(.invalidArgument, "admits: must be true or false")
       }
-      try devices.joins.answer(try Self.number(ask), isAdmitted: isAdmitted, answer)
-    case Text.isSame(what, "rename-device"): try rename(ask, answer)
-    case Text.isSame(what, "revoke-device"):
-      let device = try Self.device(ask)
+      try devices.joins.answer(try Self.number(request), isAdmitted: isAdmitted, answer)
+    case Text.isSame(name, "rename-device"): try rename(request, answer)
+    case Text.isSame(name, "revoke-device"):
+      let device = try Self.device(request)
       perform(answer) { account, now throws(SegueError) in try account.revoke(device, at: now) }
-    case Text.isSame(what, "accept-roster"): try accept(ask, answer)
-    case Text.isSame(what, "leave-account"): try leave(ask, answer)
-    case Text.isSame(what, "recovery-file"): try makeRecoveryFile(ask, answer)
-    case Text.isSame(what, "recover-account"): try recover(ask, answer)
-    case Text.isSame(what, "set-devices"): devices.set(ask, answer)
-    case Text.isSame(what, "pushes"): try pushes(ask, asker, answer)
-    case Text.isSame(what, "answer-push"):
-      guard let isAccepted = ask["accepts"]?.bool else {
+    case Text.isSame(name, "accept-roster"): try accept(request, answer)
+    case Text.isSame(name, "leave-account"): try leave(request, answer)
+    case Text.isSame(name, "recovery-file"): try makeRecoveryFile(request, answer)
+    case Text.isSame(name, "recover-account"): try recover(request, answer)
+    case Text.isSame(name, "set-devices"): devices.set(request, answer)
+    case Text.isSame(name, "pushes"): try pushes(request, client, answer)
+    case Text.isSame(name, "answer-push"):
+      guard let isAccepted = request["accepts"]?.bool else {
         throw SegueError(.invalidArgument, "accepts: must be true or false")
       }
       try devices.pushes.incoming.answer(
-        try ControlAsks.identifier(ask, "push"), isAccepted: isAccepted, try ControlAsks.environment(ask), answer)
+        try ControlRequests.identifier(request, "push"), isAccepted: isAccepted,
+        try ControlRequests.environment(request), answer)
     default: return false
     }
     return true
   }
 
-  func abandon(_ asker: Asker) { devices.abandon(asker) }
+  func abandon(_ client: ControlClient) { devices.abandon(client) }
 
   /// See `DeviceService.push`.
   func push(
-    _ activity: Identifier, to device: Identifier, app: String?, timeout: Int64?, for asker: Asker,
+    _ activity: Identifier, to device: Identifier, app: String?, timeout: Int64?, for client: ControlClient,
     _ answer: @escaping Answer
   ) throws(SegueError) {
-    try devices.whenRead(for: asker, answer) { [self] () throws(SegueError) in
-      try devices.push(activity, to: device, app: app, timeout: timeout, for: asker, answer)
-    }
+    try devices.push(activity, to: device, app: app, timeout: timeout, for: client, answer)
   }
 
   // MARK: The account
 
-  private func account(_ ask: Value, _ asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
-    let (after, timeout) = try Self.wait(ask)
-    try devices.watch(after: after, timeout: timeout, for: asker, answer)
+  private func account(_ request: Value, _ client: ControlClient, _ answer: @escaping Answer) throws(SegueError) {
+    let (after, timeout) = try Self.wait(request)
+    try devices.watch(after: after, timeout: timeout, for: client, answer)
   }
 
-  private func pushes(_ ask: Value, _ asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
-    let (after, timeout) = try Self.wait(ask)
-    try devices.pushes.watch(after: after, timeout: timeout, for: asker, answer)
+  private func pushes(_ request: Value, _ client: ControlClient, _ answer: @escaping Answer) throws(SegueError) {
+    let (after, timeout) = try Self.wait(request)
+    try devices.pushes.watch(after: after, timeout: timeout, for: client, answer)
   }
 
   /// After which change an answer is wanted, and within how many milliseconds.
-  private static func wait(_ ask: Value) throws(SegueError) -> (after: Int64?, timeout: Int64) {
+  private static func wait(_ request: Value) throws(SegueError) -> (after: Int64?, timeout: Int64) {
     var after: Int64?
-    if let value = ask["after"] {
+    if let value = request["after"] {
       guard let number = value.int64 else { throw SegueError(.invalidArgument, "after: must be an integer") }
       after = number
     }
-    return (after, try ControlAsks.timeout(ask) ?? Limits.longestAsk)
+    return (after, try ControlRequests.timeout(request) ?? Limits.longestAsk)
   }
 
-  private func create(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let name = try ControlAsks.text(ask, "name", atMost: Limits.identifier)
-    let deviceName = try Self.deviceName(ask)
+  private func create(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let name = try ControlRequests.text(request, "name", atMost: Limits.identifier)
+    let deviceName = try deviceName(request)
     perform(isFirst: true, answer) { account, now throws(SegueError) in
       try account.create(name: name, deviceName: deviceName, platform: AccountJoins.platform, at: now)
     }
   }
 
-  private func accept(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let device = try Self.device(ask)
-    guard let digest = ask["digest"]?.data, digest.count == Limits.digest else {
+  private func accept(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let device = try Self.device(request)
+    guard let digest = request["digest"]?.data, digest.count == Limits.digest else {
       throw SegueError(.invalidArgument, "digest: must be \(Limits.digest) bytes of data")
     }
     perform(answer) { account, now throws(SegueError) in try account.accept(digest, of: device, at: now) }
   }
 
-  private func leave(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let isAbandoning = try Self.flag(ask, "abandons")
+  private func leave(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let isAbandoning = try Self.flag(request, "abandons")
     devices.account.use({ account, _ throws(SegueError) in
       let (events, aside) = try account.leave(isAbandoning: isAbandoning)
       return (events, aside)
     }) { (result: Result<[String], SegueError>) in
       answer(
-        Asker.map(result) { aside throws(SegueError) in
+        ControlClient.map(result) { aside throws(SegueError) in
           guard !aside.isEmpty else { return .emptyDictionary }
           return try .dictionary([(key: .string("aside"), value: .string(aside.joined(separator: ", ")))])
         })
@@ -127,23 +132,23 @@ final class DeviceAsks {
     isDeriving = true
   }
 
-  private func makeRecoveryFile(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let passphrase = try ControlAsks.text(ask, "passphrase", atMost: Limits.passphrase)
+  private func makeRecoveryFile(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let passphrase = try ControlRequests.text(request, "passphrase", atMost: Limits.passphrase)
     try beginDerivation()
     devices.account.use({ account, _ throws(SegueError) in
       ([], try account.recoveryFile(passphrase: passphrase))
     }) { [self] (result: Result<[UInt8], SegueError>) in
       isDeriving = false
       answer(
-        Asker.map(result) { file throws(SegueError) in
+        ControlClient.map(result) { file throws(SegueError) in
           try .dictionary([(key: .string("file"), value: .data(file))])
         })
     }
   }
 
-  private func recover(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    guard let file = ask["file"]?.data else { throw SegueError(.invalidArgument, "file: must be data") }
-    let passphrase = try ControlAsks.text(ask, "passphrase", atMost: Limits.passphrase)
+  private func recover(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    guard let file = request["file"]?.data else { throw SegueError(.invalidArgument, "file: must be data") }
+    let passphrase = try ControlRequests.text(request, "passphrase", atMost: Limits.passphrase)
     try beginDerivation()
     perform({ [self] result in
       isDeriving = false
@@ -159,14 +164,14 @@ final class DeviceAsks {
     return String(decoding: Array(address.utf8[..<zone]), as: UTF8.self)
   }
 
-  private func invite(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    for entry in ask.entries ?? [] {
+  private func invite(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    for entry in request.entries ?? [] {
       guard let key = entry.key.string, ["ask", "addresses", "automatic"].contains(where: { Text.isSame($0, key) })
       else { throw SegueError(.invalidArgument, "options: there is no '\(entry.key.string ?? "")'") }
     }
-    let isAutomatic = try Self.flag(ask, "automatic")
+    let isAutomatic = try Self.flag(request, "automatic")
     var addresses = devices.inviteAddresses
-    if let value = ask["addresses"] {
+    if let value = request["addresses"] {
       guard let elements = value.elements, !elements.isEmpty, elements.count <= Limits.inviteAddresses else {
         throw SegueError(.invalidArgument, "addresses: must be an array of 1 to \(Limits.inviteAddresses) strings")
       }
@@ -194,7 +199,7 @@ final class DeviceAsks {
       return ([], (invite.text, now.date + Double(Limits.inviteLife) / 1000))
     }) { (result: Result<(String, Double), SegueError>) in
       answer(
-        Asker.map(result) { made throws(SegueError) in
+        ControlClient.map(result) { made throws(SegueError) in
           try .dictionary([
             (key: .string("link"), value: .string(made.0)), (key: .string("expires"), value: try .date(made.1)),
           ])
@@ -202,8 +207,8 @@ final class DeviceAsks {
     }
   }
 
-  private func read(_ ask: Value) throws(SegueError) -> Value {
-    let invite = try Self.invite(ask)
+  private func read(_ request: Value) throws(SegueError) -> Value {
+    let invite = try Self.invite(request)
     var addresses: [Value] = []
     for host in invite.addresses {
       // A text that is no address is shown as it is: nothing is dialled here.
@@ -217,17 +222,17 @@ final class DeviceAsks {
     ])
   }
 
-  private func join(_ ask: Value, _ asker: Asker, _ answer: @escaping Answer) throws(SegueError) {
-    let invite = try Self.invite(ask)
+  private func join(_ request: Value, _ client: ControlClient, _ answer: @escaping Answer) throws(SegueError) {
+    let invite = try Self.invite(request)
     devices.joins.join(
-      invite, deviceName: try Self.deviceName(ask), timeout: try ControlAsks.timeout(ask), for: asker, answer)
+      invite, deviceName: try deviceName(request), timeout: try ControlRequests.timeout(request), for: client, answer)
   }
 
   // MARK: Devices
 
-  private func rename(_ ask: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let name = try ControlAsks.text(ask, "name", atMost: Limits.identifier)
-    let device = ask["device"] == nil ? nil : try Self.device(ask)
+  private func rename(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
+    let name = try ControlRequests.text(request, "name", atMost: Limits.identifier)
+    let device = request["device"] == nil ? nil : try Self.device(request)
     let linked = devices.links?.devices ?? []
     let managerName = devices.snapshot.devices.first { $0.isManager }?.name ?? "another device"
     perform(answer) { account, now throws(SegueError) in
@@ -252,35 +257,35 @@ final class DeviceAsks {
     devices.account.use(
       isFirst: isFirst, { account, now throws(SegueError) in (try body(account, now), ()) }
     ) { (result: Result<Void, SegueError>) in
-      answer(Asker.map(result) { () throws(SegueError) in .emptyDictionary })
+      answer(ControlClient.map(result) { () throws(SegueError) in .emptyDictionary })
     }
   }
 
-  private static func invite(_ ask: Value) throws(SegueError) -> Invite {
-    try Invite(try ControlAsks.text(ask, "link", atMost: Limits.inviteText))
+  private static func invite(_ request: Value) throws(SegueError) -> Invite {
+    try Invite(try ControlRequests.text(request, "link", atMost: Limits.inviteText))
   }
 
-  private static func deviceName(_ ask: Value) throws(SegueError) -> String {
-    guard ask["device_name"] != nil else { return DeviceName.current }
-    let name = try ControlAsks.text(ask, "device_name", atMost: Limits.identifier)
+  private func deviceName(_ request: Value) throws(SegueError) -> String {
+    guard request["device_name"] != nil else { return environment.deviceName }
+    let name = try ControlRequests.text(request, "device_name", atMost: Limits.identifier)
     try ShownName.check(name, "device_name")
     return name
   }
 
-  private static func device(_ ask: Value) throws(SegueError) -> Identifier {
-    guard let device = ask["device"]?.uuid else { throw SegueError(.invalidArgument, "device: must be a UUID") }
+  private static func device(_ request: Value) throws(SegueError) -> Identifier {
+    guard let device = request["device"]?.uuid else { throw SegueError(.invalidArgument, "device: must be a UUID") }
     return device
   }
 
-  private static func number(_ ask: Value) throws(SegueError) -> UInt64 {
-    guard let number = ask["join"]?.int64.flatMap({ UInt64(exactly: $0) }) else {
+  private static func number(_ request: Value) throws(SegueError) -> UInt64 {
+    guard let number = request["join"]?.int64.flatMap({ UInt64(exactly: $0) }) else {
       throw SegueError(.invalidArgument, "join: must be the number of a join")
     }
     return number
   }
 
-  private static func flag(_ ask: Value, _ key: String) throws(SegueError) -> Bool {
-    guard let value = ask[key] else { return false }
+  private static func flag(_ request: Value, _ key: String) throws(SegueError) -> Bool {
+    guard let value = request[key] else { return false }
     guard let flag = value.bool else { throw SegueError(.invalidArgument, "\(key): must be true or false") }
     return flag
   }

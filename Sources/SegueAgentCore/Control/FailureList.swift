@@ -1,3 +1,4 @@
+import SegueEngine
 import SegueModel
 
 /// The last failures of apps of which no host was told, since the agent has started (R3.13): its hub may be replaced

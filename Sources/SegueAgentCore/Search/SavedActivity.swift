@@ -45,7 +45,7 @@ public struct SavedActivity: Sendable {
   }
 }
 
-/// A saved activity that was found, without its document (`SavedActivities.document`).
+/// A saved activity that was found, without its document.
 public struct SearchResult: Sendable {
   public let app: String
   /// The name by which the app has called itself; empty if that is not known.
@@ -62,4 +62,21 @@ public struct SearchResult: Sendable {
   public let expiresAt: Double
   /// Falls from result to result.
   public let number: Int64
+
+  public init(
+    app: String, appName: String, team: String, activity: Identifier, persistentIdentifier: String?, type: String,
+    title: String?, webpageURL: String?, savedAt: Double, expiresAt: Double, number: Int64
+  ) {
+    self.app = app
+    self.appName = appName
+    self.team = team
+    self.activity = activity
+    self.persistentIdentifier = persistentIdentifier
+    self.type = type
+    self.title = title
+    self.webpageURL = webpageURL
+    self.savedAt = savedAt
+    self.expiresAt = expiresAt
+    self.number = number
+  }
 }

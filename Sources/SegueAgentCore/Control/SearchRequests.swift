@@ -1,47 +1,40 @@
 import SegueDevices
 import SegueEngine
-import SegueInbox
 import SegueModel
-import SegueStore
 
-/// Answers requests at the second socket about saved activities (handoff.md section 8). For the loop.
-final class SearchAsks {
+/// Answers the requests of control clients about saved activities (R8). No I/O. For one thread.
+final class SearchRequests {
   /// The most results of one answer.
   private static let pageCount = 100
 
-  private let saved: SavedService
+  private let index: any SearchIndex
   private let inbox: InboxService
 
-  init(_ saved: SavedService, _ inbox: InboxService) {
-    self.saved = saved
-    self.inbox = inbox
-  }
+  init(_ index: any SearchIndex, _ inbox: InboxService) { (self.index, self.inbox) = (index, inbox) }
 
   // MARK: Searching
 
-  func search(_ ask: Value, _ answer: @escaping ControlAsks.Answer) throws(SegueError) {
-    guard let query = ask["query"]?.string else { throw SegueError(.invalidArgument, "query: must be a string") }
-    let app = try Self.app(ask)
+  func search(_ request: Value, _ answer: @escaping ControlRequests.Answer) throws(SegueError) {
+    guard let query = request["query"]?.string else { throw SegueError(.invalidArgument, "query: must be a string") }
+    let app = try Self.app(request)
     var (limit, after) = (Self.pageCount, Int64.max)
-    if let value = ask["limit"] {
+    if let value = request["limit"] {
       guard let most = value.int64, most > 0 else {
         throw SegueError(.invalidArgument, "limit: must be a number of results")
       }
       limit = Int(clamping: min(most, Int64(Self.pageCount)))
     }
-    if let value = ask["after"] {
+    if let value = request["after"] {
       guard let number = value.int64 else {
         throw SegueError(.invalidArgument, "after: must be the number of a result")
       }
       after = number
     }
     // One more than wanted tells whether there are more.
-    saved.use({ [limit, after] saved, now throws(SegueError) in
-      try saved.search(query, at: now, limit: limit + 1, app: app, after: after)
-    }) { [self, limit] result in
+    index.search(SearchQuery(query, app: app, limit: limit + 1, after: after)) { [self, limit] result in
       answer(
-        Asker.map(result) { found throws(SegueError) in
-          try ControlAsks.page("results", of: found, atMost: limit) { result throws(SegueError) in
+        ControlClient.map(result) { found throws(SegueError) in
+          try ControlRequests.page("results", of: found, atMost: limit) { result throws(SegueError) in
             try value(of: result)
           }
         })
@@ -70,30 +63,26 @@ final class SearchAsks {
   // MARK: Opening
 
   /// A saved activity that somebody names: by its persistent identifier if it has one, else by its own.
-  func open(_ ask: Value, of asker: Asker, _ answer: @escaping ControlAsks.Answer) throws(SegueError) {
-    guard let app = try Self.app(ask) else {
+  func open(_ request: Value, of client: ControlClient, _ answer: @escaping ControlRequests.Answer) throws(SegueError) {
+    guard let app = try Self.app(request) else {
       throw SegueError(.invalidArgument, "bundle_identifier: must be a string")
     }
-    guard let activity = ask["activity_id"]?.uuid else {
+    guard let activity = request["activity_id"]?.uuid else {
       throw SegueError(.invalidArgument, "activity_id: must be a UUID")
     }
-    let name = ask["persistent_identifier"]?.string
-    let timeout = try ControlAsks.timeout(ask)
-    let environment = try ControlAsks.environment(ask)
-    saved.use({ saved, now throws(SegueError) in
-      guard let found = try saved.find(activity, named: name, of: app, at: now) else {
-        throw SegueError(.notFound, "open: the activity is no longer saved")
-      }
-      return (found, try saved.document(of: found))
-    }) { [inbox] result in
+    let name = request["persistent_identifier"]?.string
+    let timeout = try ControlRequests.timeout(request)
+    let environment = try ControlRequests.environment(request)
+    index.find(activity, named: name, of: app) { [inbox] result in
       switch result {
       case .failure(let error): answer(.failure(error))
-      case .success(let (found, document)):
+      case .success(nil): answer(.failure(SegueError(.notFound, "open: the activity is no longer saved")))
+      case .success(let (found, document)?):
         inbox.open(
           found.activity, document, of: found.app, named: found.appName, team: found.team, timeout: timeout,
-          environment: environment, for: asker
+          environment: environment, for: client
         ) { result in
-          answer(Asker.map(result) { report throws(SegueError) in try ControlAsks.value(of: report) })
+          answer(ControlClient.map(result) { report throws(SegueError) in try ControlRequests.value(of: report) })
         }
       }
     }
@@ -102,20 +91,17 @@ final class SearchAsks {
   // MARK: Forgetting
 
   /// Deletes the saved activities of an app, or of all (R8.2).
-  func forget(_ ask: Value, _ answer: @escaping ControlAsks.Answer) throws(SegueError) {
-    let app = try Self.app(ask)
-    saved.use({ saved, _ throws(SegueError) in
-      if let app { try saved.deleteAll(of: app) } else { try saved.deleteAll() }
-    }) { result in
+  func forget(_ request: Value, _ answer: @escaping ControlRequests.Answer) throws(SegueError) {
+    index.removeAll(of: try Self.app(request)) { result in
       answer(
-        Asker.map(result) { count throws(SegueError) in
+        ControlClient.map(result) { count throws(SegueError) in
           try .dictionary([(key: .string("count"), value: .integer(Int64(count)))])
         })
     }
   }
 
-  private static func app(_ ask: Value) throws(SegueError) -> String? {
-    ask["bundle_identifier"] == nil
-      ? nil : try ControlAsks.text(ask, "bundle_identifier", atMost: Limits.identifier)
+  private static func app(_ request: Value) throws(SegueError) -> String? {
+    request["bundle_identifier"] == nil
+      ? nil : try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier)
   }
 }

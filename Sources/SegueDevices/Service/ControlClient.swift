@@ -3,7 +3,7 @@ import SegueEngine
 import SegueModel
 
 /// A connection to the control socket, as the services that it asks know it.
-public struct Asker {
+public struct ControlClient {
   /// Never used again.
   public let number: UInt64
   /// The account to which the use of its process is charged.

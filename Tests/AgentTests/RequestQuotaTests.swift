@@ -2,25 +2,25 @@ import SegueEngine
 import SegueModel
 import Testing
 
-@testable import SegueAgent
+@testable import SegueAgentCore
 
 /// The number of questions without an answer that a process may have.
-@Suite struct AskQuotaTests {
+@Suite struct RequestQuotaTests {
   @Test func `a process has its share of the questions until they are answered or dropped`() throws {
-    let quota = AskQuota()
-    var places: [AskQuota.Place] = []
-    for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(1))) }
+    let quota = RequestQuota()
+    var places: [RequestQuota.Place] = []
+    for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(1))) }
     #expect(throws: SegueError.self) { try quota.take(.process(1)) }
     // Others have room.
     for process in Int32(2)...4 {
-      for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(process))) }
+      for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(process))) }
     }
-    #expect(places.count == AskQuota.limit)
+    #expect(places.count == RequestQuota.limit)
     #expect(throws: SegueError.self) { try quota.take(.process(5)) }
     places.removeFirst()
     places.append(try quota.take(.process(5)))
     #expect(throws: SegueError.self) { try quota.take(.process(1)) }
     places = []
-    for _ in 0..<AskQuota.accountLimit { places.append(try quota.take(.process(1))) }
+    for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(1))) }
   }
 }

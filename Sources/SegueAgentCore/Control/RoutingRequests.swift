@@ -1,10 +1,9 @@
-import SegueInbox
 import SegueModel
 import SegueRouting
 
-/// Answers requests at the second socket about apps: which there are, which one continues an activity, and which one
-/// the user wants (R6.2, R6.5). For the loop.
-final class RoutingAsks {
+/// Answers the requests of control clients about apps: which there are, which one continues an activity, and which one
+/// the user wants (R6.2, R6.5). No I/O. For one thread.
+final class RoutingRequests {
   /// The most bytes of an app's types in an answer.
   private static let typesSize = 4 * 1024
   /// The most candidates in an answer.
@@ -17,10 +16,10 @@ final class RoutingAsks {
   // MARK: - Apps
 
   /// All manifests from one on, as many as fit.
-  func apps(_ ask: Value) throws(SegueError) -> Value {
+  func apps(_ request: Value) throws(SegueError) -> Value {
     let entries = inbox.catalogue.entries
     var known = 0
-    if let value = ask["after"] {
+    if let value = request["after"] {
       guard let number = value.int64.flatMap({ Int(exactly: $0) }), number >= 0 else {
         throw SegueError(.invalidArgument, "after: must be a number of manifests")
       }
@@ -28,7 +27,7 @@ final class RoutingAsks {
     }
     // There may be fewer now.
     let rest = entries[min(known, entries.count)...]
-    return try ControlAsks.page("apps", of: rest, atMost: .max) { entry throws(SegueError) in try value(of: entry) }
+    return try ControlRequests.page("apps", of: rest, atMost: .max) { entry throws(SegueError) in try value(of: entry) }
   }
 
   private func value(of entry: Catalogue.Entry) throws(SegueError) -> Value {
@@ -75,29 +74,29 @@ final class RoutingAsks {
 
   // MARK: - Routes
 
-  /// The candidates for an offer, or for an activity that the asker describes. The first one would continue it, if
+  /// The candidates for an offer, or for an activity that the client describes. The first one would continue it, if
   /// it is eligible.
-  func route(_ ask: Value) throws(SegueError) -> Value {
+  func route(_ request: Value) throws(SegueError) -> Value {
     let query: RoutingQuery
-    if ask["activity"] != nil {
-      guard let activity = ask["activity"]?.uuid else {
+    if request["activity"] != nil {
+      guard let activity = request["activity"]?.uuid else {
         throw SegueError(.invalidArgument, "activity: must be a UUID")
       }
       query = try inbox.query(for: activity)
     } else {
       var version: UInt32 = 0
-      if let value = ask["payload_version"] {
+      if let value = request["payload_version"] {
         guard let number = value.int64.flatMap({ UInt32(exactly: $0) }) else {
           throw SegueError(.invalidArgument, "payload_version: must be 0 to 4294967295")
         }
         version = number
       }
       query = RoutingQuery(
-        type: try ControlAsks.text(ask, "type", atMost: Limits.type),
-        team: try ControlAsks.text(ask, "team", atMost: Limits.identifier),
-        bundleIdentifier: try ControlAsks.text(ask, "bundle_identifier", atMost: Limits.identifier),
+        type: try ControlRequests.text(request, "type", atMost: Limits.type),
+        team: try ControlRequests.text(request, "team", atMost: Limits.identifier),
+        bundleIdentifier: try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier),
         payloadVersion: version,
-        origin: ask["origin"]?.uuid)
+        origin: request["origin"]?.uuid)
     }
     let decision = inbox.router.explain(query)
     var list: [Value] = []
@@ -105,7 +104,7 @@ final class RoutingAsks {
     for candidate in decision.candidates.prefix(Self.candidateLimit) {
       let value = try value(of: candidate)
       size += value.encoding.count
-      guard size <= ControlAsks.pageSize || list.isEmpty else { break }
+      guard size <= ControlRequests.pageSize || list.isEmpty else { break }
       list.append(value)
     }
     return try .dictionary([
@@ -158,9 +157,9 @@ final class RoutingAsks {
   // MARK: - Choices
 
   /// Remembers which app continues a type, or forgets it.
-  func choose(_ ask: Value, _ answer: @escaping (Result<Value, SegueError>) -> Void) throws(SegueError) {
-    let type = try ControlAsks.text(ask, "type", atMost: Limits.type)
-    let app = ask["app"] == nil ? nil : try ControlAsks.text(ask, "app", atMost: Limits.identifier)
+  func choose(_ request: Value, _ answer: @escaping (Result<Value, SegueError>) -> Void) throws(SegueError) {
+    let type = try ControlRequests.text(request, "type", atMost: Limits.type)
+    let app = request["app"] == nil ? nil : try ControlRequests.text(request, "app", atMost: Limits.identifier)
     inbox.choose(app, for: type) { error in answer(error.map { .failure($0) } ?? .success(.emptyDictionary)) }
   }
 

@@ -1,12 +1,12 @@
 import SegueModel
 
 /// The time that the agent waits before it repeats a request that the disk has refused: twice as long each time.
-public struct DiskPause {
+public struct Backoff {
   /// Milliseconds.
   private static let first: Int64 = 1_000
   private static let last: Int64 = 16_000
 
-  private var next = DiskPause.first
+  private var next = Backoff.first
 
   public init() {}
 

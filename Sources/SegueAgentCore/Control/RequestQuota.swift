@@ -1,22 +1,23 @@
 import SegueEngine
 import SegueModel
 import SegueSystem
-import SegueTransport
 
-/// The questions without an answer of each process, whatever became of the connections that they came by: what has been
-/// asked takes time also if its asker has gone.
-final class AskQuota: @unchecked Sendable {
+/// The requests without an answer of each process, whatever became of the connections that they came by: a request takes
+/// time also if its client has gone.
+public final class RequestQuota: @unchecked Sendable {
   /// The most of one process, and of all.
-  static let accountLimit = 32
-  static let limit = 128
+  public static let accountLimit = 32
+  public static let limit = 128
 
   private let lock = Lock()
   // Guarded by the lock.
   private var counts: [Account: Int] = .init()
   private var total = 0
 
-  /// - Returns: a place that is kept until the question is answered, or dropped. Throws LIMIT_EXCEEDED.
-  func take(_ account: Account) throws(SegueError) -> Place {
+  public init() {}
+
+  /// - Returns: a place that is taken until the request is answered, or dropped. Throws LIMIT_EXCEEDED.
+  public func take(_ account: Account) throws(SegueError) -> Place {
     let isTaken = lock.withLock {
       let count = counts[account] ?? 0
       guard count < Self.accountLimit, total < Self.limit else { return false }
@@ -43,12 +44,12 @@ final class AskQuota: @unchecked Sendable {
     }
   }
 
-  /// The place of one question. Its last owner may release it on any thread.
-  final class Place: @unchecked Sendable {
+  /// The place of one request. Its last owner may release it on any thread.
+  public final class Place: @unchecked Sendable {
     private let account: Account
-    private let quota: AskQuota
+    private let quota: RequestQuota
 
-    fileprivate init(of account: Account, in quota: AskQuota) {
+    fileprivate init(of account: Account, in quota: RequestQuota) {
       self.account = account
       self.quota = quota
     }

@@ -1,0 +1,49 @@
+import SegueAgentCore
+import SegueModel
+
+/// A continuation whose payload is whole, on its way into the inbox.
+public struct IncomingEntry: Sendable {
+  public let continuation: Identifier
+  public let app: String
+  public let offer: Offer
+  public let isStale: Bool
+  /// An activity document (docs/protocol.md), in the form that travels.
+  public let document: [UInt8]
+  public let attachments: [AttachmentContent]
+  /// The requester whose share of the inbox the entry takes, beside that of its app; nil: no share.
+  public let account: Identifier?
+
+  public init(
+    continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
+    attachments: [AttachmentContent] = [], account: Identifier? = nil
+  ) {
+    self.continuation = continuation
+    self.app = app
+    self.offer = offer
+    self.isStale = isStale
+    self.document = document
+    self.attachments = attachments
+    self.account = account
+  }
+}
+
+/// The result of putting an entry into the inbox.
+public enum Placement: Sendable {
+  case stored
+  /// An entry of this continuation waits already, or is being delivered; nothing changed.
+  case known
+  /// The continuation was acknowledged, dropped or expired before: it is never delivered again.
+  case ended
+}
+
+/// An activity that is offered although its app is in the background or has ended (R2.5).
+public struct KeptOffer: Sendable {
+  /// Its rank and time of activation are 0.
+  public let offer: Offer
+  /// The Team ID of its app.
+  public let team: String
+  public let payload: StoredPayload
+  /// Seconds since 1970, as the clock of the device says now.
+  public let keptAt: Double
+  public let expiresAt: Double
+}
