@@ -4,11 +4,12 @@ import SegueModel
 /// most 5 seconds, so that a flood neither exhausts this device nor shuts a genuine device out (A19).
 ///
 /// One more is refused, or ends another one, by this order:
-/// 1. the oldest that has waited for more than 200 ms for its knock;
+/// 1. the oldest that has waited for more than 200 ms for its knock, or for more than 1 s after it;
 /// 2. the newest of the address from which most have come lately, so that a flood of any rate leaves others the time
 ///    for a knock.
 ///
-/// An address that has got past the knock lately comes before all that never have.
+/// An address from which a link has come lately is ended after all others; of these, what has knocked after what has
+/// not. A knock alone proves little: a revoked device can knock, too.
 public struct HalfOpenTable {
   /// The most connections, and the most of one address.
   public static let limit = 64
@@ -20,7 +21,7 @@ public struct HalfOpenTable {
   public static let handshakeTime: Int64 = 1_000
   /// Bytes that a connection may send before its peer is authenticated.
   public static let bytes = 64 * 1024
-  /// The most addresses that are remembered because a connection from there has got past the knock.
+  /// The most addresses that are remembered because a link has come from there.
   static let rememberedAddresses = 64
 
   /// The source of a connection.
@@ -51,13 +52,13 @@ public struct HalfOpenTable {
     let deadline: Int64
     /// Whether it has proved the knock key.
     var hasKnocked = false
-    /// Whether it, or another one from its address, has.
-    var isKnown: Bool
+    /// Whether a link has come from its address.
+    let isKnown: Bool
   }
 
   /// Oldest first.
   private var entries: [Entry] = []
-  /// Addresses that have got past the knock, the last ones last.
+  /// Addresses from which links have come, the last ones last.
   private var known: [Identifier] = []
   private var arrivals = Arrivals()
 
@@ -86,16 +87,18 @@ public struct HalfOpenTable {
     return ended == number ? .refused : .added(ending: ended)
   }
 
-  /// Removes one of those that are meant: of the prefix that has most, what has never got past the knock first.
+  /// Removes one of those that are meant: of the prefix that has most, what has not knocked first.
   private mutating func removeOne(_ uptime: Int64, _ isMeant: (Entry) -> Bool) -> UInt64? {
     let meant = entries.indices.filter { isMeant(entries[$0]) }
     let strangers = meant.filter { !entries[$0].isKnown }
     let last = entries.count - 1
     if strangers == [last] {
-      // All others have got past the knock.
+      // Links have come from all other addresses.
       return entries.remove(at: meant.first { isLate(entries[$0], uptime) } ?? last).number
     }
-    var candidates = strangers.isEmpty ? meant : strangers
+    let silent = strangers.filter { !entries[$0].hasKnocked }
+    var candidates = silent.isEmpty || silent == [last] ? strangers : silent
+    if candidates.isEmpty { candidates = meant }
     let counts = candidates.map { count(of: entries[$0].source.prefix, among: candidates) }
     let most = counts.max() ?? 0
     candidates = zip(candidates, counts).filter { $0.1 == most }.map { $0.0 }
@@ -127,15 +130,19 @@ public struct HalfOpenTable {
   /// The other end has proved the knock key.
   public mutating func knocked(_ number: UInt64) {
     guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
-    let address = entries[index].source.address
     entries[index].hasKnocked = true
-    for other in entries.indices where entries[other].source.address == address { entries[other].isKnown = true }
+  }
+
+  /// The connection is a link.
+  public mutating func linked(_ number: UInt64) {
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+    let address = entries.remove(at: index).source.address
     known.removeAll { $0 == address }
     known.append(address)
     known.removeFirst(max(0, known.count - Self.rememberedAddresses))
   }
 
-  /// The connection is up, or closed.
+  /// The connection is closed, or another owner's.
   public mutating func remove(_ number: UInt64) { entries.removeAll { $0.number == number } }
 
   /// Removes and returns the connections whose time is over, which the owner closes.

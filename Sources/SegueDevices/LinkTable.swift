@@ -211,7 +211,7 @@ public struct LinkTable<Address: Equatable> {
 
   /// A connection is a link now. The one whose place it takes ends after `movingTime`, if it was not removed before.
   public mutating func linked(_ number: UInt64, with peer: Identifier, epochs: Int, _ uptime: Int64, random: UInt32) {
-    halfOpen.remove(number)
+    halfOpen.linked(number)
     guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
     for other in entries.indices where entries[other].link?.peer == peer {
       entries[other].former = entries[other].link

@@ -106,6 +106,7 @@ extension Database {
         throw damaged("it is a database of another program")
       }
     }
+    guard 0...Schema.highestVersion ~= version else { throw damaged("its schema version is \(version)") }
     guard version <= schema.version else {
       throw SegueError(
         .unsupportedVersion,
@@ -114,7 +115,6 @@ extension Database {
         install the newer version that wrote it, or move the file away
         """)
     }
-    guard version >= 0 else { throw damaged("its schema version is \(version)") }
     return version
   }
 

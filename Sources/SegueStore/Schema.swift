@@ -5,6 +5,9 @@ struct Schema: Sendable {
   /// Statements that name every column: they can be prepared only if all tables are there.
   let probes: [StaticString]
 
+  /// The highest version that any Segue writes: a file that states a higher one is damaged.
+  static let highestVersion: Int64 = 255
+
   /// The newest version that is known.
   var version: Int64 { Int64(steps.count) }
 }

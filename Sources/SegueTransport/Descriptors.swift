@@ -11,6 +11,23 @@ public enum Descriptors {
     return fd
   }
 
+  /// Registers a descriptor that has come over a socket, and returns it. The process at the other end is charged for its
+  /// close.
+  static func own(_ fd: Int32, from socket: Int32) -> Int32 {
+    if fd >= 0 {
+      owned.insert(fd)
+      charge(fd, to: peer(of: socket))
+    }
+    return fd
+  }
+
+  /// Charges an account for the close of a descriptor, which a hub has passed on.
+  public static func charge(_ fd: Int32, to account: Identifier) { owned.charge(fd, to: account) }
+
+  private static func peer(of socket: Int32) -> Identifier {
+    Identifier(high: 0, low: UInt64(UInt32(bitPattern: Socket.peerProcess(socket))))
+  }
+
   /// A counter that is readable while it is not zero.
   public static func eventDescriptor() throws(SegueError) -> Int32 {
     let fd = linux_eventfd()
@@ -81,7 +98,7 @@ public enum Descriptors {
 
   /// Closes a registered descriptor that a peer has opened, without waiting (`DescriptorCloser`).
   @inline(never)
-  public static func closeUntrusted(_ fd: Int32) { if fd >= 0 { closer.close(fd) } }
+  public static func closeUntrusted(_ fd: Int32) { if fd >= 0 { closer.close(fd, of: owned.payer(of: fd) ?? unknown) } }
 
   /// Ends a connection to a peer at once, and closes it without waiting: descriptors that were not read are closed with
   /// it.
@@ -91,22 +108,25 @@ public enum Descriptors {
     guard fd >= 0 else { return }
     // From now on the peer can send nothing.
     linux_shutdown(fd, 1, 1)
-    if isShared || linux_has_unread(fd) != 0 { closeUntrusted(fd) } else { close(fd) }
+    guard isShared || linux_has_unread(fd) != 0 else { return close(fd) }
+    closer.close(fd, of: owned.payer(of: fd) ?? peer(of: fd))
   }
 
-  /// Whether further descriptors of peers are not taken: as many wait to be closed as this process can spare.
-  static var areCrowded: Bool {
-    let count = closer.count
-    return count >= spareCount && count >= limit / crowdShare
+  /// Whether no further descriptors are taken from the peer of a socket: as many of it wait to be closed as this process
+  /// can spare.
+  static func isCrowded(by socket: Int32) -> Bool {
+    // Usually nothing waits.
+    guard closer.waits(moreThan: spareCount) else { return false }
+    return closer.count(of: peer(of: socket)) > spareCount
   }
 
-  /// The descriptors that any process can spare, and the share of all that may wait to be closed.
+  /// The descriptors of one peer that may wait to be closed: any process can spare them.
   private static let spareCount = 64
-  private static let crowdShare = 8
 
   /// Unregisters a descriptor that another owner closes from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
 
+  private static let unknown = Identifier(high: 0, low: 0)
   private static let owned = OwnedDescriptors()
   private static let closer = DescriptorCloser()
 
@@ -129,6 +149,8 @@ public enum Descriptors {
 private final class OwnedDescriptors: @unchecked Sendable {
   let lock = Lock()
   private var words: [UInt64] = []
+  /// Those that are charged for the close of descriptors that have come over sockets.
+  private var payers: [Int32: Identifier] = .init()
 
   func insert(_ fd: Int32) {
     lock.withLock {
@@ -138,10 +160,16 @@ private final class OwnedDescriptors: @unchecked Sendable {
     }
   }
 
+  func charge(_ fd: Int32, to payer: Identifier) { lock.withLock { payers[fd] = payer } }
+
+  /// Nil if nobody is charged.
+  func payer(of fd: Int32) -> Identifier? { lock.withLock { payers[fd] } }
+
   func remove(_ fd: Int32) {
     lock.withLock {
       let word = Int(fd) / 64
       if word < words.count { words[word] &= ~(1 << UInt64(fd % 64)) }
+      if !payers.isEmpty { payers[fd] = nil }
     }
   }
 
@@ -150,5 +178,6 @@ private final class OwnedDescriptors: @unchecked Sendable {
       for bit in 0..<64 where word >> UInt64(bit) & 1 == 1 { _ = CLinux.close(Int32(index * 64 + bit)) }
       words[index] = 0
     }
+    payers = .init()
   }
 }

@@ -26,13 +26,14 @@ public enum Socket {
   }
 
   /// Reads once, like recv, and takes all descriptors that come with the bytes: the system would close the others in
-  /// this thread. While too many descriptors wait to be closed, a socket with further ones counts as closed.
+  /// this thread. While too many descriptors of its peer wait to be closed, a socket with further ones counts as
+  /// closed.
   @inline(never)
   public static func receive(
     _ fd: Int32, into buffer: UnsafeMutableRawBufferPointer, flags: Int32
   ) -> (count: Int, came: Came) {
     var size = buffer.count
-    if Descriptors.areCrowded {
+    if Descriptors.isCrowded(by: fd) {
       var hasDescriptors: Int32 = 0
       let count = linux_peek(fd, buffer.baseAddress, size, flags, &hasDescriptors)
       if hasDescriptors != 0 { return (0, .lost) }
@@ -43,8 +44,8 @@ public enum Socket {
       var (number, areLost): (Int32, Int32) = (0, 0)
       let count = linux_receive(fd, buffer.baseAddress, size, flags, descriptors.baseAddress, &number, &areLost)
       if number == 0, areLost == 0 { return (count, .none) }
-      if number == 1, areLost == 0 { return (count, .one(Descriptors.own(descriptors[0]))) }
-      for each in descriptors[..<Int(number)] { Descriptors.closeUntrusted(Descriptors.own(each)) }
+      if number == 1, areLost == 0 { return (count, .one(Descriptors.own(descriptors[0], from: fd))) }
+      for each in descriptors[..<Int(number)] { Descriptors.closeUntrusted(Descriptors.own(each, from: fd)) }
       return (count, .lost)
     }
   }

@@ -115,11 +115,10 @@ import Testing
     #expect(table.add(2_000, from: source(1, in: 2_000), HalfOpenTable.knockTime) == .added(ending: 2))
   }
 
-  @Test func `A19: an address that has got past the knock comes before all that never have`() {
+  @Test func `A19: an address from which a link has come is ended after all others`() {
     var table = HalfOpenTable()
     #expect(table.add(1_000, from: source(1_000), 0) == .added(ending: nil))
-    table.knocked(1_000)
-    table.remove(1_000)
+    table.linked(1_000)
     fill(&table, 1...64)
     #expect(table.add(65, from: source(65), 0) == .refused)
     #expect(table.add(1_001, from: source(1_000), 0) == .added(ending: 64))
@@ -131,6 +130,37 @@ import Testing
     for number in UInt64(1)...64 { table.knocked(number) }
     #expect(table.add(65, from: source(65), HalfOpenTable.knockTime) == .refused)
     #expect(table.add(66, from: source(66), HalfOpenTable.handshakeTime) == .added(ending: 1))
+  }
+
+  /// 300 a second, from 120 addresses that can knock, and go no further: so can a device that was revoked.
+  @Test func `A19: knocks that lead to no link keep no genuine device out`() {
+    var table = HalfOpenTable()
+    let (trip, handshake) = (Int64(20), Int64(80))
+    var (dialled, linked) = (0, 0)
+    var arrivals: [(number: UInt64, at: Int64, isGenuine: Bool)] = []
+    for uptime in Int64(0)..<20_000 {
+      if uptime % 10 < 3 {
+        let number = UInt64(uptime)
+        if table.add(number, from: source(Int(uptime) % 120), uptime) != .refused {
+          arrivals.append((number, uptime, false))
+        }
+      }
+      if uptime >= 1_000, uptime % 1_000 == 7 {
+        dialled += 1
+        let number = UInt64(1_000_000 + uptime)
+        if table.add(number, from: source(5_000 + dialled), uptime) != .refused {
+          arrivals.append((number, uptime, true))
+        }
+      }
+      for each in arrivals where uptime - each.at == trip { table.knocked(each.number) }
+      for each in arrivals where each.isGenuine && uptime - each.at == handshake && table.contains(each.number) {
+        table.linked(each.number)
+        linked += 1
+      }
+      arrivals.removeAll { uptime - $0.at >= handshake }
+      for number in table.takeOverdue(uptime) { #expect(!table.contains(number)) }
+    }
+    #expect(dialled == 19 && linked == dialled, "\(linked) of \(dialled)")
   }
 
   /// 24,000 a second, from one address or from many, and a genuine device 20 ms away.

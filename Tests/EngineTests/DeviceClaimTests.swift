@@ -115,6 +115,27 @@ import Testing
   private func titles(_ app: TestApp) -> Set<String> { Set(app.engine.offers.all.map { $0.description.title ?? "" }) }
 
   @Test(arguments: Links.allCases, [true, false])
+  func `R6.2: an offer that gets another type or team is gone for those that may not see it`(
+    _ links: Links, isOtherTeam: Bool
+  ) throws {
+    let viewer = world.open("viewer")
+    let (activity, app) = (world.identifier(), world.identifier())
+    let hub = try offering("Letter", as: activity, by: app, links.liar)
+    #expect(titles(viewer) == ["Letter"])
+    let seen = try #require(viewer.engine.offers.all.first)
+    let type = isOtherTeam ? seen.description.type : "com.example.other"
+    let team = isOtherTeam ? "another" : "TEAM"
+    try hub.peer.say(.offered(activity, "Ghost", by: app, of: hub.id, 2, type: type, team: team))
+    #expect(titles(viewer).isEmpty)
+    // Back again, and then its link ends.
+    try hub.peer.say(.offered(activity, "Again", by: app, of: hub.id, 3))
+    #expect(titles(viewer) == ["Again"])
+    try hub.peer.say(.offered(activity, "Ghost", by: app, of: hub.id, 4, type: type, team: team))
+    try hub.peer.say(.goodbye(SegueError(.cancelled, "is gone")))
+    #expect(titles(viewer).isEmpty)
+  }
+
+  @Test(arguments: Links.allCases, [true, false])
   func `A13: what two offer under one identifier are two offers, each continued where it is`(
     _ links: Links, isLiarFirst: Bool
   ) throws {

@@ -260,13 +260,13 @@ extension Message {
   /// - Parameter names: of app and device.
   static func offered(
     _ id: Identifier, _ title: String, by origin: Identifier = Identifier(high: 7, low: 7), of hub: Identifier,
-    _ number: UInt64 = 1, type: String = "com.example.note", names: String = "away"
+    _ number: UInt64 = 1, type: String = "com.example.note", team: String = "TEAM", names: String = "away"
   ) -> Message {
     let offer = Offer(
       description: OfferDescription(id, title, type: type), origin: origin, appName: names, bundleIdentifier: names,
       deviceName: names, rank: 1, activatedAt: 0)
     let version = OffersVersion(hub: hub, number: number)
     return .offer(
-      offer, OfferTiming(age: 0, remaining: nil), OfferOrigin(team: "TEAM", activation: 1, version: version))
+      offer, OfferTiming(age: 0, remaining: nil), OfferOrigin(team: team, activation: 1, version: version))
   }
 }

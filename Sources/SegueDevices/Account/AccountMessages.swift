@@ -17,6 +17,8 @@ public final class AccountMessages {
   private var unsent: [(device: Identifier, message: [UInt8])] = []
   /// The senders of the messages that the account's thread has not handled yet, once for each message.
   private var waiting: [Identifier] = []
+  /// Devices of which the log says already that they say more than is heard.
+  private var loud: [Identifier] = []
   /// The certificate of a linked device; nil if it is not linked.
   private let certificate: (Identifier) -> ShownCertificate?
   /// The first message to a device; nil without an account.
@@ -48,6 +50,7 @@ public final class AccountMessages {
   public func linkChanged(_ peer: Identifier) {
     readyDevices.removeAll { $0 == peer }
     unsent.removeAll { $0.device == peer }
+    loud.removeAll { $0 == peer }
   }
 
   /// Sends a message, or has it wait for the greeting of the other hub, whose answer comes by here.
@@ -87,6 +90,8 @@ public final class AccountMessages {
   private func receive(_ message: [UInt8], from peer: Identifier) {
     guard let sender = certificate(peer) else { return }
     guard waiting.count(where: { $0 == peer }) < Self.limit else {
+      guard !loud.contains(peer) else { return }
+      loud.append(peer)
       return environment.log(.info, "a device says more about the account than is heard")
     }
     waiting.append(peer)

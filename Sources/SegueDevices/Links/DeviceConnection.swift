@@ -195,8 +195,8 @@ public final class DeviceConnection: ByteConnection {
   /// Has bytes read again, before what follows.
   func giveBack(_ bytes: [UInt8]) { received = bytes + received }
 
-  /// Passes on what has arrived before it was a link.
-  public func passOn() { if !received.isEmpty { hub?.ready(true) } }
+  /// Passes on what has arrived before it was a link, its end among it.
+  public func passOn() { if !received.isEmpty || channel.isClosed { hub?.ready(true) } }
 
   public func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     guard !isOver else { return .closed }
@@ -275,7 +275,9 @@ public final class DeviceConnection: ByteConnection {
     updateWatch()
   }
 
-  private var isWriting: Bool { isConnecting || !hasFailed && (!output.isEmpty || wanted.writing) }
+  private var isWriting: Bool {
+    isConnecting || !hasFailed && (!output.isEmpty || wanted.writing && !channel.isClosed)
+  }
 
   private func updateWatch() {
     if !isOver { socket.watch(reading: wanted.reading && !isConnecting, writing: isWriting) }

@@ -55,14 +55,19 @@ final class ActivityGrants {
     var theirs = 0
     for index in grants.indices {
       guard grants[index].continuation != grant.continuation else { return }
-      if grants[index].app == grant.app { theirs += 1 }
+      if isOfSameApp(grants[index], grant) { theirs += 1 }
     }
     if theirs >= Self.appLimit {
-      removeOldest { $0.app == grant.app }
+      removeOldest { isOfSameApp($0, grant) }
     } else if grants.count >= Self.capacity, let greediest {
       removeOldest { $0.account == greediest }
     }
     grants.append(grant)
+  }
+
+  /// The identifier of an app is what its hub says: an account takes nothing from another one by it.
+  private func isOfSameApp(_ one: ActivityGrant, _ other: ActivityGrant) -> Bool {
+    one.app == other.app && one.account == other.account
   }
 
   private func removeOldest(where isMeant: (ActivityGrant) -> Bool) {

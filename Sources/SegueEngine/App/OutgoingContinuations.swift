@@ -99,7 +99,8 @@ final class OutgoingContinuations: AppFeature {
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.account == account }) < Self.limit / Account.share,
-      continuations.count(where: { $0.receiver.id == receiver.id }) < Self.receiverLimit
+      // Another account may say the same identifier.
+      continuations.count(where: { $0.receiver.id == receiver.id && $0.account == account }) < Self.receiverLimit
     else { return refuse(.limitExceeded, "too many continuations are under way") }
     continuations.append(
       OutgoingContinuation(

@@ -67,13 +67,13 @@ final class HubOffers: HubFeature {
         of: activity, peer: peer, description: description, activatedAt: now.uptime - timing.age,
         activation: activation, sequence: directory.takeSequence())
       peer.appSession?.setOffer(offer)
-      if let remote = activity.offer {
-        directory.take(remote)
-        directory.removeIfEmpty(remote.topic)
-      }
-      let isFirst = activity.offer == nil
+      let remote = activity.offer
+      if let remote { directory.take(remote) }
       directory.enter(offer)
-      publish(of: offer, isFirst: isFirst)
+      // Apps that have seen the other device's offer may not see this one.
+      if let remote, remote.topic !== offer.topic { publishToApps(of: remote) }
+      directory.removeIfEmpty(remote?.topic)
+      publish(of: offer, isFirst: remote == nil)
     }
     frontmostChanged(from: former)
   }
@@ -223,11 +223,16 @@ final class HubOffers: HubFeature {
     let id: Identifier
     /// Nil if it is not offered.
     let offer: HubOffer?
+    /// Whether it is sent to those alone that see the offer; otherwise some have seen another one of the activity.
+    let isForSubscribers: Bool
     var encoding: [UInt8]?
   }
 
-  private func sharedUpdate(of id: Identifier, _ offer: HubOffer?) -> SharedUpdate {
-    SharedUpdate(id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil })
+  /// - Parameter topic: whose subscribers get it; nil: any app.
+  private func sharedUpdate(of id: Identifier, _ offer: HubOffer?, to topic: Topic? = nil) -> SharedUpdate {
+    SharedUpdate(
+      id: id, offer: offer.flatMap { isOffered($0) ? $0 : nil },
+      isForSubscribers: topic != nil && offer?.topic === topic)
   }
 
   /// Publishes the current state of an offer of this device to all that see, or saw, it.
@@ -241,7 +246,7 @@ final class HubOffers: HubFeature {
 
   /// Publishes it to the apps of this device.
   func publishToApps(of offer: HubOffer, isFirst: Bool = false) {
-    var update = sharedUpdate(of: offer.activity.id, offer.activity.offer)
+    var update = sharedUpdate(of: offer.activity.id, offer.activity.offer, to: offer.topic)
     for peer in directory.choosers where peer !== offer.peer { publish(&update, isFirst: isFirst, to: peer) }
     for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer {
       publish(&update, isFirst: isFirst, to: peer)
@@ -292,7 +297,9 @@ final class HubOffers: HubFeature {
 
   private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
-    guard let offer = update.offer, offer.origin != peer.app?.id else { return send(.gone(update.id, nil), to: peer) }
+    guard let offer = update.offer, offer.origin != peer.app?.id, update.isForSubscribers || maySee(offer, peer) else {
+      return send(.gone(update.id, nil), to: peer)
+    }
     if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {
       // The agent chooses an app of the same team (R6.2), and knows which device pushes (R3.15).
       let device = offer.remote == nil ? nil : offer.peer.device
@@ -305,6 +312,12 @@ final class HubOffers: HubFeature {
       update.encoding = connections.outbox.encoding(of: .offer(published, timing(of: offer), nil))
     }
     if let bytes = update.encoding { send(bytes, to: peer) }
+  }
+
+  /// Whether an app may see an offer (R2.6): the activity may have another type or team than the app has seen.
+  private func maySee(_ offer: HubOffer, _ peer: Peer) -> Bool {
+    guard let app = peer.app, !app.isChooser else { return true }
+    return offer.obstacle(for: app) == nil
   }
 
   func timing(of offer: HubOffer) -> OfferTiming {

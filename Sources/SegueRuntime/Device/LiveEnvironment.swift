@@ -211,6 +211,8 @@ final class LiveEnvironment: AppEnvironment {
   private func takeStreams(_ app: App, _ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
       let fd = request.descriptor.owned.take()
+      // The hub has only passed it on.
+      Descriptors.charge(fd, to: request.account)
       guard let socket = StreamSocket(fd) else {
         Descriptors.closeUntrusted(fd)
         engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
