@@ -101,6 +101,37 @@ import Testing
     #expect(isRefused(attempt.id, liar.peer) && editor.receipts.isEmpty)
   }
 
+  @Test(arguments: Links.allCases) func `A13: who names another one's app as the receiver takes no place of it`(
+    _ links: Links
+  ) throws {
+    let editor = world.open("editor")
+    editor.answersSaves = false
+    let activity = try world.offer("Draft", by: editor)
+    let (liar, honest) = (try world.linkHub(device: links.liar).peer, try world.linkHub(device: links.honest).peer)
+    let viewer = world.identifier()
+    func fetch(_ peer: RawPeer) throws -> Identifier {
+      let attempt = Message.Continuation(
+        id: world.identifier(), origin: editor.engine.identity.id, activity: activity)
+      try peer.say(.fetch(attempt, milliseconds: .max, receiver: receiver(viewer)))
+      return attempt.id
+    }
+    for _ in 0..<2 * OutgoingContinuations.receiverLimit { _ = try fetch(liar) }
+    #expect(!isRefused(try fetch(honest), honest))
+  }
+
+  @Test func `A13: who names another one's app as the receiver takes no right of it`() {
+    let (grants, activity, viewer) = (ActivityGrants(), world.identifier(), world.identifier())
+    func insert(of account: Identifier) -> Message.Continuation {
+      let continuation = Message.Continuation(id: world.identifier(), origin: viewer, activity: activity)
+      grants.insert(
+        ActivityGrant(continuation: continuation.id, activity: activity, app: viewer, account: account, revision: 0))
+      return continuation
+    }
+    let honest = insert(of: Self.laptop)
+    for _ in 0...ActivityGrants.appLimit { _ = insert(of: Self.other) }
+    #expect(grants.objection(to: honest, of: viewer) == nil)
+  }
+
   // MARK: Activities
 
   /// A hub with one offer of an app.

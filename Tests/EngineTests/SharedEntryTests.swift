@@ -66,6 +66,27 @@ import Testing
     #expect(agent.inbox.entries.count == 2 && agent.begun.last?.isShared == false, "the first one is answered")
   }
 
+  @Test func `R3.8: who waits for an entry that the user removes is told, and the next one begins anew`() throws {
+    world.ask(agent, for: activity)
+    world.ask(agent, for: activity)
+    let removed = try #require(agent.inbox.entries.first?.record.continuation)
+    agent.inbox.entries.removeAll { $0.record.continuation == removed }
+    agent.engine.removed(removed, world.now)
+    world.settle()
+    #expect(agent.outcomes == [.declined, .declined] && editor.receipts.map { $0.outcome } == [.declined])
+    world.ask(agent, for: activity)
+    #expect(agent.begun.last?.isShared == false && agent.begun.last?.continuation != removed)
+    let viewer = openViewer()
+    #expect(viewer.continued.count == 1 && agent.outcomes.last == .restored)
+  }
+
+  @Test func `R3.8: one that joins what has expired is told, and waits for nothing`() throws {
+    world.ask(agent, for: activity)
+    agent.inbox.entries = []
+    world.ask(agent, for: activity)
+    #expect(agent.outcomes == [.failed, .failed] && agent.launches.count == 1)
+  }
+
   @Test func `R3.8: the entry of a former agent is shared`() throws {
     world.ask(agent, for: activity)
     world.killAgent()

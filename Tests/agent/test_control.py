@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,6 +50,21 @@ def test_a_process_of_the_user_is_answered(agent, control):
     assert peer.next_message() == ("pong", [7])
     peer.send_message("ping", 8)
     assert peer.next_message() == ("pong", [8])
+
+
+def test_what_is_asked_while_an_agent_starts_is_answered_once_it_has(begin, control, state):
+    """It listens before it has read manifests, inbox and account: what is stored is not known yet."""
+    begin()
+    peer = connect(control)
+    asked = [{"ask": "create-account", "name": "Home"}, {"ask": "continue", "activity": uuid.uuid4()}, {"ask": "inbox"}]
+    for number, ask in enumerate(asked):
+        peer.send_message("ask", number, cbor2.dumps(ask))
+    answers = {}
+    while len(answers) < len(asked):
+        _, (number, status, message, *_) = peer.next_message()
+        answers[number] = (status, message)
+    assert answers[0][0] == 0 and answers[2][0] == 0, answers
+    assert answers[1][1] == "continue: the activity is not offered"
 
 
 def test_the_next_agent_listens_in_the_same_place(agent, control):

@@ -32,54 +32,19 @@ def openssl() -> ctypes.CDLL:
     return library
 
 
-class Middleman:
-    """Waits at an address for a device that joins, and dials the inviting one for it."""
+class InviteHolder:
+    """Has the keys of an invite."""
 
-    def __init__(self, listener: socket.socket, inviting: socket.socket, link: str):
-        self._listener, self._inviting = listener, inviting
+    def __init__(self, link: str):
         token = bytes.fromhex(parse_qs(link.partition("?")[2])["t"][0])
         self._knock = derived(token, b"segue 1 join knock")
         self._identity = ctypes.create_string_buffer(derived(token, b"segue 1 join identity")[:16], 16)
         self._key = derived(token, b"segue 1 join key")
         self._ssl = openssl()
         self._kept: list[object] = []  # what OpenSSL calls
-        self.passed = 0
-        """Bytes that were read, and passed on."""
-        self._thread = threading.Thread(target=self._stand_between, daemon=True)
-        self._thread.start()
-
-    def wait(self) -> None:
-        self._thread.join(20)
-        assert not self._thread.is_alive()
 
     def _proof(self, role: int, listener: bytes, dialler: bytes) -> bytes:
         return code(self._knock, b"segue knock", bytes([role]), listener, dialler)
-
-    def _stand_between(self) -> None:
-        joining, _ = self._listener.accept()
-        with joining, self._inviting as inviting:
-            for one in (joining, inviting):
-                # OpenSSL waits by itself.
-                one.settimeout(None)
-            own = os.urandom(NONCE)
-            joining.sendall(own)
-            dialler = exactly(joining, NONCE + PROOF)[:NONCE]
-            joining.sendall(self._proof(2, own, dialler))
-            challenge = exactly(inviting, NONCE)
-            inviting.sendall(own + self._proof(1, challenge, own))
-            exactly(inviting, PROOF)
-            sessions = {inviting: self._session(inviting, False), joining: self._session(joining, True)}
-            assert self._ssl.SSL_connect(sessions[inviting]) == 1
-            assert self._ssl.SSL_accept(sessions[joining]) == 1
-            buffer = ctypes.create_string_buffer(16_384)
-            while True:
-                for one in select.select([joining, inviting], [], [], 20)[0]:
-                    other = inviting if one is joining else joining
-                    count = self._ssl.SSL_read(sessions[one], buffer, 16_384)
-                    if count <= 0:
-                        return
-                    self.passed += count
-                    assert self._ssl.SSL_write(sessions[other], buffer, count) == count
 
     def _session(self, connection: socket.socket, serves: bool) -> c_void_p:
         ssl = self._ssl
@@ -121,3 +86,73 @@ class Middleman:
         ssl.SSL_SESSION_set_protocol_version(made, TLS_1_3)
         key[0] = made.value  # type: ignore[index]
         return 1
+
+
+class Middleman(InviteHolder):
+    """Waits at an address for a device that joins, and dials the inviting one for it."""
+
+    def __init__(self, listener: socket.socket, inviting: socket.socket, link: str):
+        super().__init__(link)
+        self._listener, self._inviting = listener, inviting
+        self.passed = 0
+        """Bytes that were read, and passed on."""
+        self._thread = threading.Thread(target=self._stand_between, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+    def _stand_between(self) -> None:
+        joining, _ = self._listener.accept()
+        with joining, self._inviting as inviting:
+            for one in (joining, inviting):
+                # OpenSSL waits by itself.
+                one.settimeout(None)
+            own = os.urandom(NONCE)
+            joining.sendall(own)
+            dialler = exactly(joining, NONCE + PROOF)[:NONCE]
+            joining.sendall(self._proof(2, own, dialler))
+            challenge = exactly(inviting, NONCE)
+            inviting.sendall(own + self._proof(1, challenge, own))
+            exactly(inviting, PROOF)
+            sessions = {inviting: self._session(inviting, False), joining: self._session(joining, True)}
+            assert self._ssl.SSL_connect(sessions[inviting]) == 1
+            assert self._ssl.SSL_accept(sessions[joining]) == 1
+            buffer = ctypes.create_string_buffer(16_384)
+            while True:
+                for one in select.select([joining, inviting], [], [], 20)[0]:
+                    other = inviting if one is joining else joining
+                    count = self._ssl.SSL_read(sessions[one], buffer, 16_384)
+                    if count <= 0:
+                        return
+                    self.passed += count
+                    assert self._ssl.SSL_write(sessions[other], buffer, count) == count
+
+
+class JoiningGuest(InviteHolder):
+    """Joins by hand over a connection to the inviting device."""
+
+    def __init__(self, connection: socket.socket, link: str):
+        super().__init__(link)
+        self._connection, own = connection, os.urandom(NONCE)
+        challenge = exactly(connection, NONCE)
+        connection.sendall(own + self._proof(1, challenge, own))
+        exactly(connection, PROOF)
+        # OpenSSL waits by itself.
+        connection.settimeout(None)
+        self._tls = self._session(connection, False)
+        assert self._ssl.SSL_connect(self._tls) == 1
+
+    def __enter__(self) -> JoiningGuest:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ssl.SSL_free(self._tls)
+
+    def say_and_end(self, said: bytes) -> None:
+        """Sends bytes and the end of TLS in one packet. TCP stays open."""
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        assert self._ssl.SSL_write(self._tls, c_char_p(said), len(said)) == len(said)
+        self._ssl.SSL_shutdown(self._tls)
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)

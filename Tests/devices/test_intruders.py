@@ -25,6 +25,7 @@ import wire
 from agents import AgentDevice, making
 from hostile import SecureConnection
 from intruder import GROUPS, PORT, Keys, device_of, exactly, is_refused, secured
+from middleman import JoiningGuest
 from network import Network, Sockets, can_make_networks, two_networks
 from programs import programs
 from project import ROOT, run
@@ -289,6 +290,40 @@ def test_a9_who_lies_about_lengths_is_hung_up_on(home, lie):
 
             assert is_honest or is_refused(lie_and_read)
         home.agent.linked()
+
+
+def test_a9_who_ends_tls_with_its_certificate_is_hung_up_on(home):
+    """All in one packet, and TCP stays open: the agent would wait for room to write."""
+    with home.dial() as connection:
+        home.member.knock(connection)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        with secured(connection, home.member) as session, socket.socket(fileno=os.dup(session.fileno())) as raw:
+            session.settimeout(0)
+            with contextlib.suppress(OSError):
+                session.unwrap()
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+            assert ends_soon(raw)
+
+
+def ends_soon(connection: socket.socket) -> bool:
+    """Whether the other end closes it long before its time is over."""
+    connection.settimeout(2)
+    try:
+        while connection.recv(4096):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def test_a16_who_ends_tls_with_its_first_message_is_hung_up_on(own_home):
+    """A holder of an invite, in the same way: the inviting agent would wait for 30 s."""
+    link = own_home.agent.ask("invite")["link"]
+    with own_home.dial() as connection, JoiningGuest(connection, link) as guest:
+        guest.say_and_end(b"\0\0\0\1\xa0")
+        assert ends_soon(connection)
 
 
 def test_a12_what_an_agent_says_is_refused_when_it_comes_back(home):

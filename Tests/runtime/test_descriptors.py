@@ -303,6 +303,44 @@ def test_what_is_refused_and_takes_long_to_close_holds_nobody_up(connect, hub, l
         assert other.receive() == ["pong", 1]
 
 
+def test_who_holds_up_its_own_closes_holds_up_no_stream_of_others(connect, origin, hub, linger):
+    """The hub closes its copy of each end that it has passed on: otherwise no stream would end."""
+    peer, honest = connect(hello("lingering")), connect(hello("honest"))
+    hub.program.stop()
+    for _ in range(20):
+        lingering.send(peer.socket, stream(uuid.uuid4()), lingering.inside(linger()))
+    os.kill(hub.pid, signal.SIGCONT)
+    for _ in range(20):
+        assert status(peer.receive_kind("streamAnswer")) != 0
+    for _ in range(200):
+        with ask(honest, uuid.uuid4()) as near:
+            _, asked = take(origin)
+            answer(origin, asked)
+            assert status(honest.receive_kind("streamAnswer")) == 0
+            near.settimeout(PATIENCE)
+            assert near.recv(1) == b""
+
+
+def test_who_has_too_many_closes_waiting_loses_its_connection_alone(connect, hub, linger):
+    peer, other = connect(hello("lingering")), connect(hello("other"))
+    hub.program.stop()
+    for _ in range(4):
+        lingering.send(peer.socket, stream(uuid.uuid4()), lingering.inside(linger()))
+    os.kill(hub.pid, signal.SIGCONT)
+    for _ in range(4):
+        assert status(peer.receive_kind("streamAnswer")) != 0
+    with contextlib.suppress(OSError, EOFError):
+        for _ in range(200):
+            near, far = socket.socketpair()
+            with near, far:
+                send(peer, stream(uuid.uuid4()), far)
+    assert peer.is_closed_within(PATIENCE)
+    near, far = socket.socketpair()
+    with near, far:
+        send(other, stream(uuid.uuid4()), far)
+    assert status(other.receive_kind("streamAnswer")) != 0
+
+
 def test_a_few_threads_close_whatever_comes(connect, hub, linger):
     """They are all held up: the rest waits, and other apps notice nothing."""
     peer, other = connect(hello("lingering")), connect(hello("other"))
@@ -315,7 +353,7 @@ def test_a_few_threads_close_whatever_comes(connect, hub, linger):
         os.kill(hub.pid, signal.SIGCONT)
         for _ in range(50):
             assert status(peer.receive_kind("streamAnswer")) != 0
-        assert len(list(tasks.iterdir())) <= before + 4
+        assert len(list(tasks.iterdir())) <= before + 2
         other.send(message("ping", 1))
         assert other.receive() == ["pong", 1]
     wait_for_descriptors(hub.pid, count)

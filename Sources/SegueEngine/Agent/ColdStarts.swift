@@ -353,6 +353,7 @@ final class ColdStarts: AppFeature {
   /// The entry is not in the inbox any longer, and nobody has answered it.
   private func gone(at index: Int, _ error: SegueError, _ now: Instant) {
     let start = starts[index]
+    deliveries.removed(start.id)
     let outcome: Outcome = error.status == .userCancelled ? .declined : .failed
     if start.doubt == nil { report(start.continuation, outcome, error, by: start.deadline, receiver(start.app), now) }
     end(at: index, .success((outcome, error)))

@@ -113,6 +113,9 @@ final class InboxDeliveries: AppFeature {
     if let app = awaited.take(continuation) { stopAwaiting(app) }
   }
 
+  /// The entry is not in the inbox any longer: its app does not get it once it opens.
+  func removed(_ continuation: Identifier) { _ = awaited.take(continuation) }
+
   /// No process of it has opened, or could be started, or the agent ends.
   private func stopAwaiting(_ app: AwaitedApps.Entry) {
     agent.owner.perform(.end(app.item.continuation, .untold))
