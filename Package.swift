@@ -132,7 +132,7 @@ let package = Package(
         .testTarget(name: "HandleTests", dependencies: ["SegueABI", "SegueFleetABI"]),
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
-        .testTarget(name: "EngineTests", dependencies: ["SegueEngine", "SegueDriver", "SegueFleet"]),
+        .testTarget(name: "EngineTests", dependencies: ["SegueApp", "SegueEngine", "SegueDriver", "SegueFleet"]),
         .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
         .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
         .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),

@@ -11,6 +11,15 @@ struct ActivityTable {
 
   subscript(id: Identifier) -> LiveActivity? { activities[id] }
 
+  /// Those that are private, in the order of their identifiers.
+  var privateOnes: [Identifier] {
+    var found: [Identifier] = []
+    for activity in activities.values where activity.read({ $0.isPrivate }) {
+      found.insert(activity.id, at: found.firstIndex { activity.id < $0 } ?? found.count)
+    }
+    return found
+  }
+
   /// The activity that a continuation has brought, and its origin; nil if it is not kept.
   func kept(by continuation: Identifier) -> (activity: Identifier, origin: Identifier)? {
     for activity in activities.values {

@@ -159,6 +159,7 @@ public final class App: Handled {
         identity: settings.identity(try environment.drawIdentifier()), limits: environment.limits,
         savePolicy: settings.savePolicy, owner: self)
       engine.setAcceptsDeliveries(acceptsDeliveries)
+      for id in activities.privateOnes { engine.changed(id, environment.now) }
       try environment.open(self, engine)
       self.engine = engine
       state = .open

@@ -151,6 +151,25 @@ import Testing
     #expect(agent.changes.isEmpty)
   }
 
+  @Test func `R10.2: a private activity that becomes current deletes what has its name, eligible or not`() throws {
+    let former = world.open("editor")
+    try show("former", name: "a", by: former)
+    world.kill(former)
+    let id = try show("one", name: "a") {
+      $0.setEligible(.search, false)
+      $0.setPrivate(true)
+    }
+    world.wait(1_000)
+    #expect(titles.isEmpty && agent.changes.last == "delete a activity")
+    let count = agent.changes.count
+    editor.change(id) { $0.setEligible(.search, true) }
+    world.wait(1_000)
+    #expect(agent.changes.count == count, "it has been deleted")
+    try editor.change(id) { try $0.setPersistentIdentifier("b") }
+    world.wait(1_000)
+    #expect(agent.changes.last == "delete b activity")
+  }
+
   @Test func `R10.2: a bounded number of private activities waits for an agent`() throws {
     world.killAgent()
     world.startHub()

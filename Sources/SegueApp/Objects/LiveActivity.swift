@@ -49,6 +49,7 @@ public final class LiveActivity: Handled {
     self.continuedFrom = continuedFrom
     super.init()
     try app?.register(self)
+    if state.isPrivate { app?.changed(self) }
   }
 
   /// A managed activity lives as long as responders have it (R4.4).
@@ -115,7 +116,8 @@ public final class LiveActivity: Handled {
       let wasPrivate = state.isPrivate
       try changeState(change)
       noteChange()
-      return isCurrent || state.isPrivate != wasPrivate
+      // The name of a private one, if it is new, says which saved state is to be deleted (R10.2).
+      return isCurrent || wasPrivate || state.isPrivate
     }
     if mustTell { app?.changed(self) }
   }

@@ -101,7 +101,13 @@ public final class AppEngine {
   public func becomeCurrent(_ id: Identifier, _ now: Instant) {
     guard !isClosed else { return }
     current.choose(id, now)
+    noteCurrent(now)
+  }
+
+  /// Another activity may be current.
+  private func noteCurrent(_ now: Instant) {
     kept.noteCurrent(current.id)
+    if let id = current.id { searchUpdates.noteState(of: id, now) }
     searchUpdates.advance(now)
   }
 
@@ -140,8 +146,8 @@ public final class AppEngine {
   /// to be delivered (R3.6).
   public func isAttempted(_ id: Identifier) -> Bool { outgoing.isAttempted(id) }
 
-  /// The activity has changed: its properties, or whether it needs saving. Of one that is not current, only whether it
-  /// is private counts.
+  /// The activity has changed: its properties, or whether it needs saving. Of one that is not current, only that it
+  /// is private counts, and what was saved of it for search.
   public func changed(_ id: Identifier, _ now: Instant) {
     current.changed(id, now)
     kept.changed(id)
@@ -152,8 +158,7 @@ public final class AppEngine {
   func follow(_ now: Instant) {
     guard !isClosing, !isClosed else { return }
     current.follow(now)
-    kept.noteCurrent(current.id)
-    searchUpdates.advance(now)
+    noteCurrent(now)
   }
 
   public func setForeground(_ isForeground: Bool, _ now: Instant) {

@@ -96,8 +96,8 @@ final class SearchUpdates: AppFeature {
   private var updates: [Update] = []
   /// The activities that this app has saved.
   private var saved: Set<Identifier> = .init()
-  /// The private ones whose saved state was to be deleted.
-  private var hidden: Set<Identifier> = .init()
+  /// The persistent identifiers of the private ones when their saved state was to be deleted; nil: it had none.
+  private var hidden: [Identifier: Value?] = .init()
   /// The one that the agent has not answered yet.
   private var sent: Update?
   /// The uptimes before which no save, and nothing at all, is sent.
@@ -135,15 +135,17 @@ final class SearchUpdates: AppFeature {
     return number
   }
 
-  /// An activity may have become private: what was saved of it is deleted (R10.2), and what waits to be saved, too.
+  /// An activity may have become private, or a private one may have got a persistent identifier, under which an earlier
+  /// process may have saved it: what was saved of it is deleted (R10.2), and what waits to be saved, too.
   func noteState(of id: Identifier, _ now: Instant) {
     guard let state = app.owner.activity(id), state.isPrivate else {
-      hidden.remove(id)
+      hidden.removeValue(forKey: id)
       return
     }
-    guard !app.identity.isChooser, state.eligibility.contains(.search) || saved.contains(id), hidden.insert(id).inserted
-    else { return }
     saves.removeSearchable(id)
+    let name = state.persistentIdentifier.map { Value.string($0) }
+    guard !app.identity.isChooser, name != nil || saved.contains(id), hidden[id] != .some(name) else { return }
+    hidden.updateValue(name, forKey: id)
     saved.remove(id)
     hide(id, state)
     advance(now)
@@ -173,7 +175,7 @@ final class SearchUpdates: AppFeature {
   /// The activity was invalidated.
   func remove(activity: Identifier) {
     saved.remove(activity)
-    hidden.remove(activity)
+    hidden.removeValue(forKey: activity)
   }
 
   private func save(_ saved: SavedState) {
