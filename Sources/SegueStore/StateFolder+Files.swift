@@ -40,7 +40,18 @@ extension StateFolder {
     _ = close(file)
   }
 
-  func remove(_ name: String) { unlinkat(fd, name, 0) }
+  /// Frees a name. A folder that is not empty gets another one: it is not the agent's.
+  func remove(_ name: String) { PrivateFolder.clear(name, in: fd) }
+
+  /// Gives a file or a folder a name, whatever has it.
+  private func rename(_ name: String, to other: String) throws(SegueError) {
+    if renameat(fd, name, fd, other) == 0 { return }
+    if [EISDIR, ENOTDIR, ENOTEMPTY, EEXIST].contains(linux_errno()) {
+      remove(other)
+      if renameat(fd, name, fd, other) == 0 { return }
+    }
+    throw .refused("\(path)/\(name)")
+  }
 
   /// Makes the entries of the folder durable: files that were created, renamed or removed.
   func synchronise() throws(SegueError) {
@@ -61,11 +72,7 @@ extension StateFolder {
   func setAside(_ name: String, as reason: String, atMost limit: Int = 5) throws(SegueError) -> String {
     let aside = freeName(for: name, as: reason, atMost: limit)
     // The database first: what is left of one without it is set aside when the next one is opened.
-    for part in ["", "-wal", "-journal"] {
-      guard renameat(fd, name + part, fd, aside + part) == 0 || linux_errno() == ENOENT else {
-        throw .refused("\(path)/\(name)\(part)")
-      }
-    }
+    for part in ["", "-wal", "-journal"] where has(name + part) { try rename(name + part, to: aside + part) }
     remove(name + Self.suspicion)
     remove(name + Self.doubt)
     try synchronise()
@@ -94,7 +101,7 @@ extension StateFolder {
     do throws(SegueError) { return try compareMachines() } catch { return error }
   }
 
-  /// Writes the machine's identity into a new folder.
+  /// Writes the machine's identity into a new folder. What is no identity is set aside, as if there were none.
   /// - Returns: why the inbox must not be used; nil if the folder belongs to this machine.
   func compareMachines() throws(SegueError) -> SegueError? {
     if let known = try storedIdentity() {
@@ -140,7 +147,12 @@ extension StateFolder {
   }
 
   /// The identity in the folder; nil if there is none.
-  private func storedIdentity() throws(SegueError) -> String? { try text(of: Self.machineFile, atMost: 65) }
+  private func storedIdentity() throws(SegueError) -> String? {
+    guard let text = try text(of: Self.machineFile, atMost: 65) else { return nil }
+    if MachineIdentity.isOne(text) { return text }
+    _ = try setDamagedAside(Self.machineFile)
+    return nil
+  }
 
   // MARK: The participant
 
@@ -157,7 +169,7 @@ extension StateFolder {
     if let refusal { throw refusal }
     if let text = try text(of: Self.secretFile, atMost: 33) {
       if let known = Identifier(digits: text) { return known }
-      let aside = try setAside(Self.secretFile, as: "damaged")
+      let aside = try setDamagedAside(Self.secretFile)
       report(
         """
         \(path)/\(Self.secretFile): has no 32 hexadecimal digits; it is kept as \(aside), and a new one is made: apps \
@@ -169,12 +181,27 @@ extension StateFolder {
     return secret
   }
 
-  /// The text of a file; nil if there is none.
+  /// Keeps what cannot be used under another name, unless it is another user's.
+  /// - Returns: the new name.
+  private func setDamagedAside(_ name: String) throws(SegueError) -> String {
+    var status = stat()
+    guard fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { throw .refused("\(path)/\(name)") }
+    guard status.st_uid == geteuid() else {
+      throw SegueError(.unsafeFolder, "\(path)/\(name): belongs to another user")
+    }
+    return try setAside(name, as: "damaged")
+  }
+
+  /// The text of a file; nil if there is none. Of anything else the text is empty.
   private func text(of name: String, atMost limit: Int) throws(SegueError) -> String? {
     let file = PrivateFile.open(fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     if file < 0 {
-      guard linux_errno() == ENOENT else { throw .refused("\(path)/\(name)") }
-      return nil
+      switch linux_errno() {
+      case ENOENT: return nil
+      // A link, a socket.
+      case ELOOP, ENXIO: return ""
+      default: throw .refused("\(path)/\(name)")
+      }
     }
     defer { _ = close(file) }
     return FileBytes.text(of: file, atMost: limit) ?? ""
@@ -208,7 +235,7 @@ extension StateFolder {
       remove(temporary)
       throw .refused("\(path)/\(temporary)", number)
     }
-    guard renameat(fd, temporary, fd, name) == 0 else { throw .refused("\(path)/\(name)") }
+    try rename(temporary, to: name)
     try synchronise()
   }
 }

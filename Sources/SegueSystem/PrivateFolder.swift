@@ -39,11 +39,35 @@ public enum PrivateFolder {
     return fd
   }
 
-  /// Throws UNSAFE_FOLDER unless an open folder is one of this user with mode 0700.
+  /// Throws UNSAFE_FOLDER unless an open folder is one of this user with mode 0700. A folder of this user gets that
+  /// mode if it is in a private one, because no other user can have entered it.
   public static func check(_ fd: Int32, _ path: String, _ what: StaticString) throws(SegueError) {
     var status = stat()
     guard fstat(fd, &status) == 0 else { throw .system("\(what) \(path)") }
-    if let problem = problem(status) { throw SegueError(.unsafeFolder, "\(what) \(path): \(problem)") }
+    guard let problem = problem(status) else { return }
+    if status.st_uid == geteuid(), isInPrivateFolder(fd), chmod(address(fd), mode) == 0 { return }
+    throw SegueError(.unsafeFolder, "\(what) \(path): \(problem)")
+  }
+
+  private static func isInPrivateFolder(_ fd: Int32) -> Bool {
+    var status = stat()
+    return fstatat(fd, [0x2e, 0x2e, 0], &status, AT_SYMLINK_NOFOLLOW) == 0 && problem(status) == nil
+  }
+
+  private static let mode: mode_t = 0o700
+
+  /// A path for calls that take none of those descriptors that only stand for a place.
+  private static func address(_ fd: Int32) -> [CChar] { Text.terminated(String(joining: "/proc/self/fd/\(fd)")) }
+
+  /// Frees a name in a folder from whatever has it. A folder that is not empty gets another name.
+  /// - Returns: 0; -1 with `errno`.
+  @discardableResult
+  public static func clear(_ name: UnsafePointer<CChar>, in folder: Int32) -> Int32 {
+    if unlinkat(folder, name, 0) == 0 { return 0 }
+    guard linux_errno() == EISDIR else { return -1 }
+    if unlinkat(folder, name, AT_REMOVEDIR) == 0 { return 0 }
+    let other = String(joining: "\(Text.decoded(cString: name)).\(Randomness.jitter)")
+    return renameat(folder, name, folder, Text.terminated(other))
   }
 
   // MARK: Making
@@ -65,7 +89,7 @@ public enum PrivateFolder {
       throw SegueError(
         .unsafeFolder, "\(what) \(path): is not made, because \(parent) belongs to another user (\(status.st_uid))")
     }
-    guard mkdirat(folder, Text.terminated(name), 0o700) == 0 else {
+    guard mkdirat(folder, Text.terminated(name), mode) == 0 else {
       let number = linux_errno()
       return number == EEXIST ? .exists : .refused(number)
     }
@@ -86,7 +110,7 @@ public enum PrivateFolder {
     guard fd >= 0 else { return }
     var status = stat()
     if fstat(fd, &status) == 0, problem(status) == nil {
-      chmod(Text.terminated(String(joining: "/proc/self/fd/\(fd)")), 0o700)
+      chmod(address(fd), mode)
     }
     _ = close(fd)
   }

@@ -13,7 +13,7 @@ public enum ListeningSocket {
     guard socket >= 0 else { throw .system("socket") }
     let temporaryName = String(joining: "\(name).\(getpid())")
     let temporary = Text.terminated(temporaryName)
-    clear(temporaryName, in: folder)
+    PrivateFolder.clear(temporary, in: folder)
     guard linux_bind(socket, address(temporaryName, in: folder)) == 0, fchmodat(folder, temporary, 0o600, 0) == 0,
       listen(socket, 4096) == 0, rename(temporary, to: name, in: folder) == 0
     else {
@@ -29,19 +29,8 @@ public enum ListeningSocket {
   private static func rename(_ former: [CChar], to name: String, in folder: Int32) -> Int32 {
     let result = renameat(folder, former, folder, Text.terminated(name))
     guard result != 0, linux_errno() == EISDIR else { return result }
-    clear(name, in: folder)
+    PrivateFolder.clear(Text.terminated(name), in: folder)
     return renameat(folder, former, folder, Text.terminated(name))
-  }
-
-  /// Frees a name in a folder from whatever has it. A folder that is not empty gets another name.
-  /// - Returns: 0; -1 with `errno`.
-  @discardableResult
-  static func clear(_ name: String, in folder: Int32) -> Int32 {
-    let former = Text.terminated(name)
-    if unlinkat(folder, former, 0) == 0 { return 0 }
-    guard linux_errno() == EISDIR else { return -1 }
-    if unlinkat(folder, former, AT_REMOVEDIR) == 0 { return 0 }
-    return renameat(folder, former, folder, Text.terminated(String(joining: "\(name).\(Randomness.jitter)")))
   }
 
   /// Closes it, and the connections that wait at it: what these have sent may take for ever to close.

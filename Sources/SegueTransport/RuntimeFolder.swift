@@ -117,16 +117,13 @@ public final class RuntimeFolder {
     }
   }
 
-  /// Removes what is no lock. Nil if something like that is there again: as if another process had the lock.
+  /// Nil if what is no lock is there again: as if another process had the lock.
   private func openLock(_ name: String) throws(SegueError) -> Int32? {
-    for _ in 0..<2 {
-      let lock = PrivateFile.open(fd, Text.terminated(name), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
-      if lock >= 0 { return lock }
-      let number = linux_errno()
-      // A folder, a link, a socket.
-      guard [EISDIR, ELOOP, ENXIO].contains(number) else { throw .system("\(path)/\(name)", number) }
-      remove(name)
-    }
+    let lock = PrivateFile.open(fd, Text.terminated(name), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
+    if lock >= 0 { return lock }
+    let number = linux_errno()
+    // A folder, a link, a socket.
+    guard [EISDIR, ELOOP, ENXIO].contains(number) else { throw .system("\(path)/\(name)", number) }
     return nil
   }
 
@@ -242,7 +239,7 @@ public final class RuntimeFolder {
   }
 
   @discardableResult
-  private func remove(_ name: String) -> Int32 { ListeningSocket.clear(name, in: fd) }
+  private func remove(_ name: String) -> Int32 { PrivateFolder.clear(Text.terminated(name), in: fd) }
 
   private func address(_ name: String) -> [CChar] { ListeningSocket.address(name, in: fd) }
 

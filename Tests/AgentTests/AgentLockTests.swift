@@ -62,6 +62,20 @@ import Testing
     withExtendedLifetime(lock) {}
   }
 
+  @Test func `a folder in the place of the lock keeps no agent out, and its content stays`() throws {
+    let parent = path()
+    defer { try? FileManager.default.removeItem(atPath: parent) }
+    for number in 0..<3 {
+      try FileManager.default.createDirectory(atPath: "\(parent)/lock", withIntermediateDirectories: true)
+      if number > 0 { try Data().write(to: URL(fileURLWithPath: "\(parent)/lock/kept")) }
+      let lock = try #require(try AgentLock.take("\(parent)/lock"))
+      #expect(try AgentLock.take("\(parent)/lock") == nil)
+      withExtendedLifetime(lock) {}
+      #expect(unlink("\(parent)/lock") == 0)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: parent).count == 2)
+  }
+
   @Test func `a process that has taken the lock for another one, and has ended, is not named (A27)`() throws {
     let path = path()
     defer { unlink(path) }

@@ -171,8 +171,29 @@ def test_a_stale_number_in_the_lock_names_nobody(begin, agent, lock):
     assert int(lock.read_text()) != os.getpid()
 
 
-def test_what_is_in_the_way_is_named(begin, lock):
+@pytest.mark.parametrize("what", ["folder", "full folder", "link", "pipe"])
+@pytest.mark.parametrize("where", ["second socket", "state"])
+def test_what_is_in_the_way_of_a_lock_keeps_no_agent_out(agent, lock, state, where, what):
+    if where == "state":
+        (state / "segue").mkdir(mode=0o700)
+        lock = state / "segue" / "lock"
+    if what == "link":
+        lock.symlink_to("missing")
+    elif what == "pipe":
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
+    if what == "full folder":
+        (lock / "kept").touch()
+    agent()
+    assert lock.is_file() and not lock.is_symlink()
+    assert len(list(lock.parent.glob("lock.*/kept"))) == (1 if what == "full folder" else 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_what_another_user_has_put_in_the_way_is_named(begin, lock):
     lock.mkdir()
+    os.chown(lock, 65534, 65534)
     program = begin()
     program.wait_for(rf"error: .*{lock}: Is a directory")
     assert program.wait() == FAILURE
@@ -180,6 +201,7 @@ def test_what_is_in_the_way_is_named(begin, lock):
 
 @pytest.mark.parametrize("mode", [0o755, 0o770])
 def test_a_state_folder_that_is_open_to_others_is_refused(begin, state, mode):
+    state.chmod(0o755)
     (state / "segue").mkdir(mode=mode)
     (state / "segue").chmod(mode)
     program = begin()

@@ -75,11 +75,22 @@ def test_without_that_it_is_in_the_temporary_folder(start, folder, prepare):
 
 @pytest.mark.parametrize("mode", [0o755, 0o710, 0o701, 0o777])
 def test_a_folder_that_is_open_to_others_is_refused(start, folder, mode):
+    folder.chmod(0o755)
     place = folder / "open"
     place.mkdir()
     place.chmod(mode)
     said = refused(start, place)
     assert said.startswith("UNSAFE_FOLDER") and str(place) in said and "0700" in said
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701, 0o777])
+def test_a_folder_in_a_private_one_is_closed_to_others(start, folder, mode):
+    """No other user can have entered it, and no other process of the user can keep apps out by its mode."""
+    place = folder / "open"
+    place.mkdir()
+    place.chmod(mode)
+    start("app", folder=place).ready()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
