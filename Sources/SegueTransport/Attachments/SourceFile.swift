@@ -87,18 +87,23 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
     case hashed
     /// Another thread hashes.
     case busy
-    /// The file has become shorter.
+    /// The file has become shorter, or was changed while it was read: its digest begins anew.
     case ended
   }
 
   /// Reads the next bytes of the digest into a buffer, and adds them. Throws SYSTEM.
   public func hashNext(_ buffer: UnsafeMutableRawBufferPointer) throws(SegueError) -> Step {
     guard let (digest, position) = try claim(before: nil) else { return .busy }
-    var count = 0
-    defer { release(digest, count) }
     let wanted = Int(min(UInt64(buffer.count), size - position))
-    count = try read(at: position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+    let count: Int
+    do throws(SegueError) {
+      count = try read(at: position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+    } catch {
+      release(digest, 0)
+      throw error
+    }
     digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    guard release(digest, count) else { return .ended }
     return count > 0 || wanted == 0 ? .hashed : .ended
   }
 
@@ -122,12 +127,20 @@ public final class SourceFile: AttachmentSource, @unchecked Sendable {
     }
   }
 
-  private func release(_ digest: SHA256, _ count: Int) {
+  /// - Returns: false if all was read, but the file was changed meanwhile.
+  @discardableResult
+  private func release(_ digest: SHA256, _ count: Int) -> Bool {
     lock.withLock {
       isHashing = false
       hashedSize += UInt64(count)
       begunDigest = hashedSize < size ? digest : nil
-      if hashedSize >= size { knownDigest = digest.finish() }
+      guard hashedSize >= size else { return true }
+      guard isUnchanged else {
+        hashedSize = 0
+        return false
+      }
+      knownDigest = digest.finish()
+      return true
     }
   }
 

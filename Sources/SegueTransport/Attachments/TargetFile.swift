@@ -21,8 +21,11 @@ public final class TargetFile: @unchecked Sendable {
   /// The complete file, if it gets no name.
   public private(set) var source: SourceFile?
 
-  /// Throws INVALID_ARGUMENT if something else than a file has the path, SYSTEM if its folder cannot be used.
+  /// Throws INVALID_ARGUMENT if something else than a file has the path, or no file can; SYSTEM if its folder or its
+  /// name cannot be used.
   public convenience init(path: String) throws(SegueError) {
+    guard Text.size(path) > 0 else { throw SegueError(.invalidArgument, "path: is empty") }
+    guard !Text.has(path, 0) else { throw SegueError(.invalidArgument, "path: has a NUL in it") }
     var parent = Text.terminated(path)
     let start = (parent.lastIndex(of: 0x2f) ?? -1) + 1
     let name = Array(parent[start...])
@@ -34,7 +37,7 @@ public final class TargetFile: @unchecked Sendable {
     if start == 0 { parent = [0x2e, 0] } else { parent[start] = 0 }
     let folder = Descriptors.own(linux_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
     guard folder >= 0 else { throw .system("path: its folder") }
-    guard name.count > 1, !Text.has(path, 0) else {
+    guard name.count > 1 else {
       Descriptors.close(folder)
       throw Self.isFolder
     }
@@ -70,13 +73,16 @@ public final class TargetFile: @unchecked Sendable {
   /// leads.
   private static func refusal(_ folder: Int32, _ name: [CChar]) -> SegueError? {
     var status = stat()
-    guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0, linux_is_file(&status) != 1 else { return nil }
+    guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      return linux_errno() == ENOENT ? nil : .system("path")
+    }
+    guard linux_is_file(&status) != 1 else { return nil }
     guard linux_is_folder(&status) != 1 else { return isFolder }
     return SegueError(.invalidArgument, "path: what is there is no file; fetch into its descriptor")
   }
 
   private static var isFolder: SegueError {
-    SegueError(.invalidArgument, "path: is that of a folder, or has a NUL in it")
+    SegueError(.invalidArgument, "path: is that of a folder")
   }
 
   /// Throws SYSTEM.

@@ -1,0 +1,60 @@
+import Foundation
+import SegueModel
+import SegueTransport
+import Testing
+
+/// Files that are attached, and those that attachments are fetched into (R7.6).
+@Suite struct AttachmentFileTests {
+  private let folder = NSTemporaryDirectory() + "segue-files-\(UUID())"
+
+  init() { #expect(mkdir(folder, 0o700) == 0) }
+
+  private func refusal(_ path: String) -> SegueError? {
+    do { _ = try TargetFile(path: path) } catch { return error }
+    return nil
+  }
+
+  @Test func `a name that no file can have is refused before anything is fetched (R7.6)`() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(refusal("\(folder)/" + String(repeating: "n", count: 255)) == nil)
+    let long = try #require(refusal("\(folder)/" + String(repeating: "n", count: 256)))
+    #expect(long.status == .system && long.message.contains("File name too long"))
+    #expect(refusal("") == SegueError(.invalidArgument, "path: is empty"))
+    #expect(refusal("\(folder)/a\0b") == SegueError(.invalidArgument, "path: has a NUL in it"))
+    #expect(refusal("\(folder)/") == SegueError(.invalidArgument, "path: is that of a folder"))
+    #expect(refusal(folder) == SegueError(.invalidArgument, "path: is that of a folder"))
+  }
+
+  /// Reads the rest of a file into its digest.
+  private func hash(_ file: SourceFile) throws -> SourceFile.Step {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 16)
+    defer { buffer.deallocate() }
+    while file.needsHash(upTo: file.size) {
+      let step = try file.hashNext(buffer)
+      guard case .hashed = step else { return step }
+    }
+    return .hashed
+  }
+
+  @Test(arguments: [0, 3, 4, 10])
+  func `a file that was changed while it was read has no digest, until it is as before (R7.6)`(size: Int) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/file"
+    try Data(repeating: 1, count: size).write(to: URL(fileURLWithPath: path))
+    let expected = try SourceFile.at(path: path)
+    let file = try SourceFile.at(path: path)
+    #expect(try hash(expected) == .hashed && expected.digest != nil)
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    let fd = open(path, O_WRONLY)
+    defer { close(fd) }
+    let changed = [UInt8](repeating: 2, count: size)
+    let restored = [UInt8](repeating: 1, count: size)
+    var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+    #expect(pwrite(fd, changed, size, 0) == size && futimens(fd, times) == 0)
+    #expect(try hash(file) == .ended && file.digest == nil)
+    times = [status.st_atim, status.st_mtim]
+    #expect(pwrite(fd, restored, size, 0) == size && futimens(fd, times) == 0)
+    #expect(try hash(file) == .hashed && file.digest == expected.digest)
+  }
+}
