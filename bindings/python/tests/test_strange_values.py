@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+import enum
+import itertools
 import math
+import sys
+import threading
 from collections import OrderedDict, UserString
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
+from uuid import UUID
 
 import pytest
 from test_values import through
 
 import segue
+from segue.values import identity
 
 
 class TestNaN:
@@ -232,3 +239,224 @@ def test_what_a_dict_hides_counts_as_nesting(kind: Any) -> None:
 def test_a_fault_in_what_a_dict_hides_is_named(kind: Any) -> None:
     with pytest.raises(segue.UnsupportedValueError, match=r"\['a'\]\['b'\]: user_info cannot hold a complex"):
         segue.encode_value({"a": kind(b=1j)})
+
+
+def deep() -> list[Any]:
+    """Ends the process if cbor2 gets it."""
+    made: list[Any] = []
+    for _ in range(200_000):
+        made = [made]
+    return made
+
+
+class Turning:
+    """Shows something else from the second time on."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.times = 0
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, key: Any) -> Any:
+        return 1
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        self.times += 1
+        return iter([1 if self.times == 1 else deep()])
+
+    def items(self) -> Any:
+        return [("k", *self)]
+
+
+class TurningMapping(Turning, Mapping):  # type: ignore[type-arg]
+    pass
+
+
+class TurningSequence(Turning, Sequence):  # type: ignore[type-arg]
+    pass
+
+
+class TurningList(Turning, list):  # type: ignore[type-arg]
+    pass
+
+
+class TurningTuple(Turning, tuple):  # type: ignore[type-arg]
+    pass
+
+
+class TurningSet(Turning, segue.Set):
+    pass
+
+
+class TurningFrozenSet(Turning, frozenset):  # type: ignore[type-arg]
+    pass
+
+
+@pytest.mark.parametrize(
+    "kind, expected",
+    [
+        (TurningMapping, {"k": 1}),
+        (TurningSequence, [1]),
+        (TurningList, [1]),
+        (TurningTuple, [1]),
+        (TurningSet, {1}),
+        (TurningFrozenSet, {1}),
+    ],
+)
+def test_what_a_container_shows_is_asked_for_once(kind: Any, expected: Any) -> None:
+    """What was checked is what cbor2 gets: it descends without a bound."""
+    assert through({"a": kind(), "b": [[[[1]]]]}) == {"a": expected, "b": [[[[1]]]]}
+
+
+class Filling(Mapping):  # type: ignore[type-arg]
+    """Fills a list that was looked at before, while it is looked at."""
+
+    def __init__(self, other: list[Any]) -> None:
+        self.other = other
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, key: Any) -> Any:
+        raise KeyError
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter("k")
+
+    def items(self) -> Any:
+        self.other.append(deep())
+        return [("k", 1)]
+
+
+def test_a_container_that_changes_another_one_meanwhile_changes_nothing_that_was_checked() -> None:
+    plain = [1]
+    assert through({"b": plain, "a": Filling(plain)}) == {"b": [1], "a": {"k": 1}}
+    with pytest.raises(segue.LimitExceededError, match="nested"):
+        segue.encode_value({"a": Filling(plain), "b": plain})
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: inner, lambda inner: {"a": (), "b": (), "c": inner}])
+def test_a_thread_that_changes_a_value_meanwhile_does_no_harm(wrap: Any) -> None:
+    """Both ways of copying: that of most values, and that of those in which a container stands twice."""
+    depths, changing, done = deep(), [1], threading.Event()
+    value = wrap({"a": [0] * 20_000, "b": changing, "c": {"d": [changing]}, "e": [{"f": changing}]})
+
+    def change() -> None:
+        while not done.is_set():
+            changing.append(depths)  # type: ignore[arg-type]
+            changing.pop()
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        sys.setswitchinterval(1e-5)
+        for _ in range(100):
+            with suppress(segue.LimitExceededError):
+                segue.encode_value(value)
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+
+
+class Hundreds:
+    """Is longer than it shows."""
+
+    def __len__(self) -> int:
+        return 100
+
+
+class LongList(Hundreds, list):  # type: ignore[type-arg]
+    pass
+
+
+class LongTuple(Hundreds, tuple):  # type: ignore[type-arg]
+    pass
+
+
+class LongSet(Hundreds, segue.Set):
+    pass
+
+
+class LongMap(Hundreds, segue.Map):
+    pass
+
+
+class Endlessly(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.count()
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (LongList([1]), "the length of a LongList is 100, and it shows 1"),
+        (LongTuple([1, 2]), "the length of a LongTuple is 100, and it shows 2"),
+        (LongSet([1]), "the length of a LongSet is 100, and it shows 1"),
+        (LongMap({1: 2}), "the length of a LongMap is 100, and it shows 1"),
+        (Endlessly([1]), "the length of a Endlessly is 1, and it shows more"),
+    ],
+)
+def test_a_container_whose_length_is_another_one_is_named(value: Any, message: str) -> None:
+    with pytest.raises(segue.UnsupportedValueError) as refused:
+        segue.encode_value({"a": [value]})
+    assert refused.value.message == f"['a'][0]: {message}"
+    with pytest.raises(segue.UnsupportedValueError) as refused:
+        segue.encode_value(value)
+    assert refused.value.message == message
+
+
+def test_a_fault_beside_what_is_nested_deeply_is_an_error() -> None:
+    for value in ([1j, deep()], [deep(), 1j], {"a": {"b": 1j}, "c": deep()}):
+        with pytest.raises(segue.Error):
+            segue.encode_value(value)
+
+
+class Text(str):
+    def __str__(self) -> str:
+        return "else"
+
+
+class Moment(datetime):
+    def timestamp(self) -> Any:
+        return deep()
+
+
+class Place(segue.Timestamp):
+    @property
+    def seconds(self) -> Any:
+        return deep()
+
+
+class Name(UUID):
+    @property
+    def bytes(self) -> Any:
+        return deep()
+
+
+@pytest.mark.parametrize("value", [Moment(2020, 1, 1, tzinfo=timezone.utc), Place(1), Name(int=1)])
+def test_a_leaf_that_shows_a_container_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        segue.encode_value([value])
+
+
+def test_a_leaf_of_a_subclass_is_what_it_has() -> None:
+    class Number(int):
+        def __int__(self) -> int:
+            return 7
+
+    assert through([Text("a"), Number(5), enum.IntEnum("E", "A B").B, {Text("k"): 1}]) == ["a", 5, 2, {"k": 1}]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "inner", [[], {}, (), [1], {"a": 1}, {"a"}, frozenset(), [{}, 1], {1: {(1, 2): {3}}}, [[]] * 9]
+)
+@pytest.mark.parametrize("wrap", [list, tuple, lambda parts: dict(enumerate(parts)), lambda parts: [parts, [parts]]])
+def test_small_values_of_all_shapes_are_what_they_were(wrap: Any, inner: Any) -> None:
+    for parts in ([inner], [inner, inner], [1, inner], [inner, 1], [{}, inner], [{"a": 1}, {"b": inner}]):
+        assert identity(through(wrap(parts))) == identity(wrap(parts))

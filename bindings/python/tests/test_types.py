@@ -273,7 +273,7 @@ def test_memory_that_is_not_in_one_piece_is_taken() -> None:
     ],
 )
 def test_a_view_is_bytes_wherever_it_stands_in_a_small_value(wrap: Call) -> None:
-    """It would be a list of numbers to cbor2 6, if the way for views were not taken."""
+    """It would be a list of numbers to cbor2 6."""
     value, expected = wrap(memoryview(b"ab")), wrap(b"ab")
     gc.collect()
     assert segue.encode_value(value) == segue.encode_value(expected)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from reference import reference, values
 
 import segue
-from segue import URL, Map, Set, Timestamp, _codec
+from segue import URL, Map, Set, Timestamp, _plain
 from segue._codec import decode, decode_exact, encode
 from segue.values import NESTING, identity
 
@@ -265,7 +265,7 @@ def test_text_that_is_a_sequence_of_such_text_is_refused() -> None:
 
 def test_what_is_shared_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few lists that hold each other twice would be more than fits into memory."""
-    monkeypatch.setattr(_codec, "MOST_CONTAINERS", 1000)
+    monkeypatch.setattr(_plain, "MOST_CONTAINERS", 1000)
     with pytest.raises(segue.LimitExceededError, match="more than 1000 containers"):
         segue.encode_value(nested(lambda inner: [inner, inner], 60))
 

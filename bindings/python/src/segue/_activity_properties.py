@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from . import _arguments, _native, _table
-from ._codec import date_of, seconds_of
+from ._codec import date_of
 from ._json import JSONMode
 from ._native import library
+from ._plain import seconds_of
 from ._user_info import UserInfo, set_user_info
 from ._values import taken, text_of, value_of
 from .values import URL, Timestamp

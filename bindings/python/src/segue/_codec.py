@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import UserString
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
-from gc import get_referents
 from io import BytesIO
 from typing import Any, Callable
 from uuid import UUID
@@ -22,47 +18,35 @@ import cbor2
 
 from ._arguments import kind
 from ._faults import fault_in
+from ._plain import TAG_DATE, TAG_SET, TAG_URL, TAG_UUID, Entries, plain, seconds_of
 from .errors import (
-    ArgumentTypeError,
     Error,
     InvalidArgumentError,
     LimitExceededError,
     MalformedError,
     UnsupportedValueError,
 )
-from .values import NESTING, TOO_DEEP, URL, Map, Set, Timestamp
+from .values import URL, Map, Set, Timestamp
 
-# Tags (RFC 8949 section 3.4 and the IANA registry).
-TAG_DATE = 1
-TAG_URL = 32
-TAG_UUID = 37
-TAG_SET = 258
 _SET_HEAD = b"\xd9\x01\x02"
-
-MOST_CONTAINERS = 1 << 24
-"""In one value: as many as the largest user_info could hold."""
-_PLAIN = frozenset((dict, list, tuple, set, frozenset))
-_FLAT = frozenset((bool, int, float, str, bytes, bytearray, memoryview, type(None), datetime, UUID, URL, Timestamp))
 
 
 def encode(value: Any) -> bytes:
     """Encodes a value as CBOR, not deterministic: the library normalises it."""
-    has_views = check_nesting(value)
     try:
-        if has_views:
-            return cbor2.dumps(value, datetime_as_timestamp=True, default=_encode_other, **_FOR_VIEWS)
+        copy = plain(value)
         try:
             encoder = _encoders.pop()
         except IndexError:
             encoder = cbor2.CBOREncoder(BytesIO(), datetime_as_timestamp=True, default=_encode_other)
-        data: bytes = encoder.encode_to_bytes(value)
+        data: bytes = encoder.encode_to_bytes(copy)
         _encoders.append(encoder)  # one that has failed is not used again
         return data
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(fault_in(value) or f"a string is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise LimitExceededError("the value is nested too deeply") from error
-    except (UnsupportedValueError, InvalidArgumentError) as error:  # of `_encode_other`
+    except (UnsupportedValueError, InvalidArgumentError) as error:  # of `plain`
         raise type(error)(fault_in(value) or error.message) from None
     except cbor2.CBOREncodeError as error:
         raise UnsupportedValueError(fault_in(value) or str(error)) from error
@@ -74,78 +58,20 @@ def explained(error: Error, value: Any) -> Error:
     return error if fault is None else UnsupportedValueError(fault)
 
 
-def check_nesting(value: Any) -> bool:
-    """Raises LimitExceededError if containers are nested too deeply. It goes level by level: cbor2 descends without a
-    bound, and a stack that is used up is the end of the process. Says whether there is a memoryview."""
-    # Most values are flat. Then what they refer to soon refers to nothing, whatever it is: python.codec.ratio_vs_cbor2.
-    # A view is not among the last ones: it refers to its buffer.
-    first = get_referents(value)
-    second = get_referents(*first)
-    third = get_referents(*second)
-    if not (third and get_referents(*third)):
-        return memoryview in map(type, (value, *first, *second))
-    inside: list[Any] = [value]
-    total, has_views, has_user_strings = 0, False, False
-    for _ in range(NESTING + 1):
-        has_views = has_views or memoryview in map(type, inside)
-        level = [each for each in inside if type(each) not in _FLAT]
-        if not level:
-            if has_user_strings:
-                raise UnsupportedValueError(fault_in(value) or "user_info cannot hold a UserString")
-            return has_views
-        total += len(level)
-        if total > MOST_CONTAINERS:
-            raise LimitExceededError(f"the value has more than {MOST_CONTAINERS} containers")
-        inside = get_referents(*(each for each in level if type(each) in _PLAIN))
-        for each in level:
-            if isinstance(each, UserString):  # each of its characters is another one
-                has_user_strings = True
-            elif type(each) not in _PLAIN:
-                inside += _inside(each)
-    raise LimitExceededError(TOO_DEEP)
-
-
-def _inside(value: Any) -> list[Any]:
-    """Returns the contents of a container that is not one of Python's own types, as cbor2 finds them: it reads the
-    memory of a dict, and calls no method of a subclass."""
-    if isinstance(value, dict):
-        return [part for entry in dict.items(value) for part in entry]
-    if isinstance(value, Mapping):
-        return [part for entry in value.items() for part in entry]
-    if isinstance(value, cbor2.CBORTag):
-        return [value.value]
-    if isinstance(value, (Sequence, Set, AbstractSet)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
-        return list(value)
-    return []
-
-
 def _encode_other(encoder: Any, value: Any) -> None:
-    """Encodes types that cbor2 does not support."""
-    if isinstance(value, URL):
+    """Encodes types of plain values that cbor2 does not support."""
+    if isinstance(value, Entries):
+        encoder.encode_length(5, len(value.parts) // 2)
+        for part in value.parts:
+            encoder.encode(part)
+    elif isinstance(value, URL):
         encoder.encode(cbor2.CBORTag(TAG_URL, str(value)))
     elif isinstance(value, Timestamp):
         encoder.encode(cbor2.CBORTag(TAG_DATE, value.seconds))
     elif isinstance(value, datetime):
         encoder.encode(cbor2.CBORTag(TAG_DATE, seconds_of(value)))
-    elif isinstance(value, Mapping):
-        encoder.encode_length(5, len(value))
-        for key, element in value.items():
-            encoder.encode(key)
-            encoder.encode(element)
-    elif isinstance(value, (Set, AbstractSet)):
-        encoder.encode(cbor2.CBORTag(TAG_SET, list(value)))
-    elif isinstance(value, memoryview):
-        encoder.encode(value.tobytes())
-    elif isinstance(value, Sequence):  # cbor2 5
-        encoder.encode(list(value))
     else:
         raise UnsupportedValueError(f"user_info cannot hold a {kind(value)}: {value!r:.80}")
-
-
-_FOR_VIEWS: dict[str, Any] = {}
-if hasattr(cbor2, "shareable_decoder"):
-    # cbor2 6 takes a memoryview for a list of numbers. This option makes it half as fast.
-    _FOR_VIEWS["encoders"] = {memoryview: lambda encoder, view: encoder.encode(view.tobytes())}
 
 
 _encoders: list[Any] = []
@@ -163,17 +89,6 @@ def decode(data: bytes) -> Any:
         return _decode_native(data)
     except Exception:  # cbor2 wraps what its hooks raise
         return decode_exact(data)
-
-
-def seconds_of(date: datetime | Timestamp, what: str = "the date") -> float:
-    """Seconds since 1970."""
-    if isinstance(date, Timestamp):
-        return date.seconds
-    if not isinstance(date, datetime):
-        raise ArgumentTypeError(f"{what} is {type(date).__name__}, not datetime")
-    if date.tzinfo is None:
-        raise InvalidArgumentError(f"{what} {date.isoformat()} has no time zone")
-    return date.timestamp()
 
 
 def date_of(seconds: float) -> datetime | Timestamp:

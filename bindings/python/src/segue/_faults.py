@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import UserString
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -25,11 +27,12 @@ _NAMES = ("URL", "Map", "Set", "Timestamp", "UUID", "datetime")
 
 def fault_in(value: Any) -> str | None:
     """Returns where the first such part of a value is, what is wrong with it, and what to do; None: nothing is found.
-    The value is nested no deeper than `check_nesting` allows."""
-    for place, part in _parts(value, ""):
-        what = _fault(part)
-        if what is not None:
-            return f"{place}: {what}" if place else what
+    The value is looked at once more, and may have changed."""
+    with suppress(RecursionError):
+        for place, part in _parts(value, ""):
+            what = _fault(part)
+            if what is not None:
+                return f"{place}: {what}" if place else what
     return None
 
 
@@ -61,4 +64,20 @@ def _fault(value: Any) -> str | None:
         return f"{str(value)!r:.{_LONGEST}} is not UTF-8: it has half of a pair of surrogates"
     elif not isinstance(value, (int, *_HELD, Mapping, Set, AbstractSet, Sequence, cbor2.CBORTag)):
         return f"user_info cannot hold a {kind(value, *_NAMES)}: {value!r:.{_LONGEST}}"
+    elif isinstance(value, (Mapping, Set, AbstractSet, Sequence)) and not isinstance(value, (dict, *_HELD)):
+        return _miscount(value, value.items() if isinstance(value, Mapping) else value)
     return None
+
+
+def _miscount(value: Any, parts: Iterable[Any]) -> str | None:
+    if type(value) in (list, tuple, set, frozenset):
+        return None
+    length = len(value)
+    found = list(islice(parts, length + 1))
+    return None if len(found) == length else miscounted(value, length, found)
+
+
+def miscounted(value: Any, length: int, found: list[Any]) -> str:
+    """Tells that the length of a container is not the number of the parts that it shows."""
+    shown = "more" if len(found) > length else len(found)
+    return f"the length of a {kind(value, *_NAMES)} is {length}, and it shows {shown}"
