@@ -15,6 +15,7 @@ from datetime import date
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Callable
+from uuid import UUID
 
 import pytest
 from conftest import TYPE, Opener
@@ -404,3 +405,44 @@ def test_a_probability_that_is_too_large_is_named(segue_fleet: Fleet) -> None:
     for name in ("loss", "duplication", "reordering"):
         with pytest.raises(segue.InvalidArgumentError, match=f"{name} is too large"):
             segue_fleet.set_network(**{name: 10**400})  # type: ignore[arg-type]
+
+
+class Short(UUID):
+    @property
+    def bytes(self) -> Any:
+        return b"x"
+
+
+class Wordy(UUID):
+    @property
+    def bytes(self) -> Any:
+        return "0123456789abcdef"
+
+
+def pushed(identifier: UUID) -> segue.Pushed:
+    made = object.__new__(segue.Pushed)
+    object.__setattr__(made, "push", identifier)
+    return made
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda app, identifier: app.drop(identifier),
+        lambda app, identifier: app.retry(identifier),
+        lambda app, identifier: app.push(segue.Activity(app, TYPE), device=identifier),
+        lambda app, identifier: app.rename_device("a", identifier),
+        lambda app, identifier: app.revoke_device(identifier),
+        lambda app, identifier: app.accept_roster(identifier, bytes(32)),
+        lambda app, identifier: app.answer_push(pushed(identifier), False),
+    ],
+)
+def test_an_identifier_whose_bytes_are_too_few_is_refused(opened: Opener, use: Any) -> None:
+    """The library reads 16, whatever lies behind these."""
+    app = opened()
+    with pytest.raises(segue.InvalidArgumentError, match="has 1 bytes, not 16"):
+        use(app, Short(int=5))
+    with pytest.raises(segue.ArgumentTypeError, match="is str, not bytes"):
+        use(app, Wordy(int=5))
+    with pytest.raises(segue.ArgumentTypeError, match="is str, not UUID"):
+        use(app, "5")

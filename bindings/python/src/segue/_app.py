@@ -376,7 +376,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if device is None:
             result = self._asked(library.segue_activity_push, pushed, app, len(app or b""), most)
         else:
-            there = _arguments.instance(device, UUID, "device").bytes
+            there = _arguments.identifier(device, "device")
             result = self._asked(library.segue_activity_push_to_device, pushed, there, app, len(app or b""), most)
         return push_of(result)
 
@@ -392,13 +392,13 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     def drop(self, continuation_id: UUID) -> None:
         """Forgets an entry of the inbox. Blocks until the agent has."""
-        entry = _arguments.instance(continuation_id, UUID, "continuation_id").bytes
+        entry = _arguments.identifier(continuation_id, "continuation_id")
         self._told(library.segue_app_drop_entry, self._handle, entry)
 
     def retry(self, continuation_id: UUID) -> None:
         """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user: when it
         opens next, unless it is open. No app is started."""
-        entry = _arguments.instance(continuation_id, UUID, "continuation_id").bytes
+        entry = _arguments.identifier(continuation_id, "continuation_id")
         self._told(library.segue_app_retry_entry, self._handle, entry)
 
     def withdraw(self, offer: Offer) -> None:

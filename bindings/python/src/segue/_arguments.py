@@ -9,7 +9,9 @@ import os
 import threading
 from collections.abc import Iterable
 from typing import Any, TypeVar
+from uuid import UUID
 
+from ._table import ID_SIZE
 from .errors import ArgumentTypeError, InvalidArgumentError
 
 _T = TypeVar("_T")
@@ -71,6 +73,14 @@ def data(value: Any, what: str) -> bytes:
         return memoryview(value).tobytes()
     except TypeError:
         raise wrong(what, value, "bytes") from None
+
+
+def identifier(value: Any, what: str) -> bytes:
+    """Returns the bytes of a UUID, as many as the library reads. A subclass may give others."""
+    found = data(instance(value, UUID, what).bytes, f"the bytes of {what}")
+    if len(found) != ID_SIZE:
+        raise InvalidArgumentError(f"{what}: has {len(found)} bytes, not {ID_SIZE}")
+    return found
 
 
 def path(value: Any, what: str) -> bytes:

@@ -117,7 +117,7 @@ class DeviceCalls(Asking):
         device: None: this one
         """
         text = _arguments.text(name, "name")
-        which = None if device is None else _arguments.instance(device, UUID, "device").bytes
+        which = None if device is None else _arguments.identifier(device, "device")
         self._told(library.segue_app_rename_device, self._handle, which, text, len(text))
 
     def revoke_device(self, device: UUID) -> None:
@@ -125,7 +125,7 @@ class DeviceCalls(Asking):
 
         device: one of `Account.devices`, of `Account.refused` or of `Account.takeovers`
         """
-        self._told(library.segue_app_revoke_device, self._handle, _arguments.instance(device, UUID, "device").bytes)
+        self._told(library.segue_app_revoke_device, self._handle, _arguments.identifier(device, "device"))
 
     def accept_roster(self, device: UUID, digest: bytes) -> None:
         """Answers for the user: the device of a take-over is the manager from now on. Ask first, with its name and
@@ -136,7 +136,7 @@ class DeviceCalls(Asking):
         data = _arguments.data(digest, "digest")
         if len(data) != _DIGEST:
             raise InvalidArgumentError(f"digest: has {len(data)} bytes, not {_DIGEST}")
-        which = _arguments.instance(device, UUID, "device").bytes
+        which = _arguments.identifier(device, "device")
         self._told(library.segue_app_accept_roster, self._handle, which, data)
 
     def leave_account(self, abandons: bool = False) -> str | None:
@@ -217,7 +217,7 @@ class DeviceCalls(Asking):
     def answer_push(self, push: Pushed, accepts: bool) -> None:
         """Answers for the user. If True, returns when the app is chosen that continues it. Raises: NotFoundError (it is
         not asked about any longer, or not offered any longer; no app fits, and why)."""
-        which = _arguments.instance(push, Pushed, "push").push.bytes
+        which = _arguments.identifier(_arguments.instance(push, Pushed, "push").push, "push")
         self._told(library.segue_app_answer_push, self._handle, which, _arguments.truth(accepts, "accepts"))
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import cbor2
 
-from ._arguments import kind
+from ._arguments import identifier, kind
 from ._faults import miscounted
 from .errors import ArgumentTypeError, InvalidArgumentError, LimitExceededError, UnsupportedValueError
 from .values import NESTING, TOO_DEEP, URL, Set, Timestamp
@@ -192,7 +192,7 @@ def _leaf(value: Any) -> Any:
     if isinstance(value, Timestamp):
         return cbor2.CBORTag(TAG_DATE, float(value.seconds))
     if isinstance(value, UUID):
-        return cbor2.CBORTag(TAG_UUID, memoryview(value.bytes).tobytes())
+        return cbor2.CBORTag(TAG_UUID, identifier(value, "a UUID"))
     if isinstance(value, URL):
         return cbor2.CBORTag(TAG_URL, str(value))
     raise UnsupportedValueError(f"user_info cannot hold a {kind(value)}: {value!r:.80}")
