@@ -14,13 +14,14 @@ final class DescriptorCloser: @unchecked Sendable {
 
   /// The descriptors of one peer that wait for a thread, and its threads.
   private struct Queue {
+    let peer: Identifier
     var waiting: [Int32] = []
     var threads = 0
   }
 
   let lock = Lock()
-  // Guarded by `lock`. A queue is there while it has descriptors or threads.
-  private var queues: [Identifier: Queue] = .init()
+  // Guarded by `lock`. A queue is there while it has descriptors or threads: they are few.
+  private var queues: [Queue] = []
   private var threads = 0
   /// The descriptors of all queues.
   private var count = 0
@@ -28,7 +29,9 @@ final class DescriptorCloser: @unchecked Sendable {
   /// Whether more than so many descriptors wait, of any peer.
   func waits(moreThan limit: Int) -> Bool { lock.withLock { count > limit } }
   /// The descriptors of a peer that wait for a thread.
-  func count(of peer: Identifier) -> Int { lock.withLock { queues[peer]?.waiting.count ?? 0 } }
+  func count(of peer: Identifier) -> Int {
+    lock.withLock { queues.first { $0.peer == peer }?.waiting.count ?? 0 }
+  }
 
   /// - Parameter peer: that is charged: has passed the descriptor.
   @inline(never)
@@ -36,15 +39,12 @@ final class DescriptorCloser: @unchecked Sendable {
     // A close that has to wait for a thread may be the system's, by exec.
     linux_stop_lingering(fd)
     let needsThread = lock.withLock {
-      var queue = queues[peer] ?? Queue()
-      queue.waiting.append(fd)
+      let index = index(of: peer) ?? queues.count
+      if index == queues.count { queues.append(Queue(peer: peer)) }
+      queues[index].waiting.append(fd)
       count += 1
-      let needsThread = queue.threads < Self.peerThreadLimit && threads < Self.threadLimit
-      if needsThread {
-        queue.threads += 1
-        threads += 1
-      }
-      queues[peer] = queue
+      let needsThread = queues[index].threads < Self.peerThreadLimit && threads < Self.threadLimit
+      if needsThread { addThread(at: index) }
       return needsThread
     }
     guard needsThread else { return }
@@ -57,7 +57,7 @@ final class DescriptorCloser: @unchecked Sendable {
 
   /// Called with the lock, in a forked child: it has none of the threads.
   func forget() {
-    queues = .init()
+    queues = []
     threads = 0
     count = 0
   }
@@ -74,26 +74,33 @@ final class DescriptorCloser: @unchecked Sendable {
   /// The next descriptor of a peer, or of another one that has no thread. Nil if the thread ends.
   private func next(_ peer: Identifier) -> (fd: Int32, peer: Identifier)? {
     lock.withLock {
-      if let fd = take(peer) { return (fd, peer) }
+      if let index = index(of: peer), let fd = take(at: index) { return (fd, peer) }
       endThread(of: peer)
-      guard let other = queues.first(where: { $0.value.threads == 0 })?.key, let fd = take(other) else { return nil }
-      queues[other]?.threads = 1
-      threads += 1
-      return (fd, other)
+      guard let other = queues.firstIndex(where: { $0.threads == 0 }), let fd = take(at: other) else { return nil }
+      addThread(at: other)
+      return (fd, queues[other].peer)
     }
   }
 
-  // With the lock.
-  private func take(_ peer: Identifier) -> Int32? {
-    guard let fd = queues[peer]?.waiting.popLast() else { return nil }
+  // MARK: With the lock
+
+  private func index(of peer: Identifier) -> Int? { queues.firstIndex { $0.peer == peer } }
+
+  private func take(at index: Int) -> Int32? {
+    guard let fd = queues[index].waiting.popLast() else { return nil }
     count -= 1
     return fd
   }
 
-  // With the lock.
+  private func addThread(at index: Int) {
+    queues[index].threads += 1
+    threads += 1
+  }
+
   private func endThread(of peer: Identifier) {
     threads -= 1
-    queues[peer]?.threads -= 1
-    if let queue = queues[peer], queue.threads == 0, queue.waiting.isEmpty { queues[peer] = nil }
+    guard let index = index(of: peer) else { return }
+    queues[index].threads -= 1
+    if queues[index].threads == 0, queues[index].waiting.isEmpty { queues.remove(at: index) }
   }
 }

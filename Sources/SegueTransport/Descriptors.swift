@@ -150,7 +150,7 @@ private final class OwnedDescriptors: @unchecked Sendable {
   let lock = Lock()
   private var words: [UInt64] = []
   /// Those that are charged for the close of descriptors that have come over sockets.
-  private var payers: [Int32: Identifier] = .init()
+  private var payers: [(fd: Int32, payer: Identifier)] = []
 
   func insert(_ fd: Int32) {
     lock.withLock {
@@ -160,16 +160,21 @@ private final class OwnedDescriptors: @unchecked Sendable {
     }
   }
 
-  func charge(_ fd: Int32, to payer: Identifier) { lock.withLock { payers[fd] = payer } }
+  func charge(_ fd: Int32, to payer: Identifier) {
+    lock.withLock {
+      payers.removeAll { $0.fd == fd }
+      payers.append((fd, payer))
+    }
+  }
 
   /// Nil if nobody is charged.
-  func payer(of fd: Int32) -> Identifier? { lock.withLock { payers[fd] } }
+  func payer(of fd: Int32) -> Identifier? { lock.withLock { payers.first { $0.fd == fd }?.payer } }
 
   func remove(_ fd: Int32) {
     lock.withLock {
       let word = Int(fd) / 64
       if word < words.count { words[word] &= ~(1 << UInt64(fd % 64)) }
-      if !payers.isEmpty { payers[fd] = nil }
+      if let index = payers.firstIndex(where: { $0.fd == fd }) { payers.remove(at: index) }
     }
   }
 
@@ -178,6 +183,6 @@ private final class OwnedDescriptors: @unchecked Sendable {
       for bit in 0..<64 where word >> UInt64(bit) & 1 == 1 { _ = CLinux.close(Int32(index * 64 + bit)) }
       words[index] = 0
     }
-    payers = .init()
+    payers = []
   }
 }
