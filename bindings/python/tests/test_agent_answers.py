@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import threading
+import time
 from typing import Any
 from uuid import uuid4
 
@@ -74,6 +75,45 @@ def test_no_app_is_closed_inside_the_log_callback(opened: Opener) -> None:
         logger.removeHandler(handler)
     assert errors == ["BUSY"] and app.dispatch(0) >= 0
     app.close()
+
+
+@pytest.mark.parametrize(
+    "delivery, wait",
+    [
+        ("host", lambda app: app.dispatch(20)),
+        ("host", lambda app: app.dispatch()),
+        ("host", lambda app: app.run()),
+        ("host", lambda app: segue.Pending(app).wait(20)),
+        ("host", lambda app: segue.Pending(app).wait()),
+        ("thread", lambda app: segue.Pending(app).wait(20)),
+    ],
+)
+def test_nothing_is_waited_for_inside_the_log_callback(opened: Opener, delivery: Any, wait: Any) -> None:
+    """The thread of the library, which may be in it, would be held up as long."""
+    app = opened(delivery=delivery)
+    app.ready().wait(20)
+    said: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            began = time.monotonic()
+            with pytest.raises(segue.BusyError, match="inside a handler of the logger 'segue'"):
+                wait(app)
+            assert app.ready().wait(20) is None  # it has its result
+            with pytest.raises(TimeoutError):
+                segue.Pending(app).wait(0)
+            if delivery == "host":
+                assert app.dispatch(0) >= 0
+            said.append("soon" if time.monotonic() - began < 5 else "late")
+
+    handler, line = Handler(), ctypes.create_string_buffer(b"a line")
+    logger = logging.getLogger("segue")
+    logger.addHandler(handler)
+    try:
+        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
+    finally:
+        logger.removeHandler(handler)
+    assert said == ["soon"]
 
 
 def test_a_status_of_a_later_agent_is_its_number() -> None:

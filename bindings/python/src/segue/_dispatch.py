@@ -75,8 +75,7 @@ class Dispatcher(_native.Handle):
 
     def _end_now(self, end: Callable[[], object]) -> None:
         """Ends the app by a call, for which another thread that dispatches makes room; as it was if that is refused."""
-        if _native.is_logging():  # the thread of the library would wait for itself
-            raise BusyError("an app cannot be closed inside a handler of the logger 'segue'")
+        _native.refuse_in_log("an app cannot be closed")
         stopped, self._stopped = self._stopped, True
         if self._opened and not self._closed and not self._delivers_by_thread:
             library.segue_app_wake(self._handle)
@@ -111,6 +110,8 @@ class Dispatcher(_native.Handle):
         timeout: seconds; 0: do not wait; None: wait for ever
         Returns 0 if the time is up, or `wake` was called. Raises what a callback raised. Ctrl-C works. If several
         threads dispatch, one does so at a time; the others wait for their turn.
+
+        Raises: BusyError inside a handler of the logger `segue`, if it would wait: the thread may be the library's.
         """
         return self._dispatch_until(lambda: False, timeout)
 
@@ -122,6 +123,8 @@ class Dispatcher(_native.Handle):
         may_wait = self._opened and not self._closed and not self._delivers_by_thread
         if not may_wait or self._turns.holder == threading.get_ident() or _native.is_forked():
             return self._dispatch_due()
+        if timeout is None or timeout > 0:
+            _native.refuse_in_log("nothing can be waited for")
         end = None if timeout is None else time.monotonic() + max(0.0, timeout)
 
         def need_not() -> bool:

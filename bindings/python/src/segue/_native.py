@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from . import _table
 from ._unique import Unique
-from .errors import Error, Status, error_of
+from .errors import BusyError, Error, Status, error_of
 
 SONAME = "libsegue.so.0"
 FLEET_SONAME = "libsegue-fleet.so.0"
@@ -294,6 +294,12 @@ def is_leaving() -> bool:
 def is_logging() -> bool:
     """Whether this is inside of the log callback, where no function of the library may be called."""
     return getattr(_State.logging, "inside", False)
+
+
+def refuse_in_log(what: str) -> None:
+    """Raises BusyError inside of the log callback, for what its thread, which may be the library's, would wait for."""
+    if is_logging():
+        raise BusyError(f"{what} inside a handler of the logger 'segue'")
 
 
 def release_deferred() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from . import _arguments
+from . import _arguments, _native
 from ._events import Event
 from ._host import Host
 from ._loops import needed_loop, soon
@@ -56,7 +56,8 @@ class Pending(Unique, Generic[_T]):
     def wait(self, timeout: float | None = None) -> _T:
         """Returns the result. Runs the app's callbacks meanwhile, unless a loop or another thread does.
 
-        Raises: TimeoutError if it has not arrived after `timeout` seconds; the operation continues.
+        Raises: TimeoutError if it has not arrived after `timeout` seconds; the operation continues. BusyError inside a
+        handler of the logger `segue`, if it has not arrived.
         """
         self._wait_until_ended(timeout)
         return self._taken()
@@ -75,6 +76,7 @@ class Pending(Unique, Generic[_T]):
                 left = None if end is None else end - self._app._time()
                 if left is not None and left <= 0:
                     break
+                _native.refuse_in_log("nothing can be waited for")
                 if self._app._runs_itself:
                     self._app._wait_elsewhere(self._ended, left)
                 else:
