@@ -11,8 +11,8 @@ public enum Descriptors {
     return fd
   }
 
-  /// Registers a descriptor that has come over a socket, and returns it. The process at the other end is charged for its
-  /// close.
+  /// Registers a descriptor that has come over a socket, and returns it. The process at the other end is charged for
+  /// the close.
   static func own(_ fd: Int32, from socket: Int32) -> Int32 {
     if fd >= 0 {
       owned.insert(fd)
@@ -112,7 +112,7 @@ public enum Descriptors {
     closer.close(fd, of: owned.payer(of: fd) ?? peer(of: fd))
   }
 
-  /// Whether no further descriptors are taken from the peer of a socket: as many of it wait to be closed as this process
+  /// Whether no further descriptors are taken from the peer of a socket: as many of it wait to be closed as any process
   /// can spare.
   static func isCrowded(by socket: Int32) -> Bool {
     // Usually nothing waits.

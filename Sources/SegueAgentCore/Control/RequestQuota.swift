@@ -2,8 +2,8 @@ import SegueEngine
 import SegueModel
 import SegueSystem
 
-/// The requests without an answer of each process, whatever became of the connections that they came by: a request takes
-/// time also if its client has gone.
+/// The requests without an answer of each process, whatever became of the connections that they came by: a request
+/// takes time also if its client has gone.
 public final class RequestQuota: @unchecked Sendable {
   /// The most of one process, and of all.
   public static let accountLimit = 32

@@ -4,8 +4,8 @@ import SegueEngine
 import SegueModel
 import SegueRouting
 
-/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For one
-/// thread.
+/// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For
+/// one thread.
 public final class InboxService: PushInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256

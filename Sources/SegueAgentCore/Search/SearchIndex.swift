@@ -25,7 +25,7 @@ public protocol SearchIndex: AnyObject {
   func removeAll(of app: String?, _ done: @escaping (Result<Int, SegueError>) -> Void)
 }
 
-/// What is searched for.
+/// A search, and the place in its results at which it goes on.
 public struct SearchQuery: Sendable {
   /// Words that must all occur; without words, all activities are found.
   public let text: String

@@ -332,8 +332,8 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   private static var unknown: SegueError { SegueError(.notFound, "join: there is none of that number") }
 
-  /// The client has gone. The join that it began ends if the client still waits for the digits. A join that both screens
-  /// show goes on.
+  /// The client has gone. The join that it began ends if the client still waits for the digits. A join that both
+  /// screens show goes on.
   public func abandon(_ client: ControlClient) {
     waiters.removeAll { $0.client.number == client.number }
     guard let former = beginner, former.client.number == client.number else { return }

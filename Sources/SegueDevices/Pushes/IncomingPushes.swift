@@ -157,7 +157,7 @@ public final class IncomingPushes {
       done(result)
     }
     inbox.continue(
-      // What the user has agreed to.
+      // The user has agreed to this app.
       push.activity, app: push.question?.app.bundleIdentifier ?? push.request.app, timeout: nil, environment: variables,
       for: ControlClient(number: .max, account: .device(push.device)),
       began: { continuation, app, _ in

@@ -160,7 +160,7 @@ final class AccountOracle {
       }
   }
 
-  /// Whether the users of an account take a machine for its manager: it may not have heard of another one that has taken
+  /// Whether the users of an account take a machine for its manager: it may not have heard of a device that has taken
   /// over.
   func leads(_ machine: Machine) -> Bool {
     guard let record = record(of: machine), let identity = identity(of: record), record.isManager else { return false }

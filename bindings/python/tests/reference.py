@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
 from typing import Any
@@ -72,6 +72,11 @@ def reference(value: Any) -> bytes:
     return head(4, len(value)) + b"".join(map(reference, value))
 
 
+def differ(elements: Collection[Any]) -> bool:
+    """Whether no two are the same value: Python's NaN is equal to nothing, so a set may have two."""
+    return len({reference(element) for element in elements}) == len(elements)
+
+
 scalars = (
     st.none()
     | st.booleans()
@@ -95,7 +100,7 @@ keys = st.recursive(
     scalars | small,
     lambda inner: (
         st.lists(inner, max_size=3).map(tuple)
-        | st.frozensets(inner, max_size=3)
+        | st.frozensets(inner, max_size=3).filter(differ)
         | st.lists(st.tuples(inner, inner), max_size=3, unique_by=lambda pair: reference(pair[0])).map(Map)
     ),
     max_leaves=4,
@@ -106,9 +111,9 @@ values = st.recursive(
     scalars | small,
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(keys, inner, max_size=4)
+        | st.dictionaries(keys, inner, max_size=4).filter(differ)
         | st.lists(st.tuples(keys, inner), max_size=4, unique_by=lambda pair: reference(pair[0])).map(Map)
-        | st.sets(keys, max_size=4)
+        | st.sets(keys, max_size=4).filter(differ)
         | st.lists(keys, max_size=4, unique_by=reference).map(Set)
     ),
     max_leaves=12,
