@@ -23,11 +23,11 @@ MODULES = (
     "SegueRouting",
     "SegueManifests",
     "SegueTrust",
-    "SegueStore",
     "SegueCrypto",
     "SegueCertificates",
     "SegueDevices",
     "SegueAgentCore",
+    "SegueStore",
     "SegueTLS",
 )
 # A script draws from these; the mutants of the others are written.

@@ -57,8 +57,9 @@ struct ColdStart {
   var staleReason: String?
   /// Whether all attachments have come, or are given up.
   var isLate = false
-  /// Why it is not known whether the app restores it: that receipt is on its way to the disk, or decided.
-  var doubt: SegueError?
+  /// The receipt that is on its way to the disk, or decided: it is not known whether the app restores it, or it is not
+  /// in the inbox any longer.
+  var decision: (outcome: Outcome, error: SegueError)?
 
   /// - Parameter usual: the milliseconds of a continuation. A short timeout of the first asker is not that of others.
   init(
@@ -94,7 +95,7 @@ struct ColdStart {
   /// Another asker comes. A receipt that is decided does not change.
   mutating func join(_ asker: Asker) {
     askers.append(asker)
-    if doubt == nil { deadline = max(deadline, min(asker.deadline, originDeadline)) }
+    if decision == nil { deadline = max(deadline, min(asker.deadline, originDeadline)) }
   }
 
   func has(_ number: UInt64) -> Bool { askers.contains { $0.number == number } }
@@ -116,11 +117,11 @@ struct ColdStart {
 
   var nextDeadline: Int64? {
     // Once the receipt is decided, or about to be, each asker has its own time.
-    let first = askers.reduce(nil) { earlier($0, doubt != nil || $1.deadline < deadline ? $1.deadline : nil) }
+    let first = askers.reduce(nil) { earlier($0, decision != nil || $1.deadline < deadline ? $1.deadline : nil) }
     return switch phase {
     case .collecting where isLate: first
     case .looking, .fetching, .collecting: earlier(first, deadline)
-    case .storing, .kept: earlier(first, doubt == nil ? deadline : nil)
+    case .storing, .kept: earlier(first, decision == nil ? deadline : nil)
     }
   }
 }

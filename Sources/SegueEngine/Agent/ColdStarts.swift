@@ -352,11 +352,14 @@ final class ColdStarts: AppFeature {
 
   /// The entry is not in the inbox any longer, and nobody has answered it.
   private func gone(at index: Int, _ error: SegueError, _ now: Instant) {
-    let start = starts[index]
-    deliveries.removed(start.id)
-    let outcome: Outcome = error.status == .userCancelled ? .declined : .failed
-    if start.doubt == nil { report(start.continuation, outcome, error, by: start.deadline, receiver(start.app), now) }
-    end(at: index, .success((outcome, error)))
+    let id = starts[index].id
+    deliveries.removed(id)
+    // An app that has it may restore it all the same.
+    let outcome: Outcome =
+      deliveries.isDelivering(id) ? .unknown : error.status == .userCancelled ? .declined : .failed
+    answer(at: index, .success((outcome, error)))
+    // The owner may have called back.
+    if let index = self.index(of: id), starts[index].decision == nil { decide(outcome, error, at: index, now) }
   }
 
   /// The program of the app runs, or could not be started: the entry stays.
@@ -394,18 +397,18 @@ final class ColdStarts: AppFeature {
   func decided(_ id: Identifier, _ result: Result<Bool, SegueError>, _ now: Instant) {
     guard let index = index(of: id) else { return }
     let start = starts[index]
-    let doubt = start.doubt ?? Self.late
+    let decision = start.decision ?? (.unknown, Self.late)
     // Without a disk the origin gets it all the same: it counts no second one.
     if (try? result.get()) ?? true {
-      report(start.continuation, .unknown, doubt, by: start.deadline, receiver(start.app), now)
+      report(start.continuation, decision.outcome, decision.error, by: start.deadline, receiver(start.app), now)
     }
     guard start.askers.isEmpty else {
       // These wait longer for the app.
-      starts[index].doubt = nil
+      starts[index].decision = nil
       starts[index].deadline = start.askers.reduce(0) { max($0, $1.deadline) }
       return
     }
-    end(at: index, .success((.unknown, doubt)))
+    end(at: index, .success(decision))
   }
 
   /// Sends a receipt that was decided.
@@ -444,7 +447,7 @@ final class ColdStarts: AppFeature {
     let start = starts[index]
     _ = fetches.cancel(start.id, error)
     if case .collecting = start.phase { agent.owner.stopCollecting(start.id) }
-    if isReported, start.doubt == nil {
+    if isReported, start.decision == nil {
       report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
     }
     end(at: index, .failure(error))
@@ -486,7 +489,7 @@ final class ColdStarts: AppFeature {
       end(awaited.remove(at: index), now)
     }
     while let (start, asker) = takeOverdue(now) {
-      answer(asker, of: start, start.isStored ? .success((.unknown, start.doubt ?? Self.late)) : .failure(Self.slow))
+      answer(asker, of: start, start.isStored ? .success(start.decision ?? (.unknown, Self.late)) : .failure(Self.slow))
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       switch starts[index].phase {
@@ -495,7 +498,7 @@ final class ColdStarts: AppFeature {
         agent.owner.stopCollecting(starts[index].id)
       case .looking: end(at: index, .failure(Self.slow))
       case .fetching: fail(at: index, Self.slow, now)
-      case .storing, .kept: doubt(Self.late, at: index, now)
+      case .storing, .kept: decide(.unknown, Self.late, at: index, now)
       }
     }
   }
@@ -510,20 +513,21 @@ final class ColdStarts: AppFeature {
 
   /// The app has got it, and has failed to restore it. The entry is delivered again, so the outcome is unknown.
   func failed(_ id: Identifier, _ error: SegueError, _ now: Instant) {
-    guard let index = index(of: id), case .kept = starts[index].phase, starts[index].doubt == nil else { return }
+    guard let index = index(of: id), case .kept = starts[index].phase, starts[index].decision == nil else { return }
     let error = SegueError(error.status, "\(error.message); the activity waits for the app")
     answer(at: index, .success((.unknown, error)))
-    if let index = self.index(of: id) { doubt(error, at: index, now) }
+    if let index = self.index(of: id) { decide(.unknown, error, at: index, now) }
   }
 
-  /// The app has not answered by the deadline, or has failed. The disk may take longer than the askers wait.
-  private func doubt(_ error: SegueError, at index: Int, _ now: Instant) {
+  /// Decides the receipt without an answer of the app: it has not answered by the deadline, or has failed, or the entry
+  /// has gone. The disk may take longer than the askers wait.
+  private func decide(_ outcome: Outcome, _ error: SegueError, at index: Int, _ now: Instant) {
     let start = starts[index]
-    starts[index].doubt = error
+    starts[index].decision = (outcome, error)
     agent.owner.perform(
       .decide(
         Receipt(
-          continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: error.status,
+          continuation: start.id, receiver: receiver(start.app), outcome: outcome, status: error.status,
           reason: InboxDeliveries.bounded(error.message), isStale: start.isStale, date: now.date)))
   }
 

@@ -98,7 +98,7 @@ final class InboxDeliveries: AppFeature {
   /// Somebody asks for an entry once more: unless an app has it, all processes of its app may get it.
   /// - Returns: false if no process of the app is open.
   func deliverAgain(_ continuation: Identifier, to bundle: String, _ now: Instant) -> Bool {
-    if apps.contains(where: { $0.delivery?.item.continuation == continuation }) { return true }
+    if isDelivering(continuation) { return true }
     forgetTries(of: continuation)
     return deliver(to: bundle, now)
   }
@@ -111,6 +111,11 @@ final class InboxDeliveries: AppFeature {
   /// The app of an entry could not be started.
   func launchFailed(for continuation: Identifier) {
     if let app = awaited.take(continuation) { stopAwaiting(app) }
+  }
+
+  /// Whether an app has an entry, or gets it now.
+  func isDelivering(_ continuation: Identifier) -> Bool {
+    apps.contains { $0.delivery?.item.continuation == continuation }
   }
 
   /// The entry is not in the inbox any longer: its app does not get it once it opens.

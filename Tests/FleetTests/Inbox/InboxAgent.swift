@@ -65,6 +65,12 @@ final class InboxAgent: FleetProcess {
 
   func retry(_ continuation: Identifier) { service.retry(continuation) }
 
+  /// The user forgets an entry.
+  func remove(_ continuation: Identifier) {
+    fleet.trace(name, "is to forget an entry")
+    service.remove(continuation) { _ in }
+  }
+
   /// The user withdraws what an app has left.
   func withdraw(_ activity: Identifier) {
     fleet.trace(name, "is to withdraw what was left")
@@ -291,7 +297,12 @@ extension InboxAgent: InboxExecutor {
 
   func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
     let date = now.date
-    use({ inbox throws(SegueError) in try inbox.drop(continuation, at: date) }, done)
+    use(
+      { [workload] inbox throws(SegueError) in
+        let isRemoved = try inbox.drop(continuation, at: date)
+        if isRemoved { workload.oracle.removed(continuation) }
+        return isRemoved
+      }, done)
   }
 
   func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {

@@ -117,6 +117,12 @@ final class InboxOracle {
     }
   }
 
+  /// The user has forgotten an entry, and that is on the disk.
+  func removed(_ id: Identifier) {
+    self[id]?.isDropped = true
+    meet("dropped")
+  }
+
   private func put(_ record: InboxRecord, isStored: Bool, _ device: FleetDevice) {
     let entry = Entry(record, on: device)
     if self[record.continuation] != nil { complain(device, "R3.8: an entry is stored twice") }
@@ -217,6 +223,11 @@ final class InboxOracle {
     guard let entry = self[receipt.continuation] else { return nil }
     guard Text.isSame(receipt.receiver.bundleIdentifier, entry.app) else { return "R3.8: a receipt names another app" }
     switch receipt.outcome {
+    case .declined where entry.isDropped && entry.acknowledged == nil:
+      meet("told that it was removed")
+      return entry.decided == .declined ? nil : "R3.6: a receipt says what was not decided"
+    case .failed where entry.decided == .failed && entry.expires.map { $0 <= entry.device.now.date } ?? false:
+      return nil
     case .restored, .declined:
       guard entry.acknowledged == receipt.outcome else { return "R3.8: a receipt says what is not on the disk" }
       return entry.decided == receipt.outcome ? nil : "R3.6: a receipt says what was not decided"

@@ -209,13 +209,9 @@ final class InboxWorkload: Workload {
   /// The user wants an entry no more.
   private func drop(_ agent: InboxAgent) throws(SegueError) {
     let entries = try entries(of: agent)
-    let disk = disk(of: agent.device)
-    guard !entries.isEmpty, !disk.isFull else { return }
+    guard !entries.isEmpty, !disk(of: agent.device).isFull else { return }
     let id = entries[chance.below(entries.count)].continuation
-    if try disk.perform({ inbox throws(SegueError) in try inbox.drop(id, at: disk.date) }) {
-      oracle[id]?.isDropped = true
-      oracle.meet("dropped")
-    }
+    if agent.isAwake { agent.remove(id) }
   }
 
   /// The user wants what an app has crashed on to be delivered.
