@@ -5,8 +5,8 @@ import SegueSystem
 /// Closes descriptors that peers have opened, on threads that nothing waits for. A close may last for as long as a peer
 /// likes: of a file on its own file system (FUSE), of a TCP socket that lingers, and of a Unix socket in whose queue
 /// such a descriptor waits. Each peer has threads of its own, so that one which holds up its threads delays the closes
-/// of no other. If all threads are held up, further descriptors stay open. If no thread can be started, they stay open
-/// until the next close.
+/// of no other. If all threads are held up, further descriptors stay open. If the system refuses a thread, the caller
+/// closes what there is.
 final class DescriptorCloser: @unchecked Sendable {
   /// The most threads, and the most of one peer.
   private static let threadLimit = 64
@@ -51,7 +51,7 @@ final class DescriptorCloser: @unchecked Sendable {
     if let thread = try? Thread({ self.run(peer) }) {
       thread.detach()
     } else {
-      lock.withLock { endThread(of: peer) }
+      run(peer)
     }
   }
 

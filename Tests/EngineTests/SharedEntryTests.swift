@@ -206,7 +206,7 @@ import Testing
     var start = ColdStart(
       asker(1, until: 1_000), id, offer, in: app, .fetch, usual: 20_000, Instant(uptime: 0, date: 0))
     start.phase = .storing
-    start.doubt = SegueError(.remoteApplicationTimedOut, "late")
+    start.decision = (.unknown, SegueError(.remoteApplicationTimedOut, "late"))
     start.join(asker(2, until: 9_000))
     #expect(start.nextDeadline == 1_000)
     #expect(start.takeOverdue(Instant(uptime: 1_000, date: 0))?.number == 1)
