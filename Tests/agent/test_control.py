@@ -240,6 +240,10 @@ QUESTIONS = {
 def test_who_does_not_read_is_not_read(agent, control, question):
     """Its answers take bounded memory, others wait for nothing, and none of the answers is lost."""
     agent()
+    # Once it answers it has read what is stored.
+    first = wire.Connection.to(control)
+    ask(first, 1, "apps")
+    assert first.next_message()[0] == "answer"
     peer = wire.Connection.to(control)
     peer.socket.setblocking(False)
     one, sent, limit = QUESTIONS[question], 0, 4 << 20
