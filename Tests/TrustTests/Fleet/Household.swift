@@ -132,7 +132,7 @@ final class Household {
         for join in state["joins"]?.elements ?? [] {
           guard join["asks"]?.bool ?? false, let number = join["join"]?.int64, let digits = join["digits"]?.string
           else { continue }
-          return asked(UInt64(number), digits, join["device_name"]?.string ?? "", at: manager, guest)
+          return asked(UInt64(number), digits, join["device_name"]?.string ?? "", at: manager, guest, until: end)
         }
         let change = state["change"]?.int64
         manager.later(0) { [self] in watch(manager, guest, after: change, until: end) }
@@ -141,7 +141,9 @@ final class Household {
   }
 
   /// A device asks to be admitted.
-  private func asked(_ number: UInt64, _ digits: String, _ name: String, at manager: Machine, _ guest: Machine) {
+  private func asked(
+    _ number: UInt64, _ digits: String, _ name: String, at manager: Machine, _ guest: Machine, until end: Int64
+  ) {
     if !isWilling, fleet.random.chance(0.1) { return }
     manager.later(isWilling ? 500 : fleet.random.within(500, 20_000)) { [self] in
       let isSame = shown.contains { $0.machine == guest.name && $0.digits == digits }
@@ -149,6 +151,8 @@ final class Household {
       fleet.trace(manager.name, isAdmitted ? "admits" : "declines", name)
       if !isSame { fleet.meet("digits that differ") }
       try? manager.devices?.joins.answer(number, isAdmitted: isAdmitted) { _ in }
+      // A stranger with the invite has come first.
+      if isWilling, !isSame { watch(manager, guest, after: nil, until: end) }
     }
   }
 }
