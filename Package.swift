@@ -157,9 +157,8 @@ let package = Package(
         .testTarget(
           name: "AgentTests",
           dependencies: [
-            "SegueAgent", "SegueAgentCore", "SegueDevices", "SegueEngine", "SegueModel", "SegueStore", "SegueTLS",
-            "SegueTransport",
-            "SegueTrust", "CLinux",
+            "SegueAgent", "SegueAgentCore", "SegueDevices", "SegueDriver", "SegueEngine", "SegueModel",
+            "SegueRouting", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust", "CLinux",
           ]),
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",

@@ -180,7 +180,7 @@ final class ColdStarts: AppFeature {
     guard let index = index(of: id) else { return }
     if case .kept = starts[index].phase {
       // It has expired, unless the disk does not say.
-      if case .success(nil) = result { return gone(at: index, Self.expired, now) }
+      if case .success(nil) = result { return gone(at: index, .failed, Self.expired, now) }
       return deliver(starts[index], now)
     }
     guard case .looking(let beginning) = starts[index].phase else { return }
@@ -347,16 +347,15 @@ final class ColdStarts: AppFeature {
   /// The user has forgotten the entry.
   func removed(_ id: Identifier, _ now: Instant) {
     guard let index = index(of: id), case .kept = starts[index].phase else { return }
-    gone(at: index, SegueError(.userCancelled, "the user has removed it from the inbox"), now)
+    gone(at: index, .declined, SegueError(.userCancelled, "the user has removed it from the inbox"), now)
   }
 
   /// The entry is not in the inbox any longer, and nobody has answered it.
-  private func gone(at index: Int, _ error: SegueError, _ now: Instant) {
+  private func gone(at index: Int, _ outcome: Outcome, _ error: SegueError, _ now: Instant) {
     let id = starts[index].id
     deliveries.removed(id)
     // An app that has it may restore it all the same.
-    let outcome: Outcome =
-      deliveries.isDelivering(id) ? .unknown : error.status == .userCancelled ? .declined : .failed
+    let outcome = deliveries.isDelivering(id) ? .unknown : outcome
     answer(at: index, .success((outcome, error)))
     // The owner may have called back.
     if let index = self.index(of: id), starts[index].decision == nil { decide(outcome, error, at: index, now) }
