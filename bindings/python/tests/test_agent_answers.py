@@ -35,6 +35,16 @@ def test_an_older_agent_does_not_say_whether_an_entry_is_shared() -> None:
     assert push_of({**chosen, "shared": True}).shared is True
 
 
+def log_a_line(handler: logging.Handler) -> None:
+    """As the library does, to a handler of its logger."""
+    line, logger = ctypes.create_string_buffer(b"a line"), logging.getLogger("segue")
+    logger.addHandler(handler)
+    try:
+        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
+    finally:
+        logger.removeHandler(handler)
+
+
 def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
     """Its thread defers what is released there; another one would not."""
     made_on: list[int] = []
@@ -43,13 +53,7 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
         def emit(self, record: logging.LogRecord) -> None:
             made_on.append(_native.interruptible(threading.get_ident))
 
-    handler, line = Handler(), ctypes.create_string_buffer(b"a line")
-    logger = logging.getLogger("segue")
-    logger.addHandler(handler)
-    try:
-        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
-    finally:
-        logger.removeHandler(handler)
+    log_a_line(Handler())
     assert made_on == [threading.get_ident()]
     assert _native.interruptible(threading.get_ident) != threading.get_ident()
 
@@ -57,7 +61,6 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
 def test_no_app_is_closed_inside_the_log_callback(opened: Opener) -> None:
     """The thread of the library, which may be in it, would wait for itself, and the process never end."""
     app = opened()
-    line = ctypes.create_string_buffer(b"a line")
     errors: list[str] = []
 
     class Handler(logging.Handler):
@@ -66,13 +69,7 @@ def test_no_app_is_closed_inside_the_log_callback(opened: Opener) -> None:
                 app.close()
             errors.append("BUSY")
 
-    handler = Handler()
-    logger = logging.getLogger("segue")
-    logger.addHandler(handler)
-    try:
-        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
-    finally:
-        logger.removeHandler(handler)
+    log_a_line(Handler())
     assert errors == ["BUSY"] and app.dispatch(0) >= 0
     app.close()
 
@@ -106,13 +103,7 @@ def test_nothing_is_waited_for_inside_the_log_callback(opened: Opener, delivery:
                 assert app.dispatch(0) >= 0
             said.append("soon" if time.monotonic() - began < 5 else "late")
 
-    handler, line = Handler(), ctypes.create_string_buffer(b"a line")
-    logger = logging.getLogger("segue")
-    logger.addHandler(handler)
-    try:
-        _log._log(0, _log._ERROR, ctypes.addressof(line), 6)
-    finally:
-        logger.removeHandler(handler)
+    log_a_line(Handler())
     assert said == ["soon"]
 
 
