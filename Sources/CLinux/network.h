@@ -148,7 +148,20 @@ struct linux_interface {
   uint32_t can_multicast;
   struct linux_address address;
 };
-/** Lists addresses of interfaces that run, but not of this machine's own; their number, or -1. */
+/** Says whether a socket can have this address as its own: an IPv6 address cannot in its first second, while
+ * the system looks whether another machine has it (RFC 4862, 5.4). */
+static inline int linux_can_bind(const struct sockaddr *own) {
+  if (own->sa_family != AF_INET6)
+    return 1;
+  struct sockaddr_in6 address = *(const struct sockaddr_in6 *)own;
+  address.sin6_port = 0;
+  int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  int can = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno != EADDRNOTAVAIL;
+  if (fd >= 0)
+    close(fd);
+  return can;
+}
+/** Lists addresses of interfaces that run and can be used, but not of this machine's own; their number, or -1. */
 static inline int linux_interfaces(struct linux_interface *list, int capacity) {
   struct ifaddrs *all;
   int count = 0;
@@ -156,7 +169,8 @@ static inline int linux_interfaces(struct linux_interface *list, int capacity) {
     return -1;
   for (struct ifaddrs *one = all; one && count < capacity; one = one->ifa_next) {
     if (!one->ifa_addr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6) ||
-        (one->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) != (IFF_UP | IFF_RUNNING))
+        (one->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) != (IFF_UP | IFF_RUNNING) ||
+        !linux_can_bind(one->ifa_addr))
       continue;
     struct linux_interface found = {if_nametoindex(one->ifa_name), (one->ifa_flags & IFF_MULTICAST) != 0,
                                     linux_from_system(one->ifa_addr)};

@@ -1,6 +1,6 @@
 import CLinux
 
-/// An address of an interface that runs; the machine's own (127.0.0.1) is none.
+/// An address that this device can use, of an interface that runs; the machine's own (127.0.0.1) is none.
 public struct NetworkInterface: Equatable, Sendable {
   /// The system's number of the interface.
   public let index: UInt32
