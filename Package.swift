@@ -59,7 +59,6 @@ let package = Package(
     module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
     module("SegueSystem", imports: ["SegueModel", "CLinux"]),
     module("SegueApp", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "CLinux"]),
-    module("SegueFleet", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueApp"]),
     module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
     module("SegueRouting", imports: ["SegueModel"]),
     // expat is loaded by its users, not linked.
@@ -86,6 +85,13 @@ let package = Package(
       "SegueTLS",
       imports: [
         "SegueModel", "SegueSystem", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL",
+      ]),
+    // The virtual fleet, with agents whose stores are those that ship.
+    module(
+      "SegueFleet",
+      imports: [
+        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueApp", "SegueSystem", "SegueRouting",
+        "SegueTrust", "SegueDevices", "SegueAgentCore", "SegueStore", "CLinux",
       ]),
     module(
       "SegueRuntime",

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -391,3 +392,14 @@ static inline uint32_t linux_epollout(void) { return EPOLLOUT; }
 static inline int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 static inline int linux_timerfd(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 static inline int linux_inotify(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
+/** Removes a folder of this process with all that is in it. */
+static inline void linux_remove_tree(char *path) {
+  char *paths[] = {path, NULL};
+  FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+  for (FTSENT *entry; tree && (entry = fts_read(tree));) {
+    if (entry->fts_info != FTS_D)
+      remove(entry->fts_accpath);
+  }
+  if (tree)
+    fts_close(tree);
+}

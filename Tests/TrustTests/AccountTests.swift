@@ -1,6 +1,7 @@
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Accounts, devices, certificates, epochs and revocations: the rules, with OpenSSL and with the stand-in.

@@ -1,6 +1,7 @@
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Renaming, leaving, recovery, and what linked devices tell each other.

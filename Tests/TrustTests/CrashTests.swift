@@ -1,6 +1,7 @@
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// The state of an account after its process has ended, or the disk was full, before or after each write: the device

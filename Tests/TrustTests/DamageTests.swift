@@ -2,6 +2,7 @@ import SegueModel
 import SegueSystem
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Damage of everything that is read: no trap, and nothing of it is accepted.

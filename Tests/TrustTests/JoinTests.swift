@@ -1,6 +1,7 @@
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Joining: what both ends show, what is stored, what ends it (A11, A16).

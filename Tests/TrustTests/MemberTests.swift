@@ -2,6 +2,7 @@ import Foundation
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// The rights of one device of an account towards the others.

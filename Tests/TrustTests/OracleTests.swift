@@ -4,6 +4,7 @@ import SegueModel
 import SegueSystem
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// The verdicts of OpenSSL's own program on keys, certificates, requests and lists that are made here.

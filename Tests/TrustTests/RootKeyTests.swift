@@ -3,6 +3,7 @@ import SegueModel
 import SegueSystem
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Private keys in memory (docs/trust.md, "Keys in memory").

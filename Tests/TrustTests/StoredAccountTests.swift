@@ -2,6 +2,7 @@ import Foundation
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Accounts that an earlier version has stored (the folder `Stored`): a manager, one that knows its last roster, one

@@ -1,6 +1,7 @@
 import SegueModel
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// A certificate is verified when it is shown, not with each message.

@@ -3,6 +3,7 @@ import SegueModel
 import SegueSystem
 import Testing
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// The cryptography with which the rules are tried: OpenSSL, or the stand-in of simulations.

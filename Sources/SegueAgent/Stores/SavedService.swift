@@ -38,56 +38,23 @@ final class SavedService: SearchIndex {
     _ change: SavedChange, of app: AppIdentity, account: Identifier,
     _ answer: @escaping (Result<Int, SegueError>) -> Void
   ) {
-    let bundle = app.bundleIdentifier
-    switch change {
-    case .save(let record):
-      let activity = Self.activity(record, of: app, account: account)
-      use(
-        size: change.size,
-        { saved, now throws(SegueError) in
-          try saved.save(activity, at: now)
-          return 1
-        }, answer)
-    case .deleteAll: use({ saved, _ throws(SegueError) in try saved.deleteAll(of: bundle) }, answer)
-    case .delete(let names, let activities):
-      use({ saved, _ throws(SegueError) in try saved.delete(names, activities, of: bundle) }, answer)
-    }
+    use(
+      size: change.size,
+      { saved, now throws(SegueError) in try saved.apply(change, of: app, account: account, at: now) }, answer)
   }
 
   func search(_ query: SearchQuery, _ done: @escaping (Result<[SearchResult], SegueError>) -> Void) {
-    use(
-      { saved, now throws(SegueError) in
-        try saved.search(query.text, at: now, limit: query.limit, app: query.app, after: query.after)
-      }, done)
+    use({ saved, now throws(SegueError) in try saved.search(query, at: now) }, done)
   }
 
   func find(
     _ activity: Identifier, named name: String?, of app: String,
     _ done: @escaping (Result<(found: SearchResult, document: [UInt8])?, SegueError>) -> Void
   ) {
-    use(
-      { saved, now throws(SegueError) in
-        guard let found = try saved.find(activity, named: name, of: app, at: now) else { return nil }
-        return (found, try saved.document(of: found))
-      }, done)
+    use({ saved, now throws(SegueError) in try saved.findWhole(activity, named: name, of: app, at: now) }, done)
   }
 
   func removeAll(of app: String?, _ done: @escaping (Result<Int, SegueError>) -> Void) {
-    use(
-      { saved, _ throws(SegueError) in
-        if let app { try saved.deleteAll(of: app) } else { try saved.deleteAll() }
-      }, done)
-  }
-
-  private static func activity(
-    _ record: SavedRecord, of app: AppIdentity, account: Identifier
-  ) -> SavedActivity {
-    let state = record.state
-    var keywords: [String] = []
-    for keyword in state.keywords.elements ?? [] { if let text = keyword.string { keywords.append(text) } }
-    return SavedActivity(
-      app: app.bundleIdentifier, appName: app.name, team: app.team, activity: record.activity,
-      persistentIdentifier: state.persistentIdentifier, type: state.type, title: state.title, keywords: keywords,
-      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate, account: account)
+    use({ saved, _ throws(SegueError) in try saved.deleteAll(ofApp: app) }, done)
   }
 }

@@ -25,6 +25,9 @@ public final class HubEngine {
   private let registration: HubRegistration
   private let messages: HubMessages
 
+  /// Names it at other hubs.
+  public var id: Identifier { connections.identity.id }
+
   public init(
     _ identity: HubIdentity, generation: UInt64, offersFrontmostOnly: Bool, agent: AgentDescription? = nil,
     _ now: Instant

@@ -254,6 +254,10 @@ final class InvariantChecker {
         distances[other.index] = distance
         found.append(other)
       }
+      for other in here.accountDevices where distances[other.index] < 0 && !fleet.isCut(here, other) {
+        distances[other.index] = distance
+        found.append(other)
+      }
     }
     return distances
   }

@@ -6,6 +6,7 @@ final class ConnectionEnd: ByteConnection {
   let connection: Connection
   /// 0 or 1.
   let index: Int
+  private(set) var isClosed = false
   /// The fleet outlives everything in it.
   private unowned(unsafe) let fleet: Fleet
 
@@ -29,5 +30,8 @@ final class ConnectionEnd: ByteConnection {
     connection.watch(index, reading: reading, writing: writing, fleet)
   }
 
-  func close() { connection.close(index, fleet) }
+  func close() {
+    isClosed = true
+    connection.close(index, fleet)
+  }
 }

@@ -41,6 +41,25 @@ public final class Fleet {
   private var isStuck = false
 
   private(set) lazy var checker = InvariantChecker(self)
+  /// The signatures of all accounts.
+  let signatures = StandInCryptography.Signatures()
+  private var cuts: [Cut] = []
+
+  /// A device, by its index, that is cut off from another one; nil: from all others.
+  private struct Cut {
+    let one: Int
+    let two: Int?
+
+    func divides(_ first: Int, _ second: Int) -> Bool {
+      guard let two else { return first == one || second == one }
+      return first == one && second == two || first == two && second == one
+    }
+  }
+
+  /// Whether nothing comes from one device to the other until `heal`.
+  func isCut(_ one: FleetDevice, _ other: FleetDevice) -> Bool {
+    cuts.contains { $0.divides(one.index, other.index) }
+  }
 
   public init(seed: UInt64) {
     self.seed = seed
@@ -107,6 +126,7 @@ public final class Fleet {
       throw SegueError(.invalidArgument, "device: is of another fleet")
     }
     trace(one.name, "is cut off from", two?.name ?? "all")
+    cuts.append(Cut(one: one.index, two: two?.index))
     for link in one.links where two == nil || link.other(one) === two { link.isSilent = true }
     checker.disturb(for: InvariantChecker.silenceTime)
   }
@@ -114,6 +134,8 @@ public final class Fleet {
   /// Ends all partitions.
   public func heal() {
     trace("fleet", "heals")
+    cuts = []
+    for device in devices { device.agent?.serving?.networkHeals() }
     for device in devices {
       for link in device.links where link.isSilent && link.first === device {
         link.isSilent = false
@@ -261,6 +283,12 @@ public final class Fleet {
     case .wake(let process):
       guard process.isAlive, !process.postpones(event) else { return false }
       process.woken()
+    case .task(let process, let body):
+      if let process { guard process.isAlive, !process.postpones(event) else { return false } }
+      body()
+    case .timer(let process, let body):
+      guard process.isAlive, !process.postpones(event) else { return false }
+      body()
     case .resume(let process):
       guard process.isStalled else { return false }
       process.resume()

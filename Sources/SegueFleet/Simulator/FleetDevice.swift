@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueRouting
 import SegueWire
 
 /// A device of a fleet: its processes, its hubs, and its links to other devices.
@@ -41,6 +42,14 @@ public final class FleetDevice {
   var resources = DeviceResources()
   /// Nil: it has none.
   var agent: FleetProcess? { processes.last { $0.isAgent && $0.isAlive } }
+  /// What its agents store.
+  public private(set) lazy var disk = FleetDisk(clock)
+  /// The device in the network of all devices, for the links of its account.
+  private(set) lazy var host = FleetHost(of: self)
+  private(set) lazy var cryptography = StandInCryptography(fleet.signatures, seed: fleet.random.next())
+  /// The apps that are installed.
+  private var programs: [Program] = []
+  private(set) var catalogue = Catalogue()
   /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
   private(set) var unsettledUntil: Int64 = 0
   /// Uptime at which an agent last came, left or died.
@@ -90,6 +99,38 @@ public final class FleetDevice {
     processes.append(process)
     unsettle(isExpected: true)
     process.beginAgent()
+  }
+
+  // MARK: Installed apps
+
+  private struct Program {
+    let declaration: AppDeclaration
+    let start: () -> Void
+  }
+
+  /// Installs an app, in place of the one with its identifier: an agent of this device knows its manifest, and starts it.
+  /// - Parameter start: called when an agent starts it, to open the app.
+  public func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
+    programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, declaration.bundleIdentifier) }
+    programs.append(Program(declaration: declaration, start: start))
+    catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
+    agent?.serving?.manifestsChanged()
+  }
+
+  /// The most milliseconds until the system has started a program.
+  private static let startTime: Int64 = 200
+
+  /// Starts an app that is installed.
+  func launch(_ app: String, _ done: @escaping (SegueError?) -> Void) {
+    let program = programs.first { Text.isSame($0.declaration.bundleIdentifier, app) }
+    fleet.trace(name, "launches", app)
+    fleet.later(fleet.random.within(1, Self.startTime)) { [self] in
+      guard isUp, let program else {
+        return done(SegueError(.notFound, "launch of \(app): it is not installed on this device"))
+      }
+      done(nil)
+      program.start()
+    }
   }
 
   /// The hub moves, or something happens that keeps it from answering.
@@ -221,6 +262,13 @@ public final class FleetDevice {
   }
 
   // MARK: Links
+
+  /// The devices of its account with whose hubs its hub is linked.
+  var accountDevices: [FleetDevice] {
+    guard let hub, hub.hasAccountLinks else { return [] }
+    let hubs = hub.accountHubs
+    return fleet.devices.filter { device in device.hub.map { hubs.contains($0.engine.id) } ?? false }
+  }
 
   func add(_ link: DeviceLink) { links.append(link) }
   func link(to device: FleetDevice) -> DeviceLink? { links.first { $0.other(self) === device } }

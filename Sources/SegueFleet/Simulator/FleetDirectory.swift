@@ -54,6 +54,7 @@ final class FleetDirectory: HubDirectory {
     let hub = device.makeHub(generation, in: process, offersFrontmostOnly: offersFrontmostOnly)
     place = folder.lock(for: hub)
     process.hub = hub
+    process.becameHub(hub)
     if fleet.random.chance(device.openingStops) {
       // Other processes see no socket until this one continues.
       fleet.trace(process.name, "is stopped while it opens", text: "\(generation)")

@@ -31,6 +31,10 @@ enum FleetEvent {
   case settled(FleetProcess)
   /// A timer of a program is due.
   case wake(FleetProcess)
+  /// Work of a process, or of no particular one.
+  case task(FleetProcess?, () -> Void)
+  /// A timer of an agent is due.
+  case timer(FleetProcess, () -> Void)
   /// A stopped process continues.
   case resume(FleetProcess)
   /// A continuation or question should have ended.
@@ -45,9 +49,9 @@ enum FleetEvent {
   var isUnderWay: Bool {
     switch self {
     case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks,
-      .settled:
+      .settled, .task:
       true
-    case .duplicate, .deadline, .hubDeadline, .wake, .resume, .overdue, .audit, .auditAll, .reunion: false
+    case .duplicate, .deadline, .hubDeadline, .wake, .timer, .resume, .overdue, .audit, .auditAll, .reunion: false
     }
   }
 }

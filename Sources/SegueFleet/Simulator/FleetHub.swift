@@ -27,6 +27,10 @@ final class FleetHub {
   /// The uptime until which its process gets no descriptor for another connection.
   var exhaustedUntil: Int64 = 0
   private var deadline: Int64?
+  /// Its ends of simulated connections: all but those of an account's links.
+  private var ends: [ConnectionEnd] = []
+  /// The numbers of links of an account's devices, some of which have ended.
+  private var accountLinks: [UInt64] = []
   /// The number of its steps: a hub with many peers is not checked after each.
   private var steps = 0
 
@@ -79,10 +83,44 @@ final class FleetHub {
     _ connection: Connection, end: Int, as number: HubEngine.PeerNumber, for request: LinkRequest?,
     device: Identifier? = nil
   ) {
-    let end = ConnectionEnd(connection, end, in: fleet)
+    let end = makeEnd(connection, end)
     guard !isClosing else { return end.close() }
     step {
       driver.addLink(end, as: number, for: request, device: device, secret: fleet.drawIdentifier())
+      driver.flush()
+    }
+  }
+
+  /// Adds a link of an account's devices.
+  /// - Parameters:
+  ///   - device: whose certificate was shown on it.
+  ///   - make: makes the connection, which the hub then owns.
+  func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) -> any ByteConnection
+  ) throws(SegueError) {
+    guard isAlive, !isClosing else { throw SegueError(.invalidState, "the agent carries no hub") }
+    let number = driver.takeNumber()
+    // `forget` closes the connection before this object is released.
+    let connection = make(number) { [unowned(unsafe) self] isReadable in
+      if isReadable { self.readable(number) } else { self.writable(number) }
+    }
+    accountLinks.append(number)
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
+    step {
+      driver.addLink(connection, as: number, for: nil, device: device, secret: fleet.drawIdentifier())
+      driver.flush()
+    }
+  }
+
+  var hasAccountLinks: Bool { !accountLinks.isEmpty }
+  /// The hubs of other devices of the account with which it is linked.
+  var accountHubs: [Identifier] { accountLinks.compactMap { engine.hub(at: $0) } }
+
+  /// Calls the engine, and writes what follows from that.
+  func call(_ body: (HubEngine, Instant) -> Void) {
+    step {
+      body(engine, now)
       driver.flush()
     }
   }
@@ -103,7 +141,7 @@ final class FleetHub {
 
   /// Whether it does nothing but ping linked hubs that answer, so that nothing changes without a call from outside.
   var isIdle: Bool {
-    process.isStalled || driver.isIdle && ends.allSatisfy { $0.connection.link == nil || $0.connection.isAnswered }
+    process.isStalled || driver.isIdle && ends.allSatisfy { $0.isClosed || $0.connection.link == nil || $0.connection.isAnswered }
   }
 
   private func step(_ body: () -> Void) {
@@ -141,12 +179,12 @@ final class FleetHub {
 
   /// The process is killed in the middle of a write.
   func cut() {
-    for end in ends { end.connection.cut(from: end.index, fleet) }
+    for end in ends where !end.isClosed { end.connection.cut(from: end.index, fleet) }
   }
 
   /// The device is gone without notice.
   func vanish() {
-    for end in ends { end.connection.vanish(end.index) }
+    for end in ends where !end.isClosed { end.connection.vanish(end.index) }
     forget()
   }
 
@@ -154,15 +192,23 @@ final class FleetHub {
   func tearDown() {
     isAlive = false
     for end in ends { end.connection.tearDown() }
+    ends = []
     driver.tearDown()
     backlog = []
   }
 
-  private var ends: [ConnectionEnd] { driver.allConnections.map { unsafeDowncast($0, to: ConnectionEnd.self) } }
+  /// Makes an end, and lets go of those that are closed.
+  private func makeEnd(_ connection: Connection, _ index: Int) -> ConnectionEnd {
+    if ends.count >= 2 * (driver.connectionCount + 8) { ends.removeAll { $0.isClosed } }
+    let end = ConnectionEnd(connection, index, in: fleet)
+    ends.append(end)
+    return end
+  }
 
   private func forget() {
     isAlive = false
     driver.tearDown()
+    ends = []
     for connection in backlog { connection.close(1, fleet) }
     backlog = []
     process.device.ended(self)
@@ -183,7 +229,7 @@ extension FleetHub: HubEnvironment {
     connection.isAccepted(by: self, as: number)
     return .accepted(
       AcceptedConnection(
-        ConnectionEnd(connection, 1, in: fleet), process: connection.owners[0]?.process.number ?? 0,
+        makeEnd(connection, 1), process: connection.owners[0]?.process.number ?? 0,
         isOwn: connection.owners[0]?.process === process, descriptor: driver.connectionCount + driver.streamCount))
   }
 

@@ -3,8 +3,8 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// A process on a device of a fleet: it runs an app, and the device's hub if it was elected. Tests derive others.
-public class FleetProcess {
+/// A process on a device of a fleet: it runs an app, and the device's hub if it was elected.
+open class FleetProcess {
   /// Its name in the trace: device and app.
   public let name: String
   /// Its process identifier.
@@ -73,6 +73,10 @@ public class FleetProcess {
   public var engine: AppEngine? { driver?.engine }
   public var now: Instant { clock.now }
   public var isAlive: Bool { election != nil }
+  /// The agent with all that ships; nil in all other processes.
+  var serving: FleetAgent? { nil }
+  /// It carries a hub, which nobody knows of yet.
+  func becameHub(_ hub: FleetHub) {}
   /// As whom an agent takes part at the hub; nil if it does not.
   var participant: Identifier? { nil }
   func offers(_ activity: Identifier) -> Bool { offered.id == activity }
@@ -101,7 +105,7 @@ public class FleetProcess {
   }
 
   /// Ends the process after the app has closed. Sends the last messages of the app and of the hub.
-  public func leave() {
+  open func leave() {
     guard isAlive else { return }
     fleet.trace(name, "closes")
     flush()

@@ -2,14 +2,14 @@ import SegueModel
 
 /// Reads the elements of an array that came from outside, one after the other: bounded, in deterministic CBOR only.
 /// Surplus elements are skipped, so that later versions can add some.
-struct Fields {
+public struct Fields {
   private let elements: [Value]
   private var taken = 0
   private let what: StaticString
 
   /// - Parameter what: names the array in messages.
   /// Throws MALFORMED.
-  init(_ bytes: [UInt8], _ what: StaticString, atMost limit: Int) throws(SegueError) {
+  public init(_ bytes: [UInt8], _ what: StaticString, atMost limit: Int) throws(SegueError) {
     guard bytes.count <= limit else {
       throw SegueError(.malformed, "\(what): \(bytes.count) bytes, at most \(limit) are read")
     }
@@ -19,7 +19,7 @@ struct Fields {
     try self.init(value, what)
   }
 
-  init(_ value: Value, _ what: StaticString) throws(SegueError) {
+  public init(_ value: Value, _ what: StaticString) throws(SegueError) {
     guard value.kind == .array, let elements = value.elements else {
       throw SegueError(.malformed, "\(what): is no array")
     }
@@ -28,7 +28,7 @@ struct Fields {
   }
 
   /// Whether nothing is left that only later versions have.
-  var isAtEnd: Bool { taken >= elements.count }
+  public var isAtEnd: Bool { taken >= elements.count }
 
   private mutating func next(_ name: StaticString) throws(SegueError) -> Value {
     guard taken < elements.count else { throw SegueError(.malformed, "\(what): \(name) is missing") }
@@ -40,7 +40,7 @@ struct Fields {
     SegueError(.malformed, "\(what): \(name) is not \(expected)")
   }
 
-  mutating func unsigned(
+  public mutating func unsigned(
     _ name: StaticString, atMost limit: UInt64 = UInt64(Int64.max)
   ) throws(SegueError) -> UInt64 {
     guard let number = try next(name).uint64, number <= limit else {
@@ -50,32 +50,32 @@ struct Fields {
   }
 
   /// A number that later versions have added: nil if it is not there.
-  mutating func optionalUnsigned(_ name: StaticString) throws(SegueError) -> UInt64? {
+  public mutating func optionalUnsigned(_ name: StaticString) throws(SegueError) -> UInt64? {
     isAtEnd ? nil : try unsigned(name)
   }
 
   /// Seconds since 1970, up to the year 9999.
-  mutating func date(_ name: StaticString) throws(SegueError) -> Int64 {
+  public mutating func date(_ name: StaticString) throws(SegueError) -> Int64 {
     Int64(try unsigned(name, atMost: UInt64(Instant.lastSecond)))
   }
 
-  mutating func bool(_ name: StaticString) throws(SegueError) -> Bool {
+  public mutating func bool(_ name: StaticString) throws(SegueError) -> Bool {
     guard let bool = try next(name).bool else { throw wrong(name, "a bool") }
     return bool
   }
 
-  mutating func id(_ name: StaticString) throws(SegueError) -> Identifier {
+  public mutating func id(_ name: StaticString) throws(SegueError) -> Identifier {
     guard let id = try next(name).uuid else { throw wrong(name, "an identifier of 16 bytes") }
     return id
   }
 
-  mutating func data(_ name: StaticString, count: Int) throws(SegueError) -> [UInt8] {
+  public mutating func data(_ name: StaticString, count: Int) throws(SegueError) -> [UInt8] {
     let data = try data(name, atMost: count)
     guard data.count == count else { throw wrong(name, "data of its length") }
     return data
   }
 
-  mutating func data(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8] {
+  public mutating func data(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8] {
     guard let data = try next(name).data, data.count <= limit else {
       throw wrong(name, "data within its bound")
     }
@@ -83,18 +83,18 @@ struct Fields {
   }
 
   /// Data that is not there is empty.
-  mutating func optionalData(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8]? {
+  public mutating func optionalData(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8]? {
     let data = try data(name, atMost: limit)
     return data.isEmpty ? nil : data
   }
 
   /// Text as a user may have typed it, made fit to be shown.
-  mutating func name(_ name: StaticString) throws(SegueError) -> String {
+  public mutating func name(_ name: StaticString) throws(SegueError) -> String {
     ShownName.clean(try text(name, atMost: 4 * Limits.deviceName))
   }
 
   /// The same for a name that is not in use yet. Throws INVALID_ARGUMENT if nothing of it can be shown.
-  mutating func newName(_ name: StaticString) throws(SegueError) -> String {
+  public mutating func newName(_ name: StaticString) throws(SegueError) -> String {
     let text = try text(name, atMost: 4 * Limits.deviceName)
     guard !ShownName.isBlank(text) else {
       throw SegueError(.invalidArgument, "\(what): \(name) is blank: it has no character that can be seen")
@@ -102,14 +102,14 @@ struct Fields {
     return ShownName.clean(text)
   }
 
-  mutating func text(_ name: StaticString, atMost limit: Int) throws(SegueError) -> String {
+  public mutating func text(_ name: StaticString, atMost limit: Int) throws(SegueError) -> String {
     guard let text = try next(name).string, text.utf8.count <= limit else {
       throw wrong(name, "text within its bound")
     }
     return text
   }
 
-  mutating func list(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [Value] {
+  public mutating func list(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [Value] {
     guard let list = try next(name).elements, list.count <= limit else {
       throw wrong(name, "an array within its bound")
     }
@@ -119,10 +119,10 @@ struct Fields {
 
 extension Instant {
   /// The last second of the year 9999.
-  static let lastSecond: Int64 = 253_402_300_799
+  public static let lastSecond: Int64 = 253_402_300_799
 
   /// Whole seconds since 1970, whatever the clock says.
-  var seconds: Int64 {
+  public var seconds: Int64 {
     guard date > 0 else { return 0 }
     return date < Double(Self.lastSecond) ? Int64(date) : Self.lastSecond
   }
@@ -130,17 +130,17 @@ extension Instant {
 
 extension ValueWriter {
   /// Writes one array.
-  static func array(_ body: (inout ValueWriter) throws(SegueError) -> Void) throws(SegueError) -> [UInt8] {
+  public static func array(_ body: (inout ValueWriter) throws(SegueError) -> Void) throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
     try writer.putArray(body)
     return try writer.finish().encoding
   }
 
-  mutating func putArray(_ body: (inout ValueWriter) throws(SegueError) -> Void) throws(SegueError) {
+  public mutating func putArray(_ body: (inout ValueWriter) throws(SegueError) -> Void) throws(SegueError) {
     try begin(.array)
     try body(&self)
     try end()
   }
 
-  mutating func put(date: Int64) throws(SegueError) { try put(UInt64(max(0, date))) }
+  public mutating func put(date: Int64) throws(SegueError) { try put(UInt64(max(0, date))) }
 }

@@ -1,14 +1,8 @@
 import SegueModel
 
-/// The content of an attachment that an agent of a fleet has fetched.
-final class CollectedBytes: AttachmentSource, @unchecked Sendable {
-  let bytes: [UInt8]
+@testable import SegueFleet
 
-  init(_ bytes: [UInt8]) {
-    self.bytes = bytes
-    super.init()
-  }
-
+extension CollectedBytes {
   /// An attachment of an app; one that is too large to be stored has no content.
   static func attachment(_ name: String, size: UInt64) -> Attachment {
     let attachment = Attachment(name: name, size: size)

@@ -4,14 +4,13 @@ import SegueModel
 import SegueRouting
 
 @testable import SegueFleet
-@testable import SegueStore
+import SegueStore
 
 /// A workload whose devices have agents with inboxes: somebody asks for apps that do not run, they are launched, take
 /// what waits or crash on it, and agent, app, origin and power go at any step of that. Ends in a quiescent phase, in
 /// which everything that waits is delivered.
 final class InboxWorkload: Workload {
   private(set) lazy var oracle = InboxOracle(fleet)
-  private var disks: [InboxDisk] = []
   private var systems: [SystemProcess] = []
   private var chance: SeededRandom
   /// For what apps leave, and for those that die before they answer.
@@ -56,18 +55,15 @@ final class InboxWorkload: Workload {
 
   // MARK: Devices
 
-  private func disk(of device: FleetDevice) -> InboxDisk {
-    while disks.count <= device.index {
-      let owner = fleet.devices[disks.count]
-      disks.append(InboxDisk { [unowned owner] in owner.now.date })
-      systems.append(SystemProcess(on: owner))
-    }
-    return disks[device.index]
+  private func system(of device: FleetDevice) -> SystemProcess {
+    while systems.count <= device.index { systems.append(SystemProcess(on: fleet.devices[systems.count])) }
+    return systems[device.index]
   }
 
   func startAgent(on device: FleetDevice) {
     guard device.isUp, device.agent == nil else { return }
-    device.start(agent: InboxAgent(on: device, disk(of: device), self))
+    for app in catalogue.apps { device.install(app) {} }
+    device.start(agent: InboxAgent(on: device, self))
   }
 
   func agent(of device: FleetDevice) -> InboxAgent? {
@@ -99,7 +95,7 @@ final class InboxWorkload: Workload {
   /// The launcher starts an app, which may fail, crash, or take its time.
   func launch(_ bundle: String, by agent: InboxAgent, _ done: @escaping (SegueError?) -> Void) {
     let device = agent.device
-    let system = systems[device.index]
+    let system = system(of: device)
     let fate = isQuiescent ? 9 : chance.below(10)
     fleet.trace(device.name, "launches", bundle)
     oracle.meet("launched")
@@ -146,8 +142,8 @@ final class InboxWorkload: Workload {
     if keptChance.chance(0.1) { anyApp?.setForeground(keptChance.chance(0.3)) }
     switch chance.below(24) {
     case 0..<8: try ask(agent)
-    case 8: disk(of: device).isFull.toggle()
-    case 9: disk(of: device).slowness = chance.chance(0.5) ? 3 : 6_000
+    case 8: device.disk.isFull.toggle()
+    case 9: device.disk.slowness = chance.chance(0.5) ? 3 : 6_000
     case 10, 11:
       guard let app = anyApp else { return }
       app.setAccepts(!app.accepts)
@@ -203,20 +199,20 @@ final class InboxWorkload: Workload {
   }
 
   private func entries(of agent: InboxAgent) throws(SegueError) -> [InboxEntry] {
-    try disk(of: agent.device).entries()
+    try agent.device.disk.entries()
   }
 
   /// The user wants an entry no more.
   private func drop(_ agent: InboxAgent) throws(SegueError) {
     let entries = try entries(of: agent)
-    guard !entries.isEmpty, !disk(of: agent.device).isFull else { return }
+    guard !entries.isEmpty, !agent.device.disk.isFull else { return }
     let id = entries[chance.below(entries.count)].continuation
-    if agent.isAwake { agent.remove(id) }
+    if agent.isAwake { agent.forget(id) }
   }
 
   /// The user wants what an app has crashed on to be delivered.
   private func retry(_ agent: InboxAgent) throws(SegueError) {
-    let disk = disk(of: agent.device)
+    let disk = agent.device.disk
     guard !disk.isFull else { return }
     for entry in try entries(of: agent) where entry.isHeld {
       try retry(entry.continuation, agent)
@@ -226,8 +222,8 @@ final class InboxWorkload: Workload {
   private func retry(_ id: Identifier, _ agent: InboxAgent) throws(SegueError) {
     oracle.meet("held, and asked for")
     oracle[id]?.wasRetried = true
-    _ = try disk(of: agent.device).perform { inbox throws(SegueError) in try inbox.retry(id) }
-    agent.retry(id)
+    _ = try agent.device.disk.perform { inbox throws(SegueError) in try inbox.retry(id) }
+    agent.retried(id)
   }
 
   // MARK: One cold start
@@ -278,7 +274,7 @@ final class InboxWorkload: Workload {
     for device in devices {
       device.restart()
       device.agent?.resume()
-      let disk = disk(of: device)
+      let disk = device.disk
       disk.isFull = false
       disk.slowness = 3
     }

@@ -44,7 +44,7 @@ final class AccountFleet {
   /// A place in a network that nobody has had.
   func newPlace(in network: Int) -> Place {
     lastHost += 1
-    return Place(network: network, host: lastHost)
+    return Place(network: network, number: lastHost)
   }
 
   // MARK: Time
@@ -65,38 +65,6 @@ final class AccountFleet {
     clock.uptime = max(clock.uptime, end)
   }
 
-  // MARK: Networks
-
-  private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
-
-  /// A host dials an address.
-  /// - Returns: the connection, of which it has end 0; nil if no host is there.
-  func dial(_ address: NetworkAddress, from host: Host) -> Wire? {
-    let there = Place(address)
-    guard let place = host.place, place.network == there.network,
-      let listener = hosts.first(where: { $0.place == there }), let wire = Wire(host, listener)
-    else { return nil }
-    later(network.delay(&random)) {
-      listener.whenAwake {
-        guard listener.place == there, listener.listens(at: address.port) else { return wire.send(.refused, from: 1) }
-        wire.send(.connected, from: 1)
-        listener.accept(wire, at: address.port)
-      }
-    }
-    return wire
-  }
-
-  /// A datagram reaches all others in the network, or some.
-  func multicast(_ beacon: [UInt8], from host: Host) {
-    guard let place = host.place else { return }
-    for other in hosts where other !== host && other.place?.network == place.network {
-      guard !random.chance(beaconLoss) else { continue }
-      later(network.delay(&random)) {
-        if other.isAwake, other.place?.network == place.network { other.heard(beacon, from: place) }
-      }
-    }
-  }
-
   // MARK: Reports
 
   func trace(_ who: String, _ what: StaticString, _ detail: String? = nil) { log.add(clock.elapsed, who, what, detail) }
@@ -113,5 +81,17 @@ final class AccountFleet {
   func tearDown() {
     for machine in machines { machine.crash(isPowerLost: true) }
     while queue.pop() != nil {}
+  }
+}
+
+extension AccountFleet: NetworkSimulation {
+  var uptime: Int64 { clock.uptime }
+  func drawDelay() -> Int64 { network.delay(&random) }
+  private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
+  func host(at place: Place) -> Host? { hosts.first { $0.place == place } }
+  func isCut(_ one: Host, _ other: Host) -> Bool { false }
+
+  func listeners(to host: Host) -> [Host] {
+    hosts.filter { $0 !== host && $0.place?.network == host.place?.network && !random.chance(beaconLoss) }
   }
 }

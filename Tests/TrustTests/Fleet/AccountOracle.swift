@@ -1,5 +1,6 @@
 import SegueModel
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Reads the accounts of a fleet from its disks, and checks what must hold of them at each moment.

@@ -10,6 +10,8 @@ import SegueSystem
 final class HostileHost: Host {
   private static let memory = 64
 
+  private unowned let fleet: AccountFleet
+
   /// The treatment of a connection that it accepts.
   private enum Manner: CaseIterable { case silent, junk, closing, relaying }
 
@@ -17,6 +19,11 @@ final class HostileHost: Host {
   private var wires: [Wire] = []
   /// Invites that somebody has shown around.
   var leaked: [Invite] = []
+
+  init(_ name: String, in fleet: AccountFleet) {
+    self.fleet = fleet
+    super.init(name, in: fleet)
+  }
 
   /// Settles in a network.
   func settle(in network: Int) { move(to: fleet.newPlace(in: network)) }
@@ -29,7 +36,7 @@ final class HostileHost: Host {
   func replay() {
     guard !beacons.isEmpty else { return }
     fleet.meet("beacons replayed")
-    for _ in 0..<8 { fleet.multicast(beacons[fleet.random.below(beacons.count)], from: self) }
+    for _ in 0..<8 { multicast(beacons[fleet.random.below(beacons.count)]) }
   }
 
   func forge() {
@@ -37,7 +44,7 @@ final class HostileHost: Host {
       var beacon = beacons.isEmpty ? [] : beacons[fleet.random.below(beacons.count)]
       while beacon.count < Beacon.size { beacon.append(UInt8(truncatingIfNeeded: fleet.random.next())) }
       beacon[number * 4 % Beacon.size] ^= 1 << UInt8(fleet.random.below(8))
-      fleet.multicast(beacon, from: self)
+      multicast(beacon)
     }
   }
 
@@ -61,7 +68,7 @@ final class HostileHost: Host {
   private func relay(_ wire: Wire) {
     let others = fleet.machines.filter { $0.place?.network == place?.network && $0 !== wire.host(0) }
     guard !others.isEmpty, let address = others[fleet.random.below(others.count)].listener,
-      let second = fleet.dial(address, from: self)
+      let second = dial(address)
     else { return wire.close(1) }
     fleet.meet("a connection relayed")
     wires.append(second)
@@ -84,7 +91,7 @@ final class HostileHost: Host {
   /// Dials a device, and says nothing, or junk.
   func bother(_ address: NetworkAddress) {
     for number in 0..<6 {
-      guard let wire = fleet.dial(address, from: self) else { return }
+      guard let wire = dial(address) else { return }
       wires.append(wire)
       if number % 2 == 0 { wire.send([UInt8](repeating: UInt8(number), count: Knock.answerSize), from: 0) }
     }
@@ -96,7 +103,7 @@ final class HostileHost: Host {
     let context = SimulatedContext(joiningWith: invite, cryptography) { [fleet] in fleet.clock.now.seconds }
     let channel = SecureChannel(joiningWith: invite, nonce: fleet.random.identifier().bytes, context)
     guard let key = try? cryptography.makeKey(), let request = try? cryptography.makeRequest(key: key),
-      let nonce = try? cryptography.random(32), let wire = fleet.dial(address, from: self),
+      let nonce = try? cryptography.random(32), let wire = dial(address),
       let hello = try? JoinMessage.hello(
         commitment: JoinTranscript.commitment(to: nonce), request: request, name: "Your new phone", platform: "Linux",
         date: fleet.clock.now.seconds

@@ -2,10 +2,12 @@ import SegueDevices
 import SegueModel
 import SegueSystem
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// A machine of the user: its disk and clock stay, its agent comes and goes, and it sleeps.
 final class Machine: Host {
+  unowned let fleet: AccountFleet
   let port: UInt16
   let cryptography: StandInCryptography
   private(set) var disk = MemoryStorage()
@@ -25,6 +27,7 @@ final class Machine: Host {
   init(_ name: String, _ number: Int, in fleet: AccountFleet) {
     port = UInt16(40_000 + number)
     cryptography = StandInCryptography(fleet.signatures, seed: fleet.seed &* 64 &+ UInt64(number))
+    self.fleet = fleet
     super.init(name, in: fleet)
   }
 
@@ -103,17 +106,10 @@ final class Machine: Host {
     guard place != self.place else { return }
     fleet.trace(name, "is at", place.map { $0.address(port: 0).host } ?? "no network")
     super.move(to: place)
-    later(0) { [weak self] in for watch in self?.process?.watches ?? [] { watch.look() } }
+    later(0) { [weak self] in self?.process?.sockets.hasMoved() }
   }
 
-  private func listener(at port: UInt16) -> SimulatedTransport.Listener? {
-    process?.listeners.first { $0.port == port }
-  }
-
-  override func listens(at port: UInt16) -> Bool { listener(at: port) != nil }
-  override func accept(_ wire: Wire, at port: UInt16) { listener(at: port)?.accept(wire) }
-
-  override func heard(_ beacon: [UInt8], from place: Place) {
-    for sockets in process?.beacons ?? [] { sockets.hear(beacon, from: place) }
-  }
+  override func listens(at port: UInt16) -> Bool { process?.sockets.listens(at: port) ?? false }
+  override func accept(_ wire: Wire, at port: UInt16) { process?.sockets.accept(wire, at: port) }
+  override func heard(_ beacon: [UInt8], from place: Place) { process?.sockets.heard(beacon, from: place) }
 }

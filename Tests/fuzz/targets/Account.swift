@@ -2,6 +2,7 @@ import SegueDevices
 import SegueModel
 import SegueSystem
 
+@testable import SegueFleet
 @testable import SegueTrust
 
 /// Any message about an account, from a linked device or one that is not listed; genuine rosters that were changed,

@@ -1,7 +1,6 @@
 import SegueModel
 import SegueSystem
-
-@testable import SegueTrust
+import SegueTrust
 
 /// Primitives without cryptography, for simulations: exact where rules are decided, and a thousand times as fast.
 ///
@@ -9,7 +8,10 @@ import SegueSystem
 /// can forge one, and anybody can check one. Everything random comes from a seed.
 final class StandInCryptography: Cryptography {
   /// The signatures that were made, by all devices of one simulation: of a public key and a message. Never iterated.
-  final class Signatures { var made: [[UInt8]: [UInt8]] = [:] }
+  final class Signatures {
+    fileprivate var made: [[UInt8]: [UInt8]] = [:]
+    init() {}
+  }
 
   private static let keyHead: [UInt8] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
@@ -31,9 +33,13 @@ final class StandInCryptography: Cryptography {
     var bytes: [UInt8] = []
     while bytes.count < count {
       drawn += 1
-      bytes += SecureHash.sha256(Array("\(seed) \(drawn)".utf8))
+      bytes += SecureHash.sha256(Self.bytes(of: seed) + Self.bytes(of: drawn))
     }
     return Array(bytes.prefix(count))
+  }
+
+  private static func bytes(of number: UInt64) -> [UInt8] {
+    stride(from: UInt64(0), to: 64, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
   }
 
   // MARK: Keys: "key", then 32 bytes
@@ -180,16 +186,4 @@ final class StandInCryptography: Cryptography {
   }
 
   private func malformed(_ what: StaticString) -> SegueError { SegueError(.malformed, "\(what) cannot be read") }
-}
-
-extension Secret {
-  /// A copy that is not erased.
-  var bytes: [UInt8] { (try? withBytes { Array($0) }) ?? [] }
-
-  static func copy(of bytes: [UInt8]) throws(SegueError) -> Secret {
-    let result = bytes.withUnsafeBytes { bytes -> Result<Secret, SegueError> in
-      do throws(SegueError) { return .success(try copy(of: bytes)) } catch { return .failure(error) }
-    }
-    return try result.get()
-  }
 }

@@ -2,17 +2,16 @@ import SegueDriver
 import SegueEngine
 import SegueModel
 
-@testable import SegueFleet
-
 /// A participant at the hub in the process of an agent, with a connection of its own.
 final class FleetParticipant<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
   private let driver: AppDriver<Engine>
-  private unowned let agent: InboxAgent
+  /// Outlives its participants.
+  private unowned(unsafe) let agent: FleetAgent
   /// Called after each call of the engine, before its bytes are written.
   private let settled: () -> Void
   private var connection: Connection?
 
-  init(_ engine: Engine, in agent: InboxAgent, _ settled: @escaping () -> Void) {
+  init(_ engine: Engine, in agent: FleetAgent, _ settled: @escaping () -> Void) {
     driver = AppDriver(engine, in: agent.directory)
     self.agent = agent
     self.settled = settled

@@ -1,7 +1,7 @@
 import SegueDevices
 import SegueModel
-
-@testable import SegueTrust
+import SegueSystem
+import SegueTrust
 
 /// Stands for `TLSSession`: mutual certificates, each with a signature of its key over both random numbers; or the key
 /// of an invite at both ends. It ends a connection whenever TLS would, in the same order.
@@ -177,7 +177,7 @@ final class SimulatedSession: SecureSession {
       of: certificate, root: credentials.root, revocations: credentials.revocations, at: context.date())
     if case .revoked? = problem { outgoing += Self.message(.revoked, []) }
     guard problem == nil, cryptography.isSignature(signature, of: [kind.rawValue] + transcript, by: fields.publicKey)
-    else { throw SegueError(.notAllowed, "the other device's certificate: \(problem.map { "\($0)" } ?? "unsigned")") }
+    else { throw SegueError(.notAllowed, "the other device's certificate does not hold") }
     let identity = try DeviceIdentity(of: fields)
     guard identity.account == own.account else { throw SegueError(.notAllowed, "another account") }
     guard identity != own else { throw SegueError(.invalidState, "the connection leads back to this device") }

@@ -1,0 +1,514 @@
+import SegueAgentCore
+import SegueDevices
+import SegueDriver
+import SegueEngine
+import SegueModel
+import SegueRouting
+import SegueStore
+import SegueTrust
+
+/// The process of an agent in a fleet. All that decides in it is what ships: the hub that it carries, `InboxService`
+/// with which it takes part there, `DeviceService` with its links, and `ControlRequests`. Its disk is that of its
+/// device, and is used beside everything else, one request after the other.
+open class FleetAgent: FleetProcess {
+  /// The parts that refer to each other, until the end.
+  private struct Parts {
+    let inbox: InboxService
+    let devices: DeviceService
+    let requests: ControlRequests
+  }
+
+  public let disk: FleetDisk
+  private let identity: AppIdentity
+  private var parts: Parts?
+  private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port) { [unowned(unsafe) self] time, body in
+    self.later(time, body)
+  }
+  private var ownParticipant: FleetParticipant<AgentEngine>?
+  /// Its offers for apps that have gone (R2.5).
+  private var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
+  private var hasTakenPlace = false
+  /// The uptime of the next deadline that is in the queue of the fleet.
+  private var due: Int64?
+  /// The jobs that the disk has not done yet.
+  private var jobs: [Job] = []
+  private var isWorking = false
+  private var launching: [String] = []
+  private var lastClient: UInt64 = 0
+  private var carried = CarriedSettings()
+
+  /// The settings of the hub that it carries, for its next one, too.
+  private struct CarriedSettings {
+    var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+    var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+    var devices: AccountDevices?
+  }
+
+  private enum Job {
+    case request(InboxRequest, (InboxReply) -> Void)
+    /// It returns what is done once the loop hears of it.
+    case other(() -> () -> Void)
+  }
+
+  public init(on device: FleetDevice) {
+    disk = device.disk
+    identity = AppIdentity(
+      secret: Identifier(high: 0xa9e7, low: UInt64(device.index)), bundleIdentifier: "org.segue.agent",
+      name: "segue-agent", team: "", types: [], isChooser: true)
+    super.init(String(joining: "\(device.name)/agent"), on: device, offersFrontmostOnly: false, isAgent: true)
+  }
+
+  override var serving: FleetAgent? { self }
+  /// Nil once it has ended, like the next one.
+  public var inbox: InboxService? { parts?.inbox }
+  public var devices: DeviceService? { parts?.devices }
+
+  // MARK: Control clients
+
+  /// Answers a request as that of a control client; the answer may come later.
+  /// - Parameter process: the number of the client's process.
+  /// - Returns: the client, for `abandon`.
+  public func handle(
+    _ request: Value, ofProcess process: Int32, _ answer: @escaping ControlRequests.Answer
+  ) -> ControlClient {
+    lastClient += 1
+    let client = ControlClient(number: lastClient, account: .process(process))
+    parts?.requests.handle(request, of: client, answer)
+    return client
+  }
+
+  /// The client has gone.
+  public func abandon(_ client: ControlClient) { parts?.requests.abandon(client) }
+
+  // MARK: The network
+
+  func listens(at port: UInt16) -> Bool { sockets.listens(at: port) }
+  func accept(_ wire: Wire, at port: UInt16) { sockets.accept(wire, at: port) }
+  func heard(_ beacon: [UInt8], from place: Place) { sockets.heard(beacon, from: place) }
+  /// Devices reach each other again that were cut off.
+  func networkHeals() { sockets.resumed() }
+
+  // MARK: For checkers
+
+  /// The activities that it offers for apps that have gone.
+  public var keptOffers: [Identifier] { kept.map { $0.offer.activity } }
+  override func offers(_ activity: Identifier) -> Bool { keptOffers.contains(activity) }
+
+  var leak: StaticString? { ownParticipant?.engine.leak }
+
+  /// Whether the agent knows of an open app.
+  public func knows(_ bundle: String) -> Bool { parts.map { !$0.inbox.running(bundle).isEmpty } ?? false }
+
+  // MARK: For subclasses
+
+  /// The disk has done a request.
+  open func hasStored(_ request: InboxRequest, _ reply: InboxReply?) {}
+  /// The user has removed an entry.
+  open func hasRemoved(_ continuation: Identifier) {}
+  /// It offers what an app has left.
+  open func keeps(_ offer: KeptParticipant) {}
+
+  /// Moves the attachments of its inbox.
+  open func makeTransfers(_ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) -> any InboxTransfers {
+    AbsentTransfers(self, perform)
+  }
+
+  /// Starts the program of an app: that of its device.
+  /// - Parameter done: called once, later: nil if it was started.
+  open func start(_ app: String, _ done: @escaping (SegueError?) -> Void) { device.launch(app, done) }
+
+  // MARK: FleetProcess
+
+  override var participant: Identifier? { identity.id }
+
+  override func beginAgent() {
+    super.beginAgent()
+    do throws(SegueError) { try open() } catch { fleet.report(name, "\(error.message)") }
+  }
+
+  private func open() throws(SegueError) {
+    // Requests are answered once inbox and account have said what is stored.
+    var missing = 2
+    let hasOpened = { [self] in
+      missing -= 1
+      if missing == 0 { parts?.requests.open() }
+    }
+    let index = FleetSearchIndex(self)
+    let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, account: $2, $3) }
+    inbox.catalogue = device.catalogue
+    let cryptography = device.cryptography
+    let clock = device.clock
+    let devices = try DeviceService(
+      in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
+      SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
+    parts = Parts(
+      inbox: inbox, devices: devices, requests: ControlRequests(in: self, inbox, self, index, devices))
+    try inbox.open(identity, Limits()) { [self] perform, _ in makeTransfers(perform) } _: { hasOpened() }
+    try devices.open(hasOpened)
+  }
+
+  /// The manifests of its device have changed.
+  func manifestsChanged() { parts?.inbox.catalogue = device.catalogue }
+
+  override func seek(_ search: NextHubAttempt?) {
+    super.seek(search)
+    guard !hasTakenPlace, let ownParticipant else { return }
+    hasTakenPlace = true
+    election?.add(ownParticipant, fleet.clock.uptime)
+  }
+
+  override func becameHub(_ hub: FleetHub) {
+    hub.engine.trustHandler = carried.accountHandler
+    hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
+    hub.engine.manifests = { [device] bundle in device.catalogue[bundle]?.manifest }
+    hub.engine.setPrivacy(carried.isPrivate, now)
+    hub.engine.setDevices(carried.devices, now)
+  }
+
+  override func receive() {
+    ownParticipant?.receive()
+    for each in kept { each.participant.receive() }
+  }
+
+  override func flush() {
+    ownParticipant?.flush()
+    for each in kept { each.participant.flush() }
+  }
+
+  override func isDue(_ at: Int64) -> Bool { due == at }
+
+  override func tick() {
+    due = nil
+    ownParticipant?.tick()
+    for each in kept { each.participant.tick() }
+  }
+
+  /// In order: what waits for the disk is done first.
+  override open func leave() {
+    guard isAlive else { return }
+    flush()
+    parts?.inbox.close()
+    parts?.devices.close()
+    for case .request(let request, _) in jobs { hasStored(request, disk.run(request)) }
+    sockets.drop(isPowerLost: false)
+    super.leave()
+  }
+
+  override func vanish() {
+    sockets.drop(isPowerLost: true)
+    super.vanish()
+  }
+
+  override func end() {
+    sockets.drop(isPowerLost: false)
+    ownParticipant?.abandon()
+    ownParticipant = nil
+    for each in kept { each.participant.abandon() }
+    kept = []
+    jobs = []
+    disk.release()
+    // Objects that refer to each other without counting go together, once no call is under way.
+    let ended = parts
+    parts = nil
+    fleet.later(0) { withExtendedLifetime(ended) {} }
+    super.end()
+  }
+
+  override func tearDown() {
+    sockets.drop(isPowerLost: true)
+    ownParticipant = nil
+    for each in kept { each.participant.tearDown() }
+    kept = []
+    jobs = []
+    parts = nil
+    super.tearDown()
+  }
+
+  // MARK: Time
+
+  /// Does something that is in progress until then, if it lives by then.
+  public func later(_ milliseconds: Int64, _ body: @escaping () -> Void) {
+    fleet.push(.task(self, body), at: fleet.clock.uptime + milliseconds)
+  }
+
+  override func woken() { if !directory.isInPlace { leave() } }
+
+  // MARK: Participants
+
+  /// The hub of a participant was left.
+  func seek(_ search: NextHubAttempt, for participant: any HubSeeker) {
+    later(fleet.random.within(0, 2)) { [self] in election?.follow(search, for: participant, fleet.clock.uptime) }
+  }
+
+  func connected(_ participant: any HubSeeker, _ connection: Connection) {
+    if participant === ownParticipant { self.connection = connection }
+  }
+
+  func schedule(_ next: Int64?) {
+    guard let next, due.map({ next < $0 }) ?? true else { return }
+    due = next
+    fleet.push(.deadline(self, next), at: next)
+  }
+
+  /// Calls the engine of the agent.
+  public func performAsParticipant(_ body: (AgentEngine, Instant) -> Void) { ownParticipant?.perform(body) }
+
+  /// Answers an app that fetches an attachment of what waits for it, or of what is offered for an app that has gone.
+  public func answer(_ request: StreamRequest, of offer: KeptParticipant?, _ refusal: SegueError?) {
+    guard let offer else { return performAsParticipant { engine, _ in engine.answer(request, refusal) } }
+    kept.first { $0.offer === offer }?.participant.perform { _, _ in offer.answer(request, refusal) }
+  }
+
+  // MARK: The disk
+
+  /// Does something on the thread of the disk, and what that returns in the loop.
+  public func onDisk(_ body: @escaping () -> () -> Void) {
+    jobs.append(.other(body))
+    work()
+  }
+
+  private func work() {
+    guard !isWorking, !jobs.isEmpty else { return }
+    isWorking = true
+    later(fleet.random.within(0, disk.slowness)) { [self] in
+      switch jobs.removeFirst() {
+      case .request(let request, let done):
+        let reply = disk.run(request)
+        hasStored(request, reply)
+        finish { [self] in
+          if let reply { done(reply) }
+          checkLaunch(request, reply)
+        }
+      case .other(let body): finish(body())
+      }
+    }
+  }
+
+  private func finish(_ answer: @escaping () -> Void) {
+    later(fleet.random.within(0, disk.slowness)) { [self] in
+      isWorking = false
+      answer()
+      work()
+    }
+  }
+
+  private func checkLaunch(_ request: InboxRequest, _ reply: InboxReply?) {
+    guard case .put(_, .success)? = reply, case .put(let record, _) = request else { return }
+    // Otherwise it would wait for somebody to open the app.
+    if !knows(record.app), !isLaunching(record.app) {
+      fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")
+    }
+  }
+
+  private func isLaunching(_ app: String) -> Bool { launching.contains { Text.isSame($0, app) } }
+
+  /// The launch of an app has ended, or takes too long.
+  public func launchEnded(_ app: String) { launching.removeAll { Text.isSame($0, app) } }
+}
+
+extension FleetAgent: AgentEnvironment {
+  public var slept: Int64 { 0 }
+  public var deviceName: String { device.name }
+  public func drawIdentifier() -> Identifier { fleet.drawIdentifier() }
+  public func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
+  public func post(_ body: @escaping () -> Void) { later(0, body) }
+
+  public func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer {
+    SimulatedTimer(
+      in: self, { [unowned(unsafe) self] time, body in fleet.push(.timer(self, body), at: fleet.clock.uptime + time) },
+      body)
+  }
+
+  public func log(_ severity: Severity, _ message: DiagnosticText) {
+    if severity.rawValue <= Severity.info.rawValue { fleet.trace(name, "says", text: message) }
+  }
+}
+
+extension FleetAgent: AccountMachine {
+  public var settings: DeviceSettings {
+    get { disk.settings }
+    set { disk.settings = newValue }
+  }
+  public func drawDiskTime() -> Int64 { fleet.random.within(0, disk.slowness) }
+  public func drawAnswerTime() -> Int64 { fleet.random.within(0, 2) }
+  public func hasUsedDisk() -> Bool { true }
+}
+
+extension FleetAgent: InboxExecutor {
+  public func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
+    jobs.append(.request(request, done))
+    work()
+  }
+
+  public func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.entries() }, done)
+  }
+
+  public func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    let date = now.date
+    use(
+      { [self] inbox throws(SegueError) in
+        let isRemoved = try inbox.drop(continuation, at: date)
+        if isRemoved { hasRemoved(continuation) }
+        return isRemoved
+      }, done)
+  }
+
+  public func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.retry(continuation) }, done)
+  }
+
+  public func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
+    use(
+      { inbox throws(SegueError) in RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses()) }, done)
+  }
+
+  public func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
+  }
+
+  public func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    let date = now.date
+    use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: date) }, done)
+  }
+
+  private func use<Success>(
+    _ body: @escaping (Inbox) throws(SegueError) -> Success,
+    _ done: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    onDisk { [disk] in
+      let result: Result<Success, SegueError>
+      do throws(SegueError) { result = .success(try disk.perform(body)) } catch { result = .failure(error) }
+      return { done(result) }
+    }
+  }
+}
+
+extension FleetAgent: ProgramLauncher {
+  /// Milliseconds for an app to open after its program has started (R3.9).
+  private static let openingTime: Int64 = 20_000
+
+  /// One launch of an app at a time, as in the product.
+  public func launch(
+    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    if knows(app) { fleet.report(name, "R3.8: an app is launched that is open") }
+    guard !isLaunching(app) else { throw SegueError(.busy, "launch of \(app): is under way") }
+    launching.append(app)
+    fleet.push(.timer(self) { [self] in launchEnded(app) }, at: fleet.clock.uptime + Self.openingTime)
+    start(app) { [self] error in
+      if error != nil { launchEnded(app) }
+      done(error)
+    }
+  }
+
+  public func opened(_ app: String) { launchEnded(app) }
+}
+
+extension FleetAgent: AgentParticipation {
+  public func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
+    let participant = FleetParticipant(engine, in: self) { [unowned(unsafe) self] in
+      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
+    }
+    ownParticipant = participant
+    later(0) { participant.settle() }
+    return AgentConnection(participant)
+  }
+
+  public func join(_ offer: KeptParticipant) -> any KeptOfferHandle {
+    keeps(offer)
+    let participant = FleetParticipant(offer.engine, in: self) { [unowned(unsafe) offer] in offer.refuseRequests() }
+    kept.append((offer, participant))
+    election?.add(participant, fleet.clock.uptime)
+    participant.settle()
+    return KeptConnection(participant) { [unowned(unsafe) self] in kept.removeAll { $0.participant === participant } }
+  }
+}
+
+/// The agent itself, at the hub.
+private final class AgentConnection: AgentParticipantHandle {
+  private let participant: FleetParticipant<AgentEngine>
+
+  init(_ participant: FleetParticipant<AgentEngine>) { self.participant = participant }
+
+  func perform(_ body: (AgentEngine, Instant) -> Void) { participant.perform(body) }
+  func close() { participant.close() }
+}
+
+/// An offer that an agent keeps, at the hub.
+private final class KeptConnection: KeptOfferHandle {
+  private let participant: FleetParticipant<AppEngine>
+  private let closed: () -> Void
+
+  init(_ participant: FleetParticipant<AppEngine>, _ closed: @escaping () -> Void) {
+    (self.participant, self.closed) = (participant, closed)
+  }
+
+  func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
+
+  func close() {
+    participant.close()
+    closed()
+  }
+}
+
+extension FleetAgent: LinkHub {
+  public func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) -> any ByteConnection
+  ) throws(SegueError) {
+    guard let hub else { throw SegueError(.invalidState, "the agent carries no hub") }
+    try hub.addLink(of: device, make)
+  }
+
+  public func hub(at number: UInt64) -> Identifier? { hub?.engine.hub(at: number) }
+  public func networkChanged() { hub?.call { engine, now in engine.networkChanged(now) } }
+
+  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
+    carried.accountHandler = handler
+    hub?.engine.trustHandler = handler
+  }
+
+  public func sendAccount(_ message: [UInt8], to device: Identifier) {
+    hub?.call { engine, now in engine.sendAccount(message, to: device, now) }
+  }
+
+  public func endLinks(of device: Identifier?, _ error: SegueError) {
+    hub?.call { engine, now in engine.endLinks(of: device, error, now) }
+  }
+
+  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    carried.isPrivate = isPrivate
+    hub?.call { engine, now in engine.setPrivacy(isPrivate, now) }
+  }
+
+  public func setDevices(_ devices: AccountDevices?) {
+    carried.devices = devices
+    hub?.call { engine, now in engine.setDevices(devices, now) }
+  }
+}
+
+/// An agent that collects no attachments: they stay with their origins.
+private final class AbsentTransfers: InboxTransfers {
+  private unowned(unsafe) let agent: FleetAgent
+  private let perform: ((AgentEngine, Instant) -> Void) -> Void
+
+  init(_ agent: FleetAgent, _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) {
+    (self.agent, self.perform) = (agent, perform)
+  }
+
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
+    agent.later(0) { [self] in perform { $0.collected(continuation, [], $1) } }
+  }
+
+  func stop(_ continuation: Identifier) {}
+  func answered(_ id: Identifier, _ error: SegueError?) {}
+
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
+    agent.later(0) { [agent] in
+      agent.answer(request, of: offer, SegueError(.notFound, "attachment: the agent has none of that name"))
+    }
+  }
+
+  func close() {}
+}

@@ -1,0 +1,35 @@
+import SegueDriver
+
+/// A timer of an agent in simulated time.
+public final class SimulatedTimer: AgentTimer {
+  private let environment: any AgentEnvironment
+  /// Does something after that many milliseconds, if the agent lives then.
+  private let later: (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
+  private var body: (() -> Void)?
+  private var dueAt: Int64?
+  /// The uptime of the earliest event that is in the queue.
+  private var queuedAt: Int64?
+
+  public init(
+    in environment: any AgentEnvironment,
+    _ later: @escaping (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void, _ body: @escaping () -> Void
+  ) {
+    (self.environment, self.later, self.body) = (environment, later, body)
+  }
+
+  public func set(_ uptime: Int64?) {
+    dueAt = uptime
+    guard let uptime, queuedAt.map({ uptime < $0 }) ?? true else { return }
+    queuedAt = uptime
+    later(max(0, uptime - environment.uptime)) { [self] in
+      guard queuedAt == uptime else { return }
+      queuedAt = nil
+      guard let dueAt else { return }
+      guard dueAt <= environment.uptime else { return set(dueAt) }
+      self.dueAt = nil
+      body?()
+    }
+  }
+
+  public func close() { (dueAt, body) = (nil, nil) }
+}

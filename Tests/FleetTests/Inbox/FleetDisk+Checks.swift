@@ -1,0 +1,45 @@
+import Foundation
+import SegueAgentCore
+import SegueEngine
+import SegueModel
+import SegueStore
+
+@testable import SegueFleet
+
+extension FleetDisk {
+  /// The content of an attachment that an app fetches.
+  /// - Parameter activity: what an app has left; nil: what waits.
+  func attachment(of request: StreamRequest, in activity: Identifier?) -> Result<[UInt8], SegueError> {
+    let name = request.attachment?.name ?? ""
+    do throws(SegueError) {
+      return .success(
+        try read { inbox throws(SegueError) in
+          let payload: StoredPayload?
+          if let activity {
+            payload = try inbox.keptOffer(activity)?.payload
+          } else {
+            payload = try inbox.entry(request.continuationID.ofDelivery)?.payload
+          }
+          let stored = payload?.attachments.first { $0.name == name }
+          guard let stored else { throw SegueError(.notFound, "there is none of that name") }
+          return try Self.bytes(of: stored, in: inbox)
+        })
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private static func bytes(of stored: StoredAttachment, in inbox: Inbox) throws(SegueError) -> [UInt8] {
+    guard let file = tmpfile() else { throw SegueError(.system, "no file") }
+    defer { fclose(file) }
+    try inbox.copy(stored, to: fileno(file))
+    var bytes = [UInt8](repeating: 0, count: Int(stored.size))
+    guard pread(fileno(file), &bytes, bytes.count, 0) == bytes.count else { throw SegueError(.system, "no bytes") }
+    return bytes
+  }
+
+  /// For the user, and for checkers.
+  func entries() throws(SegueError) -> [InboxEntry] {
+    try read { inbox throws(SegueError) in try inbox.entries() }
+  }
+}

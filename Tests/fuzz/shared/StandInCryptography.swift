@@ -1,1 +1,0 @@
-../../TrustTests/StandInCryptography.swift
