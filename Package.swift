@@ -109,7 +109,8 @@ let package = Package(
       "SegueFleetABI",
       imports: [
         "CSegue", "CLinux", "CLoaded", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp",
-        "SegueTransport", "SegueRuntime", "SegueFleet", "SegueABI",
+        "SegueTransport", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueDevices", "SegueAgentCore",
+        "SegueFleet", "SegueABI",
       ]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(

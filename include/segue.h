@@ -1680,8 +1680,8 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout: that long if its process is
  * stopped (SIGSTOP). Call them on another thread than the one that runs callbacks: nothing is delivered to this app
  * meanwhile, and a continuation in this app itself would not begin before the timeout. Errors of all:
- * CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open,
- * or in a virtual fleet; the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach
+ * CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open;
+ * the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach
  * it, and why), UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED (what listens there does not answer
  * as an agent does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all
  * processes), UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app
@@ -1884,11 +1884,11 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
  *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
- * segue_app_create, and the code under test needs no change. A fleet has no agent: segue_app_link and the calls that
- * ask the agent (sections 11 and 16) return INVALID_STATE, segue_app_delete_saved results in CONNECTION_UNAVAILABLE,
- * and nothing is kept or saved. The other differences: callbacks run inside segue_fleet_step, _run and _advance,
- * whatever delivery was set, and inside segue_app_dispatch, which advances the fleet until a callback of that app has
- * run, with a timeout in the fleet's time. A negative one also ends when nothing is left that could happen: pings
+ * segue_app_create, and the code under test needs no change. A device has an agent once segue_fleet_device_start_agent is
+ * called. segue_app_link returns INVALID_STATE. The other differences: callbacks run inside segue_fleet_step, _run and
+ * _advance, whatever delivery was set, inside calls that ask an agent, which advance the fleet until they are answered,
+ * and inside segue_app_dispatch, which advances the fleet until a callback of that app has run. Timeouts of these calls
+ * are in the fleet's time. A negative one also ends when nothing is left that could happen: pings
  * between linked devices that answer do not count. A program with its own loop calls segue_app_fd; from then on the
  * app's callbacks run inside segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and
  * the bytes of streams travel when the fleet advances. So a blocking read of bytes that have not arrived, and a
@@ -2027,9 +2027,51 @@ SEGUE_FLEET segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_a
  */
 SEGUE_FLEET segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier,
                                                        size_t length, segue_app **app);
-/** Cuts the power: the device's apps are closed without a callback, and other devices get no notice, only silence. */
+
+/**
+ * Starts the agent of the device. From now on the calls that ask the agent (sections 11 and 16) work for the apps of the
+ * device: what waits for apps, what apps have left, search, accounts, joining with digits, pushes.
+ *
+ * All that decides in the agent is what ships. Its databases are those that ship, too, in a folder of their own
+ * (in /dev/shm, or else $TMPDIR, or /tmp), which is removed with the fleet. They stay when the agent ends, and when the
+ * device crashes. Devices of an account are linked over a simulated network that all devices with an agent share
+ * (10.0.0.0/16); segue_fleet_device_partition cuts it. A stand-in that is as strict as TLS takes its place, so that
+ * a run can be repeated. Attachments of what waits stay with their origins.
+ * Errors: INVALID_STATE (the device is down, or has an agent).
+ */
+SEGUE_FLEET segue_status segue_fleet_device_start_agent(segue_fleet_device *device);
+/**
+ * Ends the agent of the device.
+ *   kills  false: in order, as SIGTERM does; true: as SIGKILL does
+ * Errors: INVALID_STATE (the device has no agent).
+ */
+SEGUE_FLEET segue_status segue_fleet_device_end_agent(segue_fleet_device *device, bool kills);
+/**
+ * Opens the app that the agent of a device starts: it calls segue_fleet_device_create_app and segue_app_open. An app that
+ * is not open within 20 s of the fleet's time counts as one that has not started. Runs where callbacks of apps run.
+ *   context  that of segue_fleet_device_install_app
+ */
+typedef void (*segue_launch_function)(void *context);
+/**
+ * Installs an app on the device: its agent knows the manifest of the app (R6.1), and can start the app. In place of the
+ * app with the same bundle identifier, if one is installed. It stays installed whatever becomes of device and agent.
+ *   manifest  path of a manifest, copied: as for segue_app_load_manifest
+ *   launch    NULL: the app cannot be started, and only counts while it runs
+ *   context   retained until destroy: when the app is uninstalled or replaced, or the fleet goes
+ * Errors: those of segue_app_load_manifest; MALFORMED names the place in the file.
+ */
+SEGUE_FLEET segue_status segue_fleet_device_install_app(segue_fleet_device *device, const char *manifest, size_t length,
+                                                        segue_launch_function launch, void *context,
+                                                        segue_destroy destroy);
+/** Uninstalls the app with this bundle identifier; an app that runs goes on. Errors: NOT_FOUND. */
+SEGUE_FLEET segue_status segue_fleet_device_uninstall_app(segue_fleet_device *device, const char *bundle_identifier,
+                                                          size_t length);
+/**
+ * Cuts the power: the device's apps are closed without a callback, its agent dies, and other devices get no notice, only
+ * silence.
+ */
 SEGUE_FLEET segue_status segue_fleet_device_crash(segue_fleet_device *device);
-/** Restores the power; no app runs on the device yet. */
+/** Restores the power; no app and no agent runs on the device yet. */
 SEGUE_FLEET segue_status segue_fleet_device_restart(segue_fleet_device *device);
 /**
  * Drops everything between the two devices, without notice to either, until segue_fleet_heal.

@@ -190,7 +190,7 @@ public final class App: Handled {
       break
     }
     state = .closing
-    environment.endQuestions()
+    environment.endAgentCalls()
     environment.wake()
     while dispatcher.isBusy { monitor.wait() }
     monitor.unlock()
@@ -203,7 +203,7 @@ public final class App: Handled {
   /// open; releases the lock.
   public func closeHere() {
     state = .closing
-    environment.endQuestions()
+    environment.endAgentCalls()
     monitor.unlock()
     endAll()
   }

@@ -26,8 +26,15 @@ public protocol AppEnvironment: AnyObject {
 
   /// Connects the engine of an app to the device, and retains the app until `close`. May release the lock if it throws.
   func open(_ app: App, _ engine: AppEngine) throws(SegueError)
-  /// Ends the calls that wait for the agent.
-  func endQuestions()
+  /// Asks the agent of the user, and waits for the answer. Without the lock.
+  /// - Parameters:
+  ///   - request: a dictionary, with the name of the request under "ask" (docs/protocol.md).
+  ///   - deadline: the uptime at which the call ends.
+  /// Throws CONNECTION_UNAVAILABLE (no agent runs, or it ends), REMOTE_APPLICATION_TIMED_OUT, SYSTEM, BUSY (in a fleet:
+  /// this is one of its callbacks, or another thread moves it), and what the agent answers.
+  func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value
+  /// Ends the calls that wait for the agent. With the lock.
+  func endAgentCalls()
   /// Waits until no thread of this object runs callbacks. Without the lock.
   func endDelivery()
   /// Ends the uploads, which wait for other apps. Without the lock.

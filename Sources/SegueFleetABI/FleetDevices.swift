@@ -2,7 +2,9 @@
 import CSegue
 import SegueABI
 import SegueApp
+import SegueManifests
 import SegueModel
+import SegueRouting
 
 extension HandleKind where Object == LiveFleetDevice {
   static var fleetDevice: Self { Self(.fleetDevice) }
@@ -24,6 +26,38 @@ public func segue_fleet_device_create_app(
       bundleIdentifier, length, "bundle_identifier", atMost: Limits.identifier)
     let settings = try AppSettings(bundleIdentifier: bundleIdentifier)
     try handles.give(App(settings, on: device), .app, to: out)
+  }
+}
+
+@_cdecl("segue_fleet_device_start_agent") @implementation
+public func segue_fleet_device_start_agent(_ device: OpaquePointer?) -> segue_status {
+  call(device) { (device) throws(SegueError) in try device.startAgent() }
+}
+
+@_cdecl("segue_fleet_device_end_agent") @implementation
+public func segue_fleet_device_end_agent(_ device: OpaquePointer?, _ kills: Bool) -> segue_status {
+  call(device) { (device) throws(SegueError) in try device.endAgent(isKilled: kills) }
+}
+
+@_cdecl("segue_fleet_device_install_app") @implementation
+public func segue_fleet_device_install_app(
+  _ device: OpaquePointer?, _ manifest: UnsafePointer<CChar>?, _ length: Int, _ launch: segue_launch_function?,
+  _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?
+) -> segue_status {
+  let context = Context(context, destroy)
+  return call(device) { (device) throws(SegueError) in
+    let path = try Arguments.text(manifest, length, "manifest", atMost: Limits.url)
+    device.install(try AppDeclaration.read(path, canLaunch: launch != nil)) { launch?(context.pointer) }
+  }
+}
+
+@_cdecl("segue_fleet_device_uninstall_app") @implementation
+public func segue_fleet_device_uninstall_app(
+  _ device: OpaquePointer?, _ bundleIdentifier: UnsafePointer<CChar>?, _ length: Int
+) -> segue_status {
+  call(device) { (device) throws(SegueError) in
+    try device.uninstall(
+      try Arguments.text(bundleIdentifier, length, "bundle_identifier", atMost: Limits.identifier))
   }
 }
 

@@ -9,6 +9,24 @@ extension AppManifest {
   public static func read(
     _ path: String, of app: String
   ) throws(SegueError) -> (manifest: AppManifest, warnings: [String]) {
+    let declaration = try AppDeclaration.read(path, .impossible(SegueError(.notFound, "the app runs")))
+    guard Text.isSame(declaration.bundleIdentifier, app) else {
+      throw SegueError(.invalidArgument, "describes \(declaration.bundleIdentifier), and the app is \(app)")
+        .cut(naming: path)
+    }
+    return (declaration.manifest, declaration.warnings)
+  }
+}
+
+extension AppDeclaration {
+  /// Reads one manifest for an app that its owner launches, or that cannot be launched.
+  /// Throws as the other one, but for the app.
+  public static func read(_ path: String, canLaunch: Bool) throws(SegueError) -> AppDeclaration {
+    guard canLaunch else { return try read(path, .impossible(SegueError(.notFound, "nothing launches it"))) }
+    return try read(path, .command(LaunchCommand(arguments: [path])))
+  }
+
+  fileprivate static func read(_ path: String, _ launch: AppLaunch) throws(SegueError) -> AppDeclaration {
     do throws(SegueError) {
       let file = ManifestFileReader()
       // Its buffer has the bytes.
@@ -20,12 +38,7 @@ extension AppManifest {
       } else {
         contents = try PropertyListManifest.contents(try PropertyList.read(bytes))
       }
-      let launch = SegueError(.notFound, "the app runs")
-      let declaration = try contents.declaration(path: path, .impossible(launch))
-      guard Text.isSame(declaration.bundleIdentifier, app) else {
-        throw SegueError(.invalidArgument, "describes \(declaration.bundleIdentifier), and the app is \(app)")
-      }
-      return (declaration.manifest, declaration.warnings)
+      return try contents.declaration(path: path, launch)
     } catch {
       throw error.cut(naming: path)
     }

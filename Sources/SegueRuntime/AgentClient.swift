@@ -18,17 +18,17 @@ public enum AgentClient {
   ]
 
   /// - Parameters:
+  ///   - request: a dictionary, with the name of the request under "ask".
   ///   - socket: a new connection to the agent, which the caller closes. Shut down, it ends the wait.
   ///   - deadline: the uptime at which the call ends.
   /// Throws CONNECTION_UNAVAILABLE if the agent ends; REMOTE_APPLICATION_TIMED_OUT; SYSTEM if the system refuses to
   /// send or to wait; what it answers.
   static func ask(
-    _ entries: [(key: Value, value: Value)], over socket: Int32, until deadline: Int64
+    _ request: Value, over socket: Int32, until deadline: Int64
   ) throws(SegueError) -> Value {
-    let question = try Value.dictionary(entries)
     let link = FramedConnection(side: .connecting)
     var writer = MessageWriter()
-    try writer.send(.ask(1, question.encoding), over: link)
+    try writer.send(.ask(1, request.encoding), over: link)
     while true {
       var refusal: Int32?
       while link.takeOutput({ bytes in

@@ -84,7 +84,7 @@ extension App {
     _ what: StaticString, _ pages: AnswerPages, _ entries: (Int) -> [(key: Value, value: Value)] = { _ in [] }
   ) throws(SegueError) -> Value {
     var pages = pages
-    let deadline = Clock.uptime + AgentClient.answerTime
+    let deadline = environment.now.uptime + AgentClient.answerTime
     while true {
       var question = entries(pages.missing)
       if let after = pages.after { question.append((key: .string("after"), value: after)) }
@@ -143,7 +143,7 @@ extension App {
   func askAgent(
     _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
   ) throws(SegueError) -> Value {
-    try askAgent(what, entries, until: Clock.uptime + timeout)
+    try askAgent(what, entries, until: environment.now.uptime + timeout)
   }
 
   /// - Parameter deadline: the uptime at which the call ends.
@@ -151,38 +151,22 @@ extension App {
   private func askAgent(
     _ what: StaticString, _ entries: [(key: Value, value: Value)], until deadline: Int64
   ) throws(SegueError) -> Value {
-    monitor.lock()
-    let (error, folder) = (isOpen ? nil : notOpen, environment.runtimeFolder)
-    monitor.unlock()
-    if let error { throw error }
-    guard let folder else { throw SegueError(.invalidState, "app: a virtual fleet has no agent that can be asked") }
-    // Only a real device has a runtime folder.
-    let device = unsafeDowncast(environment, to: LiveEnvironment.self)
+    if let error = refusal { throw error }
     let name = String(joining: "\(what)")
-    let entry = (key: Value.string("ask"), value: Value.string(name))
-    let socket = try AgentSocket.connect(beside: folder)
-    monitor.lock()
-    device.questions.append(socket)
-    // It may have been closed since.
-    if !isOpen { device.endQuestions() }
-    monitor.unlock()
-    defer { Descriptors.closeConnection(socket) }
+    let request = try Value.dictionary([(key: Value.string("ask"), value: Value.string(name))] + entries)
     do throws(SegueError) {
-      let answer = try AgentClient.ask([entry] + entries, over: socket, until: deadline)
+      let answer = try environment.askAgent(request, until: deadline)
       try AgentAnswer.check(answer, to: name)
-      _ = forgetQuestion(socket, of: device)
       return answer
     } catch {
-      throw forgetQuestion(socket, of: device)
-        ? error : SegueError(.cancelled, "agent: the app was closed before it answered")
+      throw refusal == nil ? error : SegueError(.cancelled, "agent: the app was closed before it answered")
     }
   }
 
-  /// Returns whether the app is still open.
-  private func forgetQuestion(_ socket: Int32, of device: LiveEnvironment) -> Bool {
+  /// The error of a call if the app is not open.
+  private var refusal: SegueError? {
     monitor.lock()
     defer { monitor.unlock() }
-    device.questions.removeAll { $0 == socket }
-    return isOpen
+    return isOpen ? nil : notOpen
   }
 }

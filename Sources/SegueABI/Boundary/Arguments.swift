@@ -51,7 +51,9 @@ public enum Arguments {
   static func reason(_ pointer: UnsafePointer<CChar>?, _ length: Int) -> String? {
     guard let pointer else { return nil }
     let limit = Limits.identifier
-    let count = length == nulTerminated ? strnlen(pointer, limit + 1) : max(0, min(length, limit + 1))
+    // A length that no text has, such as one that was not set, counts as none: nothing may be read there.
+    let given = 0...Limits.value ~= length ? min(length, limit + 1) : 0
+    let count = length == nulTerminated ? strnlen(pointer, limit + 1) : given
     let bytes = UnsafeRawBufferPointer(start: pointer, count: count)
     let start = UnsafeRawBufferPointer(rebasing: bytes[..<Text.wholeCharacters(bytes, atMost: limit)])
     return Text.start(of: Text.decoded(start), atMost: limit)

@@ -1,11 +1,11 @@
 import CSegue
 
 /// A host's context: destroyed exactly once, when the last reference is gone.
-final class Context {
-  let pointer: UnsafeMutableRawPointer?
+public final class Context {
+  public let pointer: UnsafeMutableRawPointer?
   private let destroy: segue_destroy?
 
-  init(_ pointer: UnsafeMutableRawPointer?, _ destroy: segue_destroy?) {
+  public init(_ pointer: UnsafeMutableRawPointer?, _ destroy: segue_destroy?) {
     self.pointer = pointer
     self.destroy = destroy
   }

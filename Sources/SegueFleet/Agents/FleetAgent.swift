@@ -10,7 +10,7 @@ import SegueTrust
 /// The process of an agent in a fleet. All that decides in it is what ships: the hub that it carries, `InboxService`
 /// with which it takes part there, `DeviceService` with its links, and `ControlRequests`. Its disk is that of its
 /// device, and is used beside everything else, one request after the other.
-open class FleetAgent: FleetProcess {
+public class FleetAgent: FleetProcess {
   /// The parts that refer to each other, until the end.
   private struct Parts {
     let inbox: InboxService
@@ -94,6 +94,8 @@ open class FleetAgent: FleetProcess {
   public var keptOffers: [Identifier] { kept.map { $0.offer.activity } }
   override func offers(_ activity: Identifier) -> Bool { keptOffers.contains(activity) }
 
+  /// The device's name in its account; nil: it is in none.
+  var accountDevice: Identifier? { carried.devices?.own }
   var leak: StaticString? { ownParticipant?.engine.leak }
 
   /// Whether the agent knows of an open app.
@@ -102,20 +104,20 @@ open class FleetAgent: FleetProcess {
   // MARK: For subclasses
 
   /// The disk has done a request.
-  open func hasStored(_ request: InboxRequest, _ reply: InboxReply?) {}
+  func hasStored(_ request: InboxRequest, _ reply: InboxReply?) {}
   /// The user has removed an entry.
-  open func hasRemoved(_ continuation: Identifier) {}
+  func hasRemoved(_ continuation: Identifier) {}
   /// It offers what an app has left.
-  open func keeps(_ offer: KeptParticipant) {}
+  func keeps(_ offer: KeptParticipant) {}
 
   /// Moves the attachments of its inbox.
-  open func makeTransfers(_ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) -> any InboxTransfers {
+  func makeTransfers(_ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) -> any InboxTransfers {
     AbsentTransfers(self, perform)
   }
 
   /// Starts the program of an app: that of its device.
   /// - Parameter done: called once, later: nil if it was started.
-  open func start(_ app: String, _ done: @escaping (SegueError?) -> Void) { device.launch(app, done) }
+  func start(_ app: String, _ done: @escaping (SegueError?) -> Void) { device.launch(app, done) }
 
   // MARK: FleetProcess
 
@@ -160,7 +162,7 @@ open class FleetAgent: FleetProcess {
   override func becameHub(_ hub: FleetHub) {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
-    hub.engine.manifests = { [device] bundle in device.catalogue[bundle]?.manifest }
+    hub.engine.manifests = { [unowned(unsafe) device] bundle in device.catalogue[bundle]?.manifest }
     hub.engine.setPrivacy(carried.isPrivate, now)
     hub.engine.setDevices(carried.devices, now)
   }
@@ -184,7 +186,7 @@ open class FleetAgent: FleetProcess {
   }
 
   /// In order: what waits for the disk is done first.
-  override open func leave() {
+  override public func leave() {
     guard isAlive else { return }
     flush()
     parts?.inbox.close()
@@ -220,8 +222,9 @@ open class FleetAgent: FleetProcess {
     for each in kept { each.participant.tearDown() }
     kept = []
     jobs = []
-    parts = nil
+    // The hub closes its connections, which call their owner.
     super.tearDown()
+    parts = nil
   }
 
   // MARK: Time

@@ -45,7 +45,8 @@ open class FleetEnvironment: AppEnvironment, FleetProgram {
     return start == bytes.count ? identifier : Text.decoded(Array(bytes[start...]))
   }
 
-  public final func endQuestions() {}
+  open func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value { throw Self.noHost }
+  public final func endAgentCalls() {}
   public final func endDelivery() {}
   public final func endUploads() {}
 

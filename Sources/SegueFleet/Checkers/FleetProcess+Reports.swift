@@ -29,7 +29,14 @@ extension FleetProcess: AppObserver {
   /// Any other call of the app, such as making an activity current.
   public func does(_ what: StaticString, _ detail: String? = nil) { fleet.trace(name, what, detail) }
 
-  public func queued(_ delivery: Delivery) {}
+  /// A continuation that the agent delivers begins without a call of the app.
+  public func queued(_ delivery: Delivery) {
+    guard case .continuation(let id) = delivery, let engine, let offer = engine.deliveredOffer(of: id) else { return }
+    deliveries.removeAll { engine.deliveredOffer(of: $0) == nil }
+    guard !deliveries.contains(id) else { return }
+    deliveries.append(id)
+    began(.continuation(id, offer), deadline: now.uptime + engine.limits.continuation)
+  }
   public func answered(_ continuation: Identifier) { obligations.answered(continuation) }
   public func replaced(_ activity: Identifier, with state: Activity) {}
 

@@ -189,7 +189,7 @@ final class InvariantChecker {
       let distance = distances[device.index]
       for viewer in device.processes where viewer !== origin {
         guard let engine = viewer.engine else { continue }
-        let seen = engine.offers[id]
+        let seen = offer(id, of: origin, seenBy: engine)
         guard distance >= 0 else {
           if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
           continue
@@ -214,11 +214,18 @@ final class InvariantChecker {
     for device in fleet.devices {
       for viewer in device.processes {
         guard let engine = viewer.engine else { continue }
-        for id in origin.offered.former where engine.offers[id] != nil && !isOffered(id) {
+        for id in origin.offered.former where offer(id, of: origin, seenBy: engine) != nil && !isOffered(id) {
           report(viewer, "R1.11: still sees a former offer of", origin)
         }
       }
     }
+  }
+
+  /// The offer of an activity as an app sees it. Over links of an account it has a name of its own (A13).
+  private func offer(_ activity: Identifier, of origin: FleetProcess, seenBy viewer: AppEngine) -> Offer? {
+    if let offer = viewer.offers[activity] { return offer }
+    guard let device = origin.device.fullAgent?.accountDevice else { return nil }
+    return viewer.offers[Identifier(of: activity, onDevice: device)]
   }
 
   /// Whether a process offers it now: an agent may, what an app has left that has gone (R2.5).

@@ -94,6 +94,22 @@ public final class FleetDevice {
     start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, offersFrontmostOnly: false, isAgent: true))
   }
 
+  /// The agent with all that ships; nil: none runs.
+  public var fullAgent: FleetAgent? { agent?.serving }
+
+  /// Starts the agent that ships. Throws INVALID_STATE if the device is down, or an agent runs.
+  public func startFullAgent(_ make: (FleetDevice) -> FleetAgent) throws(SegueError) {
+    guard isUp else { throw SegueError(.invalidState, "device: \(name) is down") }
+    guard agent == nil else { throw SegueError(.invalidState, "device: \(name) has an agent") }
+    start(agent: make(self))
+  }
+
+  /// Ends the agent, in order or as SIGKILL does. Throws INVALID_STATE if none runs.
+  public func endFullAgent(isKilled: Bool) throws(SegueError) {
+    guard let agent = fullAgent else { throw SegueError(.invalidState, "device: \(name) has no agent") }
+    if isKilled { agent.kill() } else { agent.leave() }
+  }
+
   /// Starts an agent. The device has power, and none.
   func start(agent process: FleetProcess) {
     processes.append(process)
@@ -113,6 +129,19 @@ public final class FleetDevice {
   public func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
     programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, declaration.bundleIdentifier) }
     programs.append(Program(declaration: declaration, start: start))
+    catalogueChanged()
+  }
+
+  /// Uninstalls an app. Throws NOT_FOUND.
+  public func uninstall(_ bundleIdentifier: String) throws(SegueError) {
+    guard programs.contains(where: { Text.isSame($0.declaration.bundleIdentifier, bundleIdentifier) }) else {
+      throw SegueError(.notFound, "bundle_identifier: \(bundleIdentifier) is not installed on \(name)")
+    }
+    programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, bundleIdentifier) }
+    catalogueChanged()
+  }
+
+  private func catalogueChanged() {
     catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
     agent?.serving?.manifestsChanged()
   }

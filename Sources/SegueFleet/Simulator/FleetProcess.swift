@@ -4,11 +4,11 @@ import SegueModel
 import SegueWire
 
 /// A process on a device of a fleet: it runs an app, and the device's hub if it was elected.
-open class FleetProcess {
+public class FleetProcess {
   /// Its name in the trace: device and app.
   public let name: String
   /// Its process identifier.
-  let number: Int32
+  public let number: Int32
   /// The device outlives its processes, as the fleet does.
   unowned(unsafe) public let device: FleetDevice
   unowned(unsafe) let fleet: Fleet
@@ -57,6 +57,8 @@ open class FleetProcess {
 
   /// The callbacks that the app is still owed.
   var obligations = ObligationTracker()
+  /// The continuations that the agent delivers, until they are over.
+  var deliveries: [Identifier] = []
   /// The activity that the app offers, and since when.
   var offered = Offered()
 
@@ -105,7 +107,7 @@ open class FleetProcess {
   }
 
   /// Ends the process after the app has closed. Sends the last messages of the app and of the hub.
-  open func leave() {
+  public func leave() {
     guard isAlive else { return }
     fleet.trace(name, "closes")
     flush()

@@ -10,6 +10,8 @@ struct ScriptedDocument {
 
   let live: LiveDocument
   var url: String
+  /// The activity that it has let go of, as it left its container.
+  var left: Identifier?
 }
 
 /// The responder of a document, which is restored from the continuation for which it was opened (R3.5).
@@ -59,15 +61,24 @@ extension ScriptedApp {
   func moveDocument(_ index: Int, isInside: Bool, _ number: Int) throws(SegueError) {
     let live = documents[index].live
     process.does("moves a document")
-    let former = app.activity(of: live.responder).flatMap { known($0.id) }
+    let formerID = app.activity(of: live.responder)?.id
+    let former = formerID.flatMap { known($0) }
     let url = String(joining: isInside ? "file:///docs/d\(number)" : "file:///elsewhere/d\(number)")
     documents[index].url = url
     try app.setURL(url, of: live)
+    followMove(index, from: formerID)
     if let former, former.live.isStillValid {
       // Another state, and so another number.
       try change(former) { (activity) throws(SegueError) in try Self.write(number, to: &activity) }
     }
     try adopt(live, number)
+  }
+
+  /// On its return a document gets a new activity, and so do the responders that still have the old one (R5.2).
+  private func followMove(_ index: Int, from former: Identifier?) {
+    let present = app.activity(of: documents[index].live.responder)?.id
+    if let former, present == nil { documents[index].left = former }
+    if former == nil, let present, let left = documents[index].left.take() { responders.move(left, to: present) }
   }
 
   /// Its user turns to a document.

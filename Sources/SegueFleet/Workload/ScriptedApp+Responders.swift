@@ -54,6 +54,13 @@ struct ScriptedResponders {
     all.append(responder)
   }
 
+  /// All that have one activity get another, in their order.
+  mutating func move(_ activity: Identifier, to other: Identifier) {
+    for responder in all where responder.activity == activity {
+      if let index = all.firstIndex(where: { $0.number == responder.number }) { give(other, to: index) }
+    }
+  }
+
   mutating func setNext(_ next: UInt64?, of index: Int) { all[index].next = next }
 
   mutating func forget(_ activity: Identifier) {

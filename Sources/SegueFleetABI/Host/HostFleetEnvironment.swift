@@ -50,6 +50,12 @@ final class HostFleetEnvironment: FleetEnvironment {
     fleet.ring()
   }
 
+  // MARK: The agent
+
+  override func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value {
+    try fleet.askAgent(of: home.device, request, process: process?.number ?? 0, until: deadline)
+  }
+
   // MARK: Dispatching
 
   /// Whether this thread runs a callback of the app.

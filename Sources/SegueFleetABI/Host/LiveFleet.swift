@@ -1,7 +1,10 @@
 import CLinux
 import SegueApp
+import SegueAgentCore
+import SegueDevices
 import SegueFleet
 import SegueModel
+import SegueRouting
 import SegueSystem
 import SegueTransport
 import Synchronization
@@ -146,6 +149,32 @@ final class LiveFleet: Handled {
     }
   }
 
+  /// Asks the agent of a device, and advances the fleet until it answers.
+  /// - Parameters:
+  ///   - process: the number of the one that asks.
+  ///   - deadline: the uptime at which the call ends.
+  /// Throws CONNECTION_UNAVAILABLE (no agent runs, or it ends), REMOTE_APPLICATION_TIMED_OUT, BUSY, what it answers.
+  func askAgent(
+    of device: FleetDevice, _ request: Value, process: Int32, until deadline: Int64
+  ) throws(SegueError) -> Value {
+    try drive { () throws(SegueError) in
+      guard let agent = device.fullAgent else {
+        throw SegueError(.connectionUnavailable, "agent: none runs on \(device.name)")
+      }
+      var answer: Result<Value, SegueError>?
+      let client = agent.handle(request, ofProcess: process) { answer = $0 }
+      defer { agent.abandon(client) }
+      while answer == nil {
+        guard agent.isAlive else { throw SegueError(.connectionUnavailable, "the agent has ended") }
+        if oneStep(until: deadline) { continue }
+        fleet.moveTime(to: deadline)
+        throw SegueError(.remoteApplicationTimedOut, "the agent does not answer")
+      }
+      guard let answer else { throw SegueError(.remoteApplicationTimedOut, "the agent does not answer") }
+      return try answer.get()
+    }
+  }
+
   /// Steps until `isDone`, or that many milliseconds have passed.
   /// - Parameter milliseconds: negative for no limit, but only as long as something can still happen (`Fleet.isIdle`).
   func advance(_ milliseconds: Int32, until isDone: () -> Bool) throws(SegueError) {
@@ -268,6 +297,29 @@ final class LiveFleetDevice: Handled {
   init(_ device: FleetDevice, of fleet: LiveFleet) {
     self.device = device
     self.fleet = fleet
+  }
+
+  /// Starts the agent. Throws INVALID_STATE if the device is down, or one runs.
+  func startAgent() throws(SegueError) {
+    try fleet.perform { (_) throws(SegueError) in try device.startFullAgent { FleetAgent(on: $0) } }
+  }
+
+  /// Ends the agent, in order or as SIGKILL does. Throws INVALID_STATE if none runs.
+  func endAgent(isKilled: Bool) throws(SegueError) {
+    try fleet.perform { (_) throws(SegueError) in try device.endFullAgent(isKilled: isKilled) }
+  }
+
+  /// Installs an app, by its manifest.
+  func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
+    fleet.read { _ in
+      // The host's function runs without the lock. The fleet runs nothing once it has gone.
+      device.install(declaration) { [unowned(unsafe) fleet] in fleet.later(start) }
+    }
+  }
+
+  /// Uninstalls an app. Throws NOT_FOUND.
+  func uninstall(_ bundleIdentifier: String) throws(SegueError) {
+    try fleet.perform { (_) throws(SegueError) in try device.uninstall(bundleIdentifier) }
   }
 
   func crash() { try? fleet.perform { (_) throws(SegueError) in device.crash() } }

@@ -26,8 +26,8 @@ final class LiveEnvironment: AppEnvironment {
   private var uploads: [AttachmentUpload] = []
   private var identifiers = IdentifierPool()
 
-  /// Connections on which calls wait for the agent: App+Agent.swift.
-  var questions: [Int32] = []
+  /// Connections on which calls wait for the agent.
+  private var agentCalls: [Int32] = []
 
   var now: Instant { Clock.now }
   var limits: Limits { ProcessLimits.current }
@@ -68,8 +68,30 @@ final class LiveEnvironment: AppEnvironment {
     return wakeUp.give()
   }
 
+  // MARK: The agent
+
+  func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value {
+    monitor.lock()
+    let folder = runtimeFolder
+    monitor.unlock()
+    guard let folder else { throw SegueError(.cancelled, "agent: the app was closed before it was asked") }
+    let socket = try AgentSocket.connect(beside: folder)
+    monitor.lock()
+    agentCalls.append(socket)
+    // The app may have been closed since.
+    if !(app?.isOpen ?? false) { endAgentCalls() }
+    monitor.unlock()
+    defer {
+      monitor.lock()
+      agentCalls.removeAll { $0 == socket }
+      monitor.unlock()
+      Descriptors.closeConnection(socket)
+    }
+    return try AgentClient.ask(request, over: socket, until: deadline)
+  }
+
   /// Called with the lock, like `open`.
-  func endQuestions() { for socket in questions { linux_shutdown(socket, 1, 1) } }
+  func endAgentCalls() { for socket in agentCalls { linux_shutdown(socket, 1, 1) } }
 
   // MARK: Opening and closing
 

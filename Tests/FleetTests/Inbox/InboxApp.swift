@@ -145,12 +145,11 @@ final class InboxApp: ScriptedApp {
 
   override func queued(_ delivery: Delivery) {
     if case .streamAnswered(let id, let error) = delivery { fetched(id, error) }
-    if case .continuation(let id) = delivery, let offer = engine?.deliveredOffer(of: id), !deliveries.contains(id),
+    if case .continuation(let id) = delivery, engine?.deliveredOffer(of: id) != nil, !deliveries.contains(id),
       !continued.contains(id)
     {
       deliveries.append(id)
       if !accepts { process.complain("R3.8: an app gets what waits before it has a handler") }
-      process.began(.continuation(id, offer), deadline: process.now.uptime + Limits().continuation)
     }
     super.queued(delivery)
   }

@@ -14,6 +14,7 @@ class Asking:
 
     _handle: int
     _is_simulated: bool
+    _device: Any
 
     def _asked(self, function: Any, *arguments: Any) -> Any:
         """Returns the value that a function gives as its last output. Ctrl-C works meanwhile."""
@@ -24,5 +25,10 @@ class Asking:
         self._waited(lambda: function(*arguments))
 
     def _waited(self, call: Any) -> Any:
-        # A virtual fleet has no agent: its app refuses at once, and only its own thread may be inside of it.
-        return call() if self._is_simulated else _native.interruptible(call)
+        if not self._is_simulated:
+            return _native.interruptible(call)
+        try:
+            return call()
+        finally:
+            # The call has advanced the fleet.
+            self._device.fleet._moved()

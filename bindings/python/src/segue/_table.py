@@ -68,6 +68,7 @@ RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 PROGRESS = CFUNCTYPE(None, Address, Handle, UInt64, UInt64)
 FETCHED = CFUNCTYPE(None, Address, Handle, Handle)
 DID_UPDATE = CFUNCTYPE(None, Address, Handle, Handle)
+LAUNCH = CFUNCTYPE(None, Address)
 ACTIVITY_CHANGED = CFUNCTYPE(None, Address, Handle, Handle, Handle)
 OPEN_DOCUMENT = CFUNCTYPE(Int32, Address, Handle, Address, Size, Handle, Handle)
 
@@ -89,6 +90,7 @@ CALLBACKS: dict[str, Any] = {
     "segue_continue_function": CONTINUE,
     "segue_did_fail_function": DID_FAIL,
     "segue_restore_state_function": RESTORE_STATE,
+    "segue_launch_function": LAUNCH,
     "segue_resume_back_function": RESUME_BACK,
     "segue_stream_function": STREAM,
     "segue_stream_result_function": STREAM_RESULT,
@@ -376,6 +378,10 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_fleet_kill_app", (Handle, Handle), Status),
     ("segue_fleet_set_app_stopped", (Handle, Handle, Bool), Status),
     ("segue_fleet_device_create_app", (Handle, Bytes, Size, Address), Status),
+    ("segue_fleet_device_start_agent", (Handle,), Status),
+    ("segue_fleet_device_end_agent", (Handle, Bool), Status),
+    ("segue_fleet_device_install_app", (Handle, Bytes, Size, LAUNCH, Address, DESTROY), Status),
+    ("segue_fleet_device_uninstall_app", (Handle, Bytes, Size), Status),
     ("segue_fleet_device_crash", (Handle,), Status),
     ("segue_fleet_device_restart", (Handle,), Status),
     ("segue_fleet_device_partition", (Handle, Handle), Status),

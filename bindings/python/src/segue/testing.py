@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
 from ctypes import byref
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _arguments, _native, _table
 from ._app import App
 from ._native import library
 from ._unique import shown
+
+if TYPE_CHECKING:
+    from _typeshed import StrOrBytesPath
 
 _native.load_fleet()
 
@@ -57,6 +61,8 @@ class Fleet(_native.Handle):
         """seed: 0...2^64-1; all randomness comes from it."""
         self._seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
         self._apps: list[App] = []
+        self._failures: list[BaseException] = []
+        self._programs: list[_native.Kept] = []
         super().__init__(_native.created(library.segue_fleet_create, seed))
 
     @property
@@ -235,11 +241,15 @@ class Fleet(_native.Handle):
     # ---- its end ----
 
     def close(self) -> None:
-        """Closes the apps. A second call has no effect.
+        """Closes the apps; agents launch none from now on. A second call has no effect.
 
         Raises the first error of an app; all others are closed nevertheless, and later errors are reported. Inside a
         callback of an app that one stays open (BusyError), to be closed by another call.
         """
+        # What they launch may hold the fleet.
+        for program in self._programs:
+            program.target = None
+        self._programs = []
         first: BaseException | None = None
         for app in list(self._apps):
             try:
@@ -265,6 +275,9 @@ class Fleet(_native.Handle):
     def _moved(self) -> None:
         """Callbacks may have run."""
         _native.release_deferred()
+        if self._failures:
+            failures, self._failures = self._failures, []
+            raise failures[0]
         for app in list(self._apps):
             app._raise_failure()
 
@@ -313,15 +326,72 @@ class FleetDevice(_native.Handle):
         app.open()
         return app
 
+    def start_agent(self) -> None:
+        """Starts the agent of the device: what needs one works from now on for the apps of the device.
+
+        That is what waits for apps, what apps have left, search, accounts, joining with digits, pushes. All that decides
+        in the agent is what ships; what it stores stays when it ends, and when the device crashes. A call that asks it
+        advances the fleet until it answers.
+
+        Raises: InvalidStateError if the device is down, or has an agent.
+        """
+        library.segue_fleet_device_start_agent(self._handle)
+
+    def end_agent(self, *, kill: bool = False) -> None:
+        """Ends the agent.
+
+        kill: as SIGKILL does, in place of in order
+        Raises: InvalidStateError if the device has no agent.
+        """
+        library.segue_fleet_device_end_agent(self._handle, _arguments.truth(kill, "kill"))
+
+    def install(self, manifest: StrOrBytesPath, launch: Callable[[], object] | None = None) -> None:
+        """Installs an app: the agent of the device knows its manifest (R6.1), and can start it.
+
+        manifest: the path of the manifest: a property list, or a `.desktop` file with keys of Segue's
+        launch: called without arguments when an agent starts the app, to open it by `add_app`; it runs where callbacks
+            run, and what it raises is raised there. None: the app cannot be started
+        """
+        path = _arguments.path(manifest, "manifest")
+        if launch is None:
+            library.segue_fleet_device_install_app(self._handle, path, len(path), _table.LAUNCH(), 0, _table.DESTROY())
+            return
+        if not callable(launch):
+            raise _arguments.wrong("launch", launch, "a function")
+        context = _native.new_context(weakref.ref(self))
+        self._fleet._programs.append(_native.keep_context(context, _Program(self._fleet, launch)))
+        library.segue_fleet_device_install_app(self._handle, path, len(path), _launch, context, _native.destroy)
+
+    def uninstall(self, bundle_identifier: str) -> None:
+        """Uninstalls an app; one that runs goes on. Raises: NotFoundError."""
+        data = _arguments.text(bundle_identifier, "bundle_identifier")
+        library.segue_fleet_device_uninstall_app(self._handle, data, len(data))
+
     def crash(self) -> None:
-        """Cuts the power: the apps are closed without a callback, and other devices get no notice, only silence."""
+        """Cuts the power: apps are closed without a callback, the agent dies, other devices get only silence."""
         library.segue_fleet_device_crash(self._handle)
         for app in [app for app in self.fleet._apps if app.device is self]:
             self.fleet._died(app)
 
     def restart(self) -> None:
-        """Restores the power; no app runs yet."""
+        """Restores the power; no app and no agent runs yet."""
         library.segue_fleet_device_restart(self._handle)
 
     def __repr__(self) -> str:
         return shown(self, lambda: repr(self.name), __name__)
+
+
+class _Program:
+    """An app that an agent of a fleet can start."""
+
+    def __init__(self, fleet: Fleet, launch: Callable[[], object]):
+        self._fleet = fleet
+        self.launch = launch
+
+    def _failed(self, error: BaseException) -> None:
+        self._fleet._failures.append(error)
+
+
+@_native.trampoline(_table.LAUNCH)
+def _launch(program: _Program) -> None:
+    program.launch()

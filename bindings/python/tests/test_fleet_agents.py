@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agents on a virtual fleet: what waits for apps, what apps leave, search, accounts, pushes."""
+
+from __future__ import annotations
+
+import plistlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import segue
+from segue.testing import Fleet
+
+pytestmark = pytest.mark.fleet
+
+NOTE = "com.example.notes.editing"
+
+
+class Notes(segue.App):
+    """An app that keeps what it has continued."""
+
+    def __init__(self, identifier: str = "com.example.notes", **options: Any) -> None:
+        super().__init__(identifier, types=[NOTE], team="TEAM", **options)
+        self.texts: list[str] = []
+
+    def offer(self, title: str, text: str, **properties: Any) -> segue.Activity:
+        note = segue.Activity(self, NOTE, title=title)
+        for name, value in properties.items():
+            setattr(note, name, value)
+        note.user_info = {"text": text}
+        note.become_current()
+        return note
+
+    def on_continue(self, activity: segue.Activity, continuation: segue.Continuation) -> None:
+        self.texts.append(activity.user_info["text"])
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    """The manifest of an app, as a file."""
+    path = tmp_path / "mail.plist"
+    fields = {
+        "CFBundleIdentifier": "com.example.mail",
+        "CFBundleName": "Mail",
+        "NSUserActivityTypes": [NOTE],
+        "com.apple.developer.team-identifier": "TEAM",
+    }
+    path.write_bytes(plistlib.dumps(fields))
+    return path
+
+
+class Device:
+    """A device with an agent, an app that runs, and one that does not."""
+
+    def __init__(self, fleet: Fleet, name: str, manifest: Path) -> None:
+        self.device = fleet.add_device(name)
+        self.device.start_agent()
+        self.launched: list[Notes] = []
+        self.device.install(manifest, self._launch)
+        self.notes = self.device.add_app("com.example.notes", Notes)
+
+    def _launch(self) -> None:
+        self.launched.append(self.device.add_app("com.example.mail", Notes))
+
+
+@pytest.fixture
+def devices(segue_fleet: Fleet, manifest: Path) -> list[Device]:
+    """Two devices that no link connects."""
+    segue_fleet.set_linking(False)
+    return [Device(segue_fleet, name, manifest) for name in ("phone", "laptop")]
+
+
+def join(fleet: Fleet, manager: Device, guest: Device) -> None:
+    """The guest joins the account of the manager; somebody compares the digits."""
+    mine, theirs = manager.notes, guest.notes
+    if mine.account().status is segue.Membership.NONE:
+        mine.create_account("Home", "phone")
+    asked = theirs.join(mine.invite().link, "laptop")
+    fleet.run()
+    (asks,) = [each for each in mine.account().joins if each.asks]
+    assert asks.digits == asked.digits
+    mine.answer_join(asks, True)
+    theirs.await_join(asked)
+    fleet.advance(5)
+
+
+def test_a_cold_start(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R3.8: an app that does not run is started, and gets what waits."""
+    phone = devices[0]
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(1)
+    mine = phone.device.add_app("com.example.chooser", segue.App, chooser=True)
+    segue_fleet.advance(1)
+    launch = mine.launch(mine.offers[0], "com.example.mail")
+    assert launch.outcome is segue.Outcome.RESTORED
+    assert [app.texts for app in phone.launched] == [["milk"]]
+    assert mine.inbox() == []
+
+
+def test_an_app_that_never_opens(segue_fleet: Fleet, devices: list[Device], manifest: Path) -> None:
+    """R3.9: the asker hears it, and the entry waits until the app opens, after a restart of the agent, too."""
+    phone = devices[0]
+    phone.device.install(manifest, lambda: None)
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(1)
+    mine = phone.device.add_app("com.example.chooser", segue.App, chooser=True)
+    segue_fleet.advance(1)
+    launch = mine.launch(mine.offers[0], "com.example.mail", timeout=30)
+    assert launch.outcome is segue.Outcome.UNKNOWN
+    (entry,) = mine.inbox()
+    assert (entry.bundle_identifier, entry.title, entry.delivered) == ("com.example.mail", "Shopping list", False)
+    phone.device.end_agent(kill=True)
+    with pytest.raises(segue.ConnectionUnavailableError):
+        mine.inbox()
+    phone.device.start_agent()
+    segue_fleet.advance(5)
+    assert [each.continuation_id for each in mine.inbox()] == [entry.continuation_id]
+    mail = phone.device.add_app("com.example.mail", Notes)
+    segue_fleet.advance(5)
+    assert mail.texts == ["milk"] and mine.inbox() == []
+
+
+def test_a_retained_offer(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R2.5: what an app leaves is offered after it has closed, and can be continued."""
+    phone = devices[0]
+    phone.notes.offer("Shopping list", "milk", keeps_offering=True)
+    segue_fleet.advance(1)
+    phone.notes.close()
+    segue_fleet.advance(2)
+    reader = phone.device.add_app("com.example.mail", Notes)
+    segue_fleet.advance(2)
+    assert [offer.title for offer in reader.offers] == ["Shopping list"]
+    reader.continue_(reader.offers[0]).wait()
+    assert reader.texts == ["milk"]
+
+
+def test_search_after_the_power_was_gone(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R8.1: what is eligible for search is found when its app does not run, and opens it (R8.3)."""
+    phone = devices[0]
+    mail = phone.device.add_app("com.example.mail", Notes)
+    mail.offer("Shopping list", "milk", eligible_for_search=True, persistent_identifier="list")
+    segue_fleet.advance(3)
+    phone.device.crash()
+    phone.device.restart()
+    phone.device.start_agent()
+    chooser = phone.device.add_app("com.example.chooser", segue.App)
+    segue_fleet.advance(1)
+    (found,) = chooser.search("shopping")
+    assert (found.title, found.bundle_identifier) == ("Shopping list", "com.example.mail")
+    assert chooser.open_saved(found).outcome is segue.Outcome.RESTORED
+    assert [app.texts for app in phone.launched] == [["milk"]]
+    assert chooser.forget_saved(None) == 1 and chooser.search("shopping") == []
+
+
+def test_joining_with_digits_links_devices(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R10.1: only devices of one account see what each other offers."""
+    phone, laptop = devices
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(5)
+    assert laptop.notes.offers == []
+    join(segue_fleet, phone, laptop)
+    assert [(offer.title, offer.device_name) for offer in laptop.notes.offers] == [("Shopping list", "phone")]
+    laptop.notes.continue_(laptop.notes.offers[0]).wait()
+    assert laptop.notes.texts == ["milk"]
+    assert [device.name for device in laptop.notes.account().devices] == ["phone", "laptop"]
+
+
+def test_digits_that_differ_are_declined(segue_fleet: Fleet, devices: list[Device]) -> None:
+    phone, laptop = devices
+    phone.notes.create_account("Home", "phone")
+    asked = laptop.notes.join(phone.notes.invite().link, "laptop")
+    segue_fleet.run()
+    (asks,) = phone.notes.account().joins
+    phone.notes.answer_join(asks, False)
+    with pytest.raises(segue.DeclinedError):
+        laptop.notes.await_join(asked)
+    assert laptop.notes.account().status is segue.Membership.NONE
+
+
+def test_a_lost_device_is_revoked(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R10.5: nothing comes to it, and nothing comes from it, whether it is there or not."""
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(2)
+    assert len(laptop.notes.offers) == 1
+    segue_fleet.partition(phone.device, laptop.device)
+    (lost,) = [device for device in phone.notes.account().devices if device.name == "laptop"]
+    phone.notes.revoke_device(lost.device)
+    segue_fleet.advance(40)
+    segue_fleet.heal()
+    segue_fleet.advance(60)
+    assert laptop.notes.offers == []
+    laptop.notes.offer("Thief's list", "gold")
+    segue_fleet.advance(10)
+    assert phone.notes.offers == []
+    assert [device.name for device in phone.notes.account().devices] == ["phone"]
+
+
+def test_a_push_to_another_device(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R3.15: the app there is started, and the origin gets its receipt."""
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    laptop.notes.set_devices(push="at-once")
+    note = phone.notes.offer("Shopping list", "milk")
+    ended: list[segue.Receipt] = []
+    note.on_continuation_ended(ended.append)
+    segue_fleet.advance(2)
+    (there,) = [device for device in phone.notes.account().devices if device.name == "laptop"]
+    push = phone.notes.push(note, "com.example.mail", device=there.device)
+    segue_fleet.advance(5)
+    assert [app.texts for app in laptop.launched] == [["milk"]]
+    assert [receipt.outcome for receipt in ended] == [segue.Outcome.RESTORED]
+    assert push.bundle_identifier == "com.example.mail"
+    laptop.notes.set_devices(push="never")
+    with pytest.raises(segue.DeclinedError):
+        phone.notes.push(note, "com.example.mail", device=there.device)
+
+
+def test_a_device_that_is_cut_off_comes_back(segue_fleet: Fleet, devices: list[Device]) -> None:
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(2)
+    segue_fleet.partition(phone.device, laptop.device)
+    segue_fleet.advance(60)
+    assert laptop.notes.offers == []
+    segue_fleet.heal()
+    segue_fleet.advance(60)
+    assert [offer.title for offer in laptop.notes.offers] == ["Shopping list"]
+
+
+def test_an_account_outlives_a_crash(segue_fleet: Fleet, devices: list[Device]) -> None:
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    phone.notes.offer("Shopping list", "milk")
+    laptop.device.crash()
+    segue_fleet.advance(40)
+    laptop.device.restart()
+    laptop.device.start_agent()
+    reader = laptop.device.add_app("com.example.notes", Notes)
+    segue_fleet.advance(60)
+    assert [offer.title for offer in reader.offers] == ["Shopping list"]
+
+
+def test_what_a_launch_raises_is_raised_where_the_fleet_advances(
+    segue_fleet: Fleet, devices: list[Device], manifest: Path
+) -> None:
+    phone = devices[0]
+
+    def broken() -> None:
+        raise RuntimeError("no display")
+
+    phone.device.install(manifest, broken)
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(1)
+    chooser = phone.device.add_app("com.example.chooser", segue.App, chooser=True)
+    segue_fleet.advance(1)
+    with pytest.raises(RuntimeError, match="no display"):
+        chooser.launch(chooser.offers[0], "com.example.mail", timeout=5)
+
+
+def test_misuse(devices: list[Device], manifest: Path, tmp_path: Path) -> None:
+    phone = devices[0].device
+    with pytest.raises(segue.InvalidStateError, match="has an agent"):
+        phone.start_agent()
+    phone.end_agent()
+    with pytest.raises(segue.InvalidStateError, match="has no agent"):
+        phone.end_agent()
+    with pytest.raises(segue.NotFoundError, match=r"com\.example\.draw is not installed on phone"):
+        phone.uninstall("com.example.draw")
+    phone.uninstall("com.example.mail")
+    broken = tmp_path / "broken.plist"
+    broken.write_text("<plist><dict><key>CFBundleIdentifier</key><integer>1</integer></dict></plist>")
+    with pytest.raises(segue.MalformedError, match="CFBundleIdentifier"):
+        phone.install(broken)
+    with pytest.raises(segue.Error):
+        phone.install(tmp_path / "none.plist")
+    with pytest.raises(TypeError):
+        bad: Any = "mail"
+        phone.install(manifest, bad)
+    phone.crash()
+    with pytest.raises(segue.InvalidStateError, match="is down"):
+        phone.start_agent()
+
+
+def test_the_same_seed_gives_the_same_trace(manifest: Path) -> None:
+    def trace() -> int:
+        with Fleet(7) as fleet:
+            fleet.set_linking(False)
+            devices = [Device(fleet, name, manifest) for name in ("phone", "laptop")]
+            join(fleet, *devices)
+            devices[0].notes.offer("Shopping list", "milk")
+            fleet.advance(30)
+            return fleet.trace_hash
+
+    assert trace() == trace()
