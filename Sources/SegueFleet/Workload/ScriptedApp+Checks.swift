@@ -70,6 +70,7 @@ extension ScriptedApp {
   /// A save asks a responder.
   func update(_ activity: LiveActivity, _ save: PendingSave, _ responder: UInt64) -> Reply {
     guard let known = known(activity.id) else { return .yes }
+    if let save = expectations.save, save.asked.isEmpty { checkNamesDocument(known) }
     expectations.save?.asked.append(responder)
     write(known.last.number, known)
     return reply(to: save, of: known.id)
@@ -78,10 +79,18 @@ extension ScriptedApp {
   func updated(_ activity: LiveActivity) {}
 
   private func write(_ number: Int, _ known: KnownActivity) {
+    // Half of them drop the URL of the document, too: the library puts it back (R4.2).
+    let isAll = number % 2 == 0 && hasDocument(known.id)
     // A title with digits, and bytes of the same size as before, always fit.
     try? change(known) { (activity) throws(SegueError) in
-      try Self.write(number, size: known.last.size, to: &activity)
+      try Self.write(number, size: known.last.size, isAll: isAll, to: &activity)
     }
+  }
+
+  /// The activity of a document names it, whatever the save has written.
+  private func checkNamesDocument(_ known: KnownActivity) {
+    guard let url = engine?.documentURL(of: known.id), !Text.isSame(url, known.activity.documentURL) else { return }
+    process.complain("R4.2: a save has replaced user_info, and the activity has lost its document")
   }
 
   private func reply(to save: PendingSave, of activity: Identifier) -> Reply {
@@ -142,11 +151,15 @@ extension ScriptedApp {
     known.isInSave = false
     // An activity that needs saving after its save, and has not changed beside that, was not saved.
     known.isLeftUnsaved = known.live.needsSave && !known.hasChangedBeside
+    if !known.live.needsSave, known.live.isStillValid { checkNamesDocument(known) }
   }
 
   /// Whether a responder has an activity, or a document.
   private func isHeld(_ id: Identifier) -> Bool {
-    responders.all.contains { $0.activity == id }
-      || documents.contains { app.activity(of: $0.live.responder)?.id == id }
+    responders.all.contains { $0.activity == id } || hasDocument(id)
+  }
+
+  private func hasDocument(_ id: Identifier) -> Bool {
+    documents.contains { app.activity(of: $0.live.responder)?.id == id }
   }
 }

@@ -158,13 +158,21 @@ class ScriptedApp: AppObserver {
     return activity
   }
 
-  static func write(_ number: Int, size: Int? = nil, to activity: inout Activity) throws(SegueError) {
+  /// - Parameter isAll: whether nothing else is in `user_info` afterwards.
+  static func write(
+    _ number: Int, size: Int? = nil, isAll: Bool = false, to activity: inout Activity
+  ) throws(SegueError) {
     let size = size ?? activity.userInfo?["d"]?.data?.count ?? 0
     let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
     try activity.setTitle(Self.title(number))
-    try activity.addUserInfoEntries(
-      .dictionary([(key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number)))]),
-      limit: Limits.value)
+    let entries = try Value.dictionary([
+      (key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number))),
+    ])
+    if isAll {
+      try activity.setUserInfo(entries, limit: Limits.value)
+    } else {
+      try activity.addUserInfoEntries(entries, limit: Limits.value)
+    }
   }
 
   private static func title(_ number: Int) -> String { String(joining: "T\(number)") }
