@@ -251,6 +251,9 @@ final class InboxOracle {
     let ask = asked[Int(number)]
     if ask.isAnswered { fleet.report(ask.agent.name, "R3.8: an asker is answered twice") }
     asked[Int(number)].isAnswered = true
+    if case .failure(let error) = result, error.status == .busy, error.message.contains("waits in the inbox") {
+      fleet.report(ask.agent.name, "R3.8: an asker hears that a launch has failed, and it is under way")
+    }
     if uptime > max(ask.deadline, ask.agent.resumedAt) + ObligationTracker.slack {
       fleet.report(ask.agent.name, "R3.9: an asker is answered after the deadline")
     }
