@@ -322,7 +322,7 @@ import Testing
     #expect(scene.editor.accountsAsking == [Self.greedy.id, Self.greedy.id])
   }
 
-  @Test func `what a hub answers is work of who asks (section 9)`() throws {
+  @Test func `what a hub answers, or compares with what it knows, is work of who says it (section 9)`() throws {
     let world = World(hasHub: true)
     let (app, hub) = (try RawPeer(app: "app", in: world), try #require(world.hub))
     func work(for message: Message) throws -> UInt64 {
@@ -330,6 +330,8 @@ import Testing
       try app.say(message)
       return hub.work - before
     }
-    #expect(try work(for: .ping(1)) == work(for: .pong(1)) + 1)
+    let ping = try work(for: .ping(1))
+    #expect(try ping == work(for: .pong(1)) + 1)
+    #expect(try work(for: .failure(type: "a.b", SegueError(.handoffFailed, "no"), age: 0)) > 10 * ping)
   }
 }

@@ -152,6 +152,16 @@ import Testing
     #expect(titles.isEmpty && agent.inbox.kept.isEmpty)
   }
 
+  @Test func `R2.5: it stays until the millisecond of its date is over`() throws {
+    let (start, date) = (world.now.uptime, world.now.date + 60.000_5)
+    try editor.change(activity) { try $0.setExpirationDate(date) }
+    world.close(editor)
+    world.wait(60_000 - (world.now.uptime - start))
+    #expect(agent.inbox.kept.count == 1 && world.now.date < date)
+    world.wait(1)
+    #expect(world.now.date > date && titles.isEmpty && agent.inbox.kept.isEmpty)
+  }
+
   @Test func `R2.5: a date that is set ends nothing that is kept`() throws {
     try editor.change(activity) { try $0.setExpirationDate(world.now.date + 7_200) }
     world.close(editor)
@@ -800,14 +810,24 @@ import Testing
     #expect(Set(titles) == ["one", "genuine"])
   }
 
-  @Test func `R2.5: an app that offers what another one has left before the hub moved does not end it`() throws {
-    world.close(editor)
+  /// - Parameter hasClosed: whether the agent offers it at the next hub, or its app is silent, and may still do so.
+  @Test(arguments: [true, false])
+  func `R2.5: an app that offers what another one has left before the hub moved does not end it`(
+    hasClosed: Bool
+  ) throws {
+    if hasClosed {
+      world.close(editor)
+    } else {
+      world.tell(editor) { $0.setForeground(false, $1) }
+      editor.process.stall()
+    }
     world.killHub()
     world.startHub()
     let enemy = try RawPeer(app: "enemy", in: world)
     try enemy.publish(activity, "forged")
     world.wait(5_000)
     #expect(agent.inbox.kept.map { $0.app.name } == ["editor"])
+    if !hasClosed { world.kill(editor) }
     enemy.disconnect()
     world.wait(1_000)
     #expect(titles == ["one"])
