@@ -60,6 +60,7 @@ final class AccountFleet {
       steps = at > clock.uptime ? 0 : steps + 1
       clock.uptime = max(clock.uptime, at)
       body()
+      oracle.checkListed()
       guard steps < Self.stepLimit else { return report("fleet", "what happens at one time does not end") }
     }
     clock.uptime = max(clock.uptime, end)

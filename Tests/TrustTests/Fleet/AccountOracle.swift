@@ -201,6 +201,16 @@ final class AccountOracle {
     }
   }
 
+  /// Checks that no agent is linked with a device that its account does not list, not even for a moment (A15, A24).
+  func checkListed() {
+    for machine in fleet.machines {
+      guard let devices = machine.devices, let linked = devices.links?.devices else { continue }
+      for peer in linked where !devices.snapshot.devices.contains(where: { $0.id == peer }) {
+        fleet.report(machine.name, "is linked with \(name(of: peer)), which it does not list")
+      }
+    }
+  }
+
   // MARK: The end
 
   /// Whether a machine's disk has an account that works now: its certificate is good by a clock that is right, and no
