@@ -20,6 +20,7 @@ MODULES = (
     "SegueWire",
     "SegueEngine",
     "SegueDriver",
+    "SegueApp",
     "SegueRouting",
     "SegueManifests",
     "SegueTrust",
