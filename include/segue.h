@@ -1884,11 +1884,11 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
  *
  * A fleet has its own clock and network, and advances only when you call it: no socket, no thread, no waiting. An app
  * on one of its devices is a segue_app like any other, created by segue_fleet_device_create_app in place of
- * segue_app_create, and the code under test needs no change. A device has an agent once segue_fleet_device_start_agent is
- * called. segue_app_link returns INVALID_STATE. The other differences: callbacks run inside segue_fleet_step, _run and
- * _advance, whatever delivery was set, inside calls that ask an agent, which advance the fleet until they are answered,
- * and inside segue_app_dispatch, which advances the fleet until a callback of that app has run. Timeouts of these calls
- * are in the fleet's time. A negative one also ends when nothing is left that could happen: pings
+ * segue_app_create, and the code under test needs no change. A device has an agent once segue_fleet_device_start_agent
+ * is called. segue_app_link returns INVALID_STATE. The other differences: callbacks run inside segue_fleet_step, _run
+ * and _advance, whatever delivery was set, inside calls that ask an agent, which advance the fleet until they are
+ * answered, and inside segue_app_dispatch, which advances the fleet until a callback of that app has run. Timeouts of
+ * these calls are in the fleet's time. A negative one also ends when nothing is left that could happen: pings
  * between linked devices that answer do not count. A program with its own loop calls segue_app_fd; from then on the
  * app's callbacks run inside segue_app_dispatch only, and the descriptor is readable while one is due. Attachments and
  * the bytes of streams travel when the fleet advances. So a blocking read of bytes that have not arrived, and a
@@ -2029,8 +2029,8 @@ SEGUE_FLEET segue_status segue_fleet_device_create_app(segue_fleet_device *devic
                                                        size_t length, segue_app **app);
 
 /**
- * Starts the agent of the device. From now on the calls that ask the agent (sections 11 and 16) work for the apps of the
- * device: what waits for apps, what apps have left, search, accounts, joining with digits, pushes.
+ * Starts the agent of the device. From now on the calls that ask the agent (sections 11 and 16) work for the apps of
+ * the device: what waits for apps, what apps have left, search, accounts, joining with digits, pushes.
  *
  * All that decides in the agent is what ships. Its databases are those that ship, too, in a folder of their own
  * (in /dev/shm, or else $TMPDIR, or /tmp), which is removed with the fleet. They stay when the agent ends, and when the
@@ -2047,8 +2047,9 @@ SEGUE_FLEET segue_status segue_fleet_device_start_agent(segue_fleet_device *devi
  */
 SEGUE_FLEET segue_status segue_fleet_device_end_agent(segue_fleet_device *device, bool kills);
 /**
- * Opens the app that the agent of a device starts: it calls segue_fleet_device_create_app and segue_app_open. An app that
- * is not open within 20 s of the fleet's time counts as one that has not started. Runs where callbacks of apps run.
+ * Opens the app that the agent of a device starts: it calls segue_fleet_device_create_app and segue_app_open. An app
+ * that is not open within 20 s of the fleet's time counts as one that has not started. Runs where callbacks of apps
+ * run.
  *   context  that of segue_fleet_device_install_app
  */
 typedef void (*segue_launch_function)(void *context);
@@ -2067,8 +2068,8 @@ SEGUE_FLEET segue_status segue_fleet_device_install_app(segue_fleet_device *devi
 SEGUE_FLEET segue_status segue_fleet_device_uninstall_app(segue_fleet_device *device, const char *bundle_identifier,
                                                           size_t length);
 /**
- * Cuts the power: the device's apps are closed without a callback, its agent dies, and other devices get no notice, only
- * silence.
+ * Cuts the power: the device's apps are closed without a callback, its agent dies, and other devices get no notice,
+ * only silence.
  */
 SEGUE_FLEET segue_status segue_fleet_device_crash(segue_fleet_device *device);
 /** Restores the power; no app and no agent runs on the device yet. */

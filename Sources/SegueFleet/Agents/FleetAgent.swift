@@ -58,7 +58,7 @@ public class FleetAgent: FleetProcess {
     super.init(String(joining: "\(device.name)/agent"), on: device, offersFrontmostOnly: false, isAgent: true)
   }
 
-  override var serving: FleetAgent? { self }
+  override var asFleetAgent: FleetAgent? { self }
   /// Nil once it has ended, like the next one.
   public var inbox: InboxService? { parts?.inbox }
   public var devices: DeviceService? { parts?.devices }
@@ -145,7 +145,11 @@ public class FleetAgent: FleetProcess {
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
     parts = Parts(
       inbox: inbox, devices: devices, requests: ControlRequests(in: self, inbox, self, index, devices))
-    try inbox.open(identity, Limits()) { [self] perform, _ in makeTransfers(perform) } _: { hasOpened() }
+    try inbox.open(identity, Limits()) { [self] perform, _ in
+      makeTransfers(perform)
+    } _: {
+      hasOpened()
+    }
     try devices.open(hasOpened)
   }
 

@@ -6,8 +6,8 @@ import SegueStore
 import SegueSystem
 import SegueTrust
 
-/// The disk of a simulated device, with what its agents store: the inbox and the saved activities that ship, in a folder
-/// that goes with this object; the account and its settings in memory.
+/// The disk of a simulated device. Its agents store there the inbox and the saved activities, in the databases that
+/// ship, in a folder that goes with this object; and the account and its settings, in memory.
 ///
 /// All that a call of the inbox has stored is on the disk when it returns: StoreTests take the power away at each of
 /// its writes. So a crash takes calls here: those that wait, and of the one in progress nothing or all.

@@ -224,7 +224,7 @@ final class InvariantChecker {
   /// The offer of an activity as an app sees it. Over links of an account it has a name of its own (A13).
   private func offer(_ activity: Identifier, of origin: FleetProcess, seenBy viewer: AppEngine) -> Offer? {
     if let offer = viewer.offers[activity] { return offer }
-    guard let device = origin.device.fullAgent?.accountDevice else { return nil }
+    guard let device = origin.device.fleetAgent?.accountDevice else { return nil }
     return viewer.offers[Identifier(of: activity, onDevice: device)]
   }
 

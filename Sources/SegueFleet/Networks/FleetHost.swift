@@ -17,7 +17,7 @@ final class FleetHost: Host {
     move(to: Place(network: number >> 16, number: number & 0xffff))
   }
 
-  private var agent: FleetAgent? { device.agent?.serving }
+  private var agent: FleetAgent? { device.fleetAgent }
 
   override func listens(at port: UInt16) -> Bool { agent?.listens(at: port) ?? false }
   override func accept(_ wire: Wire, at port: UInt16) { agent?.accept(wire, at: port) }
@@ -46,5 +46,5 @@ extension Fleet: NetworkSimulation {
   }
 
   /// The devices whose agents have sockets.
-  private var agents: [FleetDevice] { devices.filter { $0.agent?.serving != nil } }
+  private var agents: [FleetDevice] { devices.filter { $0.fleetAgent != nil } }
 }

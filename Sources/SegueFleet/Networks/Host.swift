@@ -21,7 +21,7 @@ public struct Place: Equatable, Sendable {
 
   public init(network: Int, number: Int) { (self.network, self.number) = (network, number) }
 
-  /// Where an address leads.
+  /// The place to which an address leads.
   public init(_ address: NetworkAddress) {
     let bytes = address.bytes
     self.init(network: Int(bytes[13]), number: Int(bytes[14]) << 8 | Int(bytes[15]))

@@ -101,4 +101,3 @@ final class SimulatedSocket: LinkSocket {
     if isPowerLost { wire.vanish(end) } else { wire.close(end) }
   }
 }
-

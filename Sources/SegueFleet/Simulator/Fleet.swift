@@ -135,7 +135,7 @@ public final class Fleet {
   public func heal() {
     trace("fleet", "heals")
     cuts = []
-    for device in devices { device.agent?.serving?.networkHeals() }
+    for device in devices { device.fleetAgent?.networkHeals() }
     for device in devices {
       for link in device.links where link.isSilent && link.first === device {
         link.isSilent = false

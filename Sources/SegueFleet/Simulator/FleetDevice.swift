@@ -42,7 +42,7 @@ public final class FleetDevice {
   var resources = DeviceResources()
   /// Nil: it has none.
   var agent: FleetProcess? { processes.last { $0.isAgent && $0.isAlive } }
-  /// What its agents store.
+  /// The disk, with all that its agents store.
   public private(set) lazy var disk = FleetDisk(clock)
   /// The device in the network of all devices, for the links of its account.
   private(set) lazy var host = FleetHost(of: self)
@@ -95,18 +95,18 @@ public final class FleetDevice {
   }
 
   /// The agent with all that ships; nil: none runs.
-  public var fullAgent: FleetAgent? { agent?.serving }
+  public var fleetAgent: FleetAgent? { agent?.asFleetAgent }
 
   /// Starts the agent that ships. Throws INVALID_STATE if the device is down, or an agent runs.
-  public func startFullAgent(_ make: (FleetDevice) -> FleetAgent) throws(SegueError) {
+  public func startFleetAgent(_ make: (FleetDevice) -> FleetAgent) throws(SegueError) {
     guard isUp else { throw SegueError(.invalidState, "device: \(name) is down") }
     guard agent == nil else { throw SegueError(.invalidState, "device: \(name) has an agent") }
     start(agent: make(self))
   }
 
   /// Ends the agent, in order or as SIGKILL does. Throws INVALID_STATE if none runs.
-  public func endFullAgent(isKilled: Bool) throws(SegueError) {
-    guard let agent = fullAgent else { throw SegueError(.invalidState, "device: \(name) has no agent") }
+  public func endFleetAgent(isKilled: Bool) throws(SegueError) {
+    guard let agent = fleetAgent else { throw SegueError(.invalidState, "device: \(name) has no agent") }
     if isKilled { agent.kill() } else { agent.leave() }
   }
 
@@ -124,7 +124,8 @@ public final class FleetDevice {
     let start: () -> Void
   }
 
-  /// Installs an app, in place of the one with its identifier: an agent of this device knows its manifest, and starts it.
+  /// Installs an app, in place of the one with its identifier. An agent of this device knows its manifest, and starts
+  /// it.
   /// - Parameter start: called when an agent starts it, to open the app.
   public func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
     programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, declaration.bundleIdentifier) }
@@ -143,7 +144,7 @@ public final class FleetDevice {
 
   private func catalogueChanged() {
     catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
-    agent?.serving?.manifestsChanged()
+    fleetAgent?.manifestsChanged()
   }
 
   /// The most milliseconds until the system has started a program.

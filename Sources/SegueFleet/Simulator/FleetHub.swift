@@ -141,7 +141,8 @@ final class FleetHub {
 
   /// Whether it does nothing but ping linked hubs that answer, so that nothing changes without a call from outside.
   var isIdle: Bool {
-    process.isStalled || driver.isIdle && ends.allSatisfy { $0.isClosed || $0.connection.link == nil || $0.connection.isAnswered }
+    process.isStalled
+      || driver.isIdle && ends.allSatisfy { $0.isClosed || $0.connection.link == nil || $0.connection.isAnswered }
   }
 
   private func step(_ body: () -> Void) {

@@ -76,7 +76,7 @@ public class FleetProcess {
   public var now: Instant { clock.now }
   public var isAlive: Bool { election != nil }
   /// The agent with all that ships; nil in all other processes.
-  var serving: FleetAgent? { nil }
+  var asFleetAgent: FleetAgent? { nil }
   /// It carries a hub, which nobody knows of yet.
   func becameHub(_ hub: FleetHub) {}
   /// As whom an agent takes part at the hub; nil if it does not.

@@ -158,7 +158,7 @@ final class LiveFleet: Handled {
     of device: FleetDevice, _ request: Value, process: Int32, until deadline: Int64
   ) throws(SegueError) -> Value {
     try drive { () throws(SegueError) in
-      guard let agent = device.fullAgent else {
+      guard let agent = device.fleetAgent else {
         throw SegueError(.connectionUnavailable, "agent: none runs on \(device.name)")
       }
       var answer: Result<Value, SegueError>?
@@ -301,12 +301,12 @@ final class LiveFleetDevice: Handled {
 
   /// Starts the agent. Throws INVALID_STATE if the device is down, or one runs.
   func startAgent() throws(SegueError) {
-    try fleet.perform { (_) throws(SegueError) in try device.startFullAgent { FleetAgent(on: $0) } }
+    try fleet.perform { (_) throws(SegueError) in try device.startFleetAgent { FleetAgent(on: $0) } }
   }
 
   /// Ends the agent, in order or as SIGKILL does. Throws INVALID_STATE if none runs.
   func endAgent(isKilled: Bool) throws(SegueError) {
-    try fleet.perform { (_) throws(SegueError) in try device.endFullAgent(isKilled: isKilled) }
+    try fleet.perform { (_) throws(SegueError) in try device.endFleetAgent(isKilled: isKilled) }
   }
 
   /// Installs an app, by its manifest.

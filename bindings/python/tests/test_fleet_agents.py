@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import plistlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +244,7 @@ def test_an_account_outlives_a_crash(segue_fleet: Fleet, devices: list[Device]) 
     assert [offer.title for offer in reader.offers] == ["Shopping list"]
 
 
-def test_what_a_launch_raises_is_raised_where_the_fleet_advances(
+def test_an_error_of_a_launch_is_raised_by_what_advances_the_fleet(
     segue_fleet: Fleet, devices: list[Device], manifest: Path
 ) -> None:
     phone = devices[0]

@@ -552,6 +552,10 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._restoring = [each for each in self._restoring if not each._is_over]
         self._restoring.append(restoring)
 
+    def _has_advanced_fleet(self) -> None:
+        if self._device is not None:
+            self._device.fleet._moved()
+
     def _time(self) -> float:
         return super()._time() if self._device is None else self._device.fleet.time
 

@@ -246,7 +246,7 @@ class Fleet(_native.Handle):
         Raises the first error of an app; all others are closed nevertheless, and later errors are reported. Inside a
         callback of an app that one stays open (BusyError), to be closed by another call.
         """
-        # What they launch may hold the fleet.
+        # A function that opens an app may hold the fleet.
         for program in self._programs:
             program.target = None
         self._programs = []
@@ -329,9 +329,9 @@ class FleetDevice(_native.Handle):
     def start_agent(self) -> None:
         """Starts the agent of the device: what needs one works from now on for the apps of the device.
 
-        That is what waits for apps, what apps have left, search, accounts, joining with digits, pushes. All that decides
-        in the agent is what ships; what it stores stays when it ends, and when the device crashes. A call that asks it
-        advances the fleet until it answers.
+        That is what waits for apps, what apps have left, search, accounts, joining with digits, pushes. All that
+        decides in the agent is what ships. Its databases stay when it ends, and when the device crashes. A call that
+        asks it advances the fleet until it answers.
 
         Raises: InvalidStateError if the device is down, or has an agent.
         """
