@@ -168,6 +168,7 @@ segue_reply abuse_continue_function(void *context, segue_app *app, segue_activit
 void abuse_did_fail_function(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
                              segue_continuation *continuation);
 void abuse_did_update_function(void *context, segue_app *app, segue_activity *activity);
+void abuse_launch_function(void *context);
 bool abuse_restore_state_function(void *context, segue_activity *activity);
 
 /** Callbacks that ran, by their place in callback_names. */

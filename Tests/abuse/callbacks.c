@@ -32,14 +32,15 @@ enum {
   DID_UPDATE,
   DELETION,
   OPEN_DOCUMENT,
-  ACTIVITY_CHANGED
+  ACTIVITY_CHANGED,
+  LAUNCH
 };
 const char *const callback_names[] = {
     "will_save",        "receipt",         "explain",       "offer",      "connection", "will_continue",
     "continue",         "did_fail",        "restore_state", "link",       "log",        "did_receive_stream",
     "stream",           "stream_result",   "request",       "response",   "progress",   "fetched",
     "will_resume_back", "did_resume_back", "resume_back",   "did_update", "deletion",   "open_document",
-    "activity_changed"};
+    "activity_changed", "launch"};
 const int callback_count = sizeof callback_names / sizeof *callback_names;
 atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 
@@ -367,6 +368,12 @@ bool abuse_restore_state_function(void *context, segue_activity *activity) {
   lent("segue_activity", activity);
   calls_inside();
   return draw(4) != 0;
+}
+
+void abuse_launch_function(void *context) {
+  if (!begin(LAUNCH, context))
+    return;
+  calls_inside();
 }
 
 void abuse_did_update_function(void *context, segue_app *app, segue_activity *activity) {

@@ -2,6 +2,8 @@
 /* Objects that chance alone would hardly ever bring about: apps of one team that are open, with delegates that have
  * every callback, and something to continue. The calls that use them are left to chance. */
 #include "abuse.h"
+#include <dlfcn.h>
+#include <unistd.h>
 
 #define NUL SEGUE_NUL_TERMINATED
 #define PUT(type, handle) pool_put(handle_type(#type), (uintptr_t)(handle))
@@ -71,7 +73,56 @@ static void make_document(segue_app *app) {
   PUT(segue_responder, responder);
 }
 
+/** A function that the library for tests has alone; NULL in the other one. */
+#define OF_FLEET(name) ((__typeof__(&name))dlsym(RTLD_DEFAULT, #name))
+
+static const char *manifest(void) {
+  static const char text[] = "<plist version=\"1.0\"><dict><key>CFBundleIdentifier</key><string>com.example.launched"
+                             "</string><key>com.apple.developer.team-identifier</key><string>T</string>"
+                             "<key>NSUserActivityTypes</key><array><string>com.example.editing</string></array>"
+                             "</dict></plist>";
+  static char path[4096];
+  snprintf(path, sizeof path, "%s/launched.plist", folder);
+  FILE *file = access(path, F_OK) == 0 ? NULL : fopen(path, "w");
+  if (file) {
+    fputs(text, file);
+    fclose(file);
+  }
+  return path;
+}
+
+/** A device of a fleet with an agent, which is asked to launch an app. */
+static void make_fleet(void) {
+  if (!OF_FLEET(segue_fleet_create))
+    return;
+  segue_fleet *fleet = NULL;
+  segue_fleet_device *device = NULL;
+  segue_app *app = NULL;
+  segue_activity *activity = NULL;
+  segue_value *result = NULL;
+  OF_FLEET(segue_fleet_create)(draw(1000), &fleet);
+  OF_FLEET(segue_fleet_add_device)(fleet, "device", NUL, &device);
+  OF_FLEET(segue_fleet_device_start_agent)(device);
+  OF_FLEET(segue_fleet_device_install_app)(device, manifest(), NUL, abuse_launch_function, context(), abuse_destroy);
+  OF_FLEET(segue_fleet_device_create_app)(device, "com.example.abuse", NUL, &app);
+  segue_app_set_team_identifier(app, "T", NUL);
+  segue_app_add_activity_type(app, "com.example.editing", NUL);
+  segue_app_open(app);
+  segue_activity_create(app, NULL, 0, &activity);
+  segue_activity_become_current(activity);
+  OF_FLEET(segue_fleet_run)(fleet, NULL);
+  segue_activity_push(activity, "com.example.launched", NUL, 1000, &result);
+  if (result)
+    PUT(segue_value, result);
+  PUT(segue_fleet, fleet);
+  PUT(segue_fleet_device, device);
+  PUT(segue_activity, activity);
+  PUT(segue_app, app);
+}
+
 void make_fixture(void) {
+  if (draw(4) == 0)
+    make_fleet();
   static const uint8_t bytes[4096];
   segue_app *app = NULL;
   segue_activity *activity = NULL;

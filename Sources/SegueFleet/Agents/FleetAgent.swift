@@ -213,19 +213,28 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // Objects that refer to each other without counting go together, once no call is under way.
+    // Objects that refer to each other without counting go together, once no call is under way. What is open refers to
+    // itself; nothing that closing it leads to is done in a process that has ended.
     let ended = parts
     parts = nil
-    fleet.later(0) { withExtendedLifetime(ended) {} }
+    fleet.later(0) { [self] in
+      ended?.inbox.close()
+      ended?.devices.close()
+      jobs = []
+    }
     super.end()
   }
 
   override func tearDown() {
+    // What is open refers to itself.
+    parts?.inbox.close()
+    parts?.devices.close()
     sockets.drop(isPowerLost: true)
     ownParticipant = nil
     for each in kept { each.participant.tearDown() }
     kept = []
     jobs = []
+    disk.release()
     // The hub closes its connections, which call their owner.
     super.tearDown()
     parts = nil

@@ -32,7 +32,6 @@ extension FleetProcess: AppObserver {
   /// A continuation that the agent delivers begins without a call of the app.
   public func queued(_ delivery: Delivery) {
     guard case .continuation(let id) = delivery, let engine, let offer = engine.deliveredOffer(of: id) else { return }
-    deliveries.removeAll { engine.deliveredOffer(of: $0) == nil }
     guard !deliveries.contains(id) else { return }
     deliveries.append(id)
     began(.continuation(id, offer), deadline: now.uptime + engine.limits.continuation)
@@ -96,6 +95,7 @@ extension FleetProcess: AppObserver {
       complain(Self.violation(by: activity, from, at: engine?.identity))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
+      deliveries.removeAll { $0 == id }
       complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
     case .openingFailed(let type, let error):
       fleet.trace(name, "opening failed", text: "\(type): \(error.message)")

@@ -295,6 +295,7 @@ public class FleetProcess {
   public func schedule() {
     guard let driver else { return }
     let (engine, fleet) = (driver.engine, fleet)
+    if !deliveries.isEmpty { deliveries.removeAll { engine.deliveredOffer(of: $0) == nil } }
     if !hasCallbacksQueued, program?.hasCallbacks ?? false {
       hasCallbacksQueued = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
