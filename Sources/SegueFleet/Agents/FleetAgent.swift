@@ -213,8 +213,8 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // Objects that refer to each other without counting go together, once no call is under way. What is open refers to
-    // itself; nothing that closing it leads to is done in a process that has ended.
+    // Objects that refer to each other without counting go together, once no call is under way. A part that is open
+    // refers to itself; nothing that closing it leads to is done in a process that has ended.
     let ended = parts
     parts = nil
     fleet.later(0) { [self] in
@@ -226,7 +226,7 @@ public class FleetAgent: FleetProcess {
   }
 
   override func tearDown() {
-    // What is open refers to itself.
+    // A part that is open refers to itself.
     parts?.inbox.close()
     parts?.devices.close()
     sockets.drop(isPowerLost: true)

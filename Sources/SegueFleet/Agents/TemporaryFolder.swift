@@ -5,6 +5,7 @@ import SegueSystem
 /// A folder of this process, in memory where there is such a place; removed with the object.
 final class TemporaryFolder {
   let path: String
+  private let owner = getpid()
 
   /// Throws SYSTEM.
   init() throws(SegueError) {
@@ -15,6 +16,8 @@ final class TemporaryFolder {
   }
 
   deinit {
+    // A forked child has a copy of this object, and no right to the folder.
+    guard owner == getpid() else { return }
     var bytes = Array(path.utf8CString)
     linux_remove_tree(&bytes)
   }
