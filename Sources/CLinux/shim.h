@@ -403,3 +403,48 @@ static inline void linux_remove_tree(char *path) {
   if (tree)
     fts_close(tree);
 }
+/** Opens a folder that nobody else has locked, and locks it; a descriptor, or -1. */
+static inline int linux_lock_folder(const char *path) {
+  struct stat opened, named;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  // Somebody may have removed it meanwhile.
+  if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &opened) != 0 || lstat(path, &named) != 0 ||
+                  opened.st_ino != named.st_ino)) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+/** Makes a folder from a template (mkdtemp), and locks it; a descriptor, or -1. */
+static inline int linux_make_locked_folder(char *template) {
+  size_t end = strlen(template) - 6;
+  for (int turn = 0; turn < 8; turn++) {
+    if (!mkdtemp(template))
+      return -1;
+    int fd = linux_lock_folder(template);
+    if (fd >= 0)
+      return fd;
+    // One who sweeps has taken it for one that was left.
+    memcpy(template + end, "XXXXXX", 6);
+  }
+  return -1;
+}
+/** Removes the folders of this user with a prefix that nobody has locked. */
+static inline void linux_sweep_folders(const char *parent, const char *prefix) {
+  DIR *all = opendir(parent);
+  char path[4096];
+  for (struct dirent *entry; all && (entry = readdir(all));) {
+    struct stat status;
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name) >= (int)sizeof path || lstat(path, &status) != 0 ||
+        status.st_uid != geteuid())
+      continue;
+    int fd = linux_lock_folder(path);
+    if (fd >= 0) {
+      linux_remove_tree(path);
+      close(fd);
+    }
+  }
+  if (all)
+    closedir(all);
+}

@@ -29,10 +29,10 @@ public protocol AppEnvironment: AnyObject {
   /// Asks the agent of the user, and waits for the answer. Without the lock.
   /// - Parameters:
   ///   - request: a dictionary, with the name of the request under "ask" (docs/protocol.md).
-  ///   - deadline: the uptime at which the call ends.
+  ///   - timeout: milliseconds for the answer, from when it is asked.
   /// Throws CONNECTION_UNAVAILABLE (no agent runs, or it ends), REMOTE_APPLICATION_TIMED_OUT, SYSTEM, BUSY (in a fleet:
   /// this is one of its callbacks, or another thread moves it), and what the agent answers.
-  func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value
+  func askAgent(_ request: Value, timeout: Int64) throws(SegueError) -> Value
   /// Ends the calls that wait for the agent. With the lock.
   func endAgentCalls()
   /// Waits until no thread of this object runs callbacks. Without the lock.

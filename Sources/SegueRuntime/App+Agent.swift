@@ -85,10 +85,12 @@ extension App {
   ) throws(SegueError) -> Value {
     var pages = pages
     let deadline = environment.now.uptime + AgentClient.answerTime
+    var timeout = AgentClient.answerTime
     while true {
       var question = entries(pages.missing)
       if let after = pages.after { question.append((key: .string("after"), value: after)) }
-      guard try pages.add(try askAgent(what, question, until: deadline)) else { return try .array(pages.items) }
+      guard try pages.add(try askAgent(what, question, timeout: timeout)) else { return try .array(pages.items) }
+      timeout = deadline - environment.now.uptime
     }
   }
 
@@ -140,22 +142,16 @@ extension App {
     _ = try askAgent(what, [(key: .string("continuation_id"), value: .uuid(continuation))])
   }
 
+  /// - Parameter timeout: milliseconds for the answer.
+  /// Throws MALFORMED if the answer has not got what callers rely on.
   func askAgent(
     _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
-  ) throws(SegueError) -> Value {
-    try askAgent(what, entries, until: environment.now.uptime + timeout)
-  }
-
-  /// - Parameter deadline: the uptime at which the call ends.
-  /// Throws MALFORMED if the answer has not got what callers rely on.
-  private func askAgent(
-    _ what: StaticString, _ entries: [(key: Value, value: Value)], until deadline: Int64
   ) throws(SegueError) -> Value {
     if let error = refusal { throw error }
     let name = String(joining: "\(what)")
     let request = try Value.dictionary([(key: Value.string("ask"), value: Value.string(name))] + entries)
     do throws(SegueError) {
-      let answer = try environment.askAgent(request, until: deadline)
+      let answer = try environment.askAgent(request, timeout: timeout)
       try AgentAnswer.check(answer, to: name)
       return answer
     } catch {

@@ -24,27 +24,27 @@ public class FleetAgent: FleetProcess {
   private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port) { [unowned(unsafe) self] time, body in
     self.later(time, body)
   }
-  private var ownParticipant: FleetParticipant<AgentEngine>?
+  var ownParticipant: FleetParticipant<AgentEngine>?
   /// Its offers for apps that have gone (R2.5).
-  private var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
+  var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
   private var hasTakenPlace = false
   /// The uptime of the next deadline that is in the queue of the fleet.
   private var due: Int64?
   /// The jobs that the disk has not done yet.
-  private var jobs: [Job] = []
+  var jobs: [Job] = []
   private var isWorking = false
-  private var launching: [String] = []
+  var launching: [String] = []
   private var lastClient: UInt64 = 0
-  private var carried = CarriedSettings()
+  var carried = CarriedSettings()
 
   /// The settings of the hub that it carries, for its next one, too.
-  private struct CarriedSettings {
+  struct CarriedSettings {
     var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
     var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
     var devices: AccountDevices?
   }
 
-  private enum Job {
+  enum Job {
     case request(InboxRequest, (InboxReply) -> Void)
     /// It returns what is done once the loop hears of it.
     case other(() -> () -> Void)
@@ -96,6 +96,17 @@ public class FleetAgent: FleetProcess {
 
   /// The device's name in its account; nil: it is in none.
   var accountDevice: Identifier? { carried.devices?.own }
+  /// Whether its account has another device.
+  func knowsDevice(of other: FleetDevice) -> Bool {
+    let device = other.fleetAgent?.accountDevice
+    return device != nil && carried.devices?.all.contains { $0.device == device } ?? false
+  }
+  /// Whether its user keeps offers of a type, or of an app, off the devices of the account (R10.2).
+  func isPrivate(_ type: String, of bundleIdentifier: String) -> Bool {
+    carried.isPrivate?(type, bundleIdentifier) ?? false
+  }
+  /// Whether apps are being started.
+  var isLaunching: Bool { !launching.isEmpty }
   var leak: StaticString? { ownParticipant?.engine.leak }
 
   /// Whether the agent knows of an open app.
@@ -217,7 +228,7 @@ public class FleetAgent: FleetProcess {
     // refers to itself; nothing that closing it leads to is done in a process that has ended.
     let ended = parts
     parts = nil
-    fleet.later(0) { [self] in
+    fleet.closeLater { [self] in
       ended?.inbox.close()
       ended?.devices.close()
       jobs = []
@@ -283,7 +294,7 @@ public class FleetAgent: FleetProcess {
     work()
   }
 
-  private func work() {
+  func work() {
     guard !isWorking, !jobs.isEmpty else { return }
     isWorking = true
     later(fleet.random.within(0, disk.slowness)) { [self] in
@@ -316,7 +327,7 @@ public class FleetAgent: FleetProcess {
     }
   }
 
-  private func isLaunching(_ app: String) -> Bool { launching.contains { Text.isSame($0, app) } }
+  func isLaunching(_ app: String) -> Bool { launching.contains { Text.isSame($0, app) } }
 
   /// The launch of an app has ended, or takes too long.
   public func launchEnded(_ app: String) { launching.removeAll { Text.isSame($0, app) } }
@@ -348,183 +359,4 @@ extension FleetAgent: AccountMachine {
   public func drawDiskTime() -> Int64 { fleet.random.within(0, disk.slowness) }
   public func drawAnswerTime() -> Int64 { fleet.random.within(0, 2) }
   public func hasUsedDisk() -> Bool { true }
-}
-
-extension FleetAgent: InboxExecutor {
-  public func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
-    jobs.append(.request(request, done))
-    work()
-  }
-
-  public func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void) {
-    use({ inbox throws(SegueError) in try inbox.entries() }, done)
-  }
-
-  public func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
-    let date = now.date
-    use(
-      { [self] inbox throws(SegueError) in
-        let isRemoved = try inbox.drop(continuation, at: date)
-        if isRemoved { hasRemoved(continuation) }
-        return isRemoved
-      }, done)
-  }
-
-  public func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
-    use({ inbox throws(SegueError) in try inbox.retry(continuation) }, done)
-  }
-
-  public func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
-    use(
-      { inbox throws(SegueError) in RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses()) }, done)
-  }
-
-  public func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {
-    use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
-  }
-
-  public func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
-    let date = now.date
-    use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: date) }, done)
-  }
-
-  private func use<Success>(
-    _ body: @escaping (Inbox) throws(SegueError) -> Success,
-    _ done: @escaping (Result<Success, SegueError>) -> Void
-  ) {
-    onDisk { [disk] in
-      let result: Result<Success, SegueError>
-      do throws(SegueError) { result = .success(try disk.perform(body)) } catch { result = .failure(error) }
-      return { done(result) }
-    }
-  }
-}
-
-extension FleetAgent: ProgramLauncher {
-  /// Milliseconds for an app to open after its program has started (R3.9).
-  private static let openingTime: Int64 = 20_000
-
-  /// One launch of an app at a time, as in the product.
-  public func launch(
-    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
-  ) throws(SegueError) {
-    if knows(app) { fleet.report(name, "R3.8: an app is launched that is open") }
-    guard !isLaunching(app) else { throw SegueError(.busy, "launch of \(app): is under way") }
-    launching.append(app)
-    fleet.push(.timer(self) { [self] in launchEnded(app) }, at: fleet.clock.uptime + Self.openingTime)
-    start(app) { [self] error in
-      if error != nil { launchEnded(app) }
-      done(error)
-    }
-  }
-
-  public func opened(_ app: String) { launchEnded(app) }
-}
-
-extension FleetAgent: AgentParticipation {
-  public func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
-    let participant = FleetParticipant(engine, in: self) { [unowned(unsafe) self] in
-      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
-    }
-    ownParticipant = participant
-    later(0) { participant.settle() }
-    return AgentConnection(participant)
-  }
-
-  public func join(_ offer: KeptParticipant) -> any KeptOfferHandle {
-    keeps(offer)
-    let participant = FleetParticipant(offer.engine, in: self) { [unowned(unsafe) offer] in offer.refuseRequests() }
-    kept.append((offer, participant))
-    election?.add(participant, fleet.clock.uptime)
-    participant.settle()
-    return KeptConnection(participant) { [unowned(unsafe) self] in kept.removeAll { $0.participant === participant } }
-  }
-}
-
-/// The agent itself, at the hub.
-private final class AgentConnection: AgentParticipantHandle {
-  private let participant: FleetParticipant<AgentEngine>
-
-  init(_ participant: FleetParticipant<AgentEngine>) { self.participant = participant }
-
-  func perform(_ body: (AgentEngine, Instant) -> Void) { participant.perform(body) }
-  func close() { participant.close() }
-}
-
-/// An offer that an agent keeps, at the hub.
-private final class KeptConnection: KeptOfferHandle {
-  private let participant: FleetParticipant<AppEngine>
-  private let closed: () -> Void
-
-  init(_ participant: FleetParticipant<AppEngine>, _ closed: @escaping () -> Void) {
-    (self.participant, self.closed) = (participant, closed)
-  }
-
-  func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
-
-  func close() {
-    participant.close()
-    closed()
-  }
-}
-
-extension FleetAgent: LinkHub {
-  public func addLink(
-    of device: Identifier,
-    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) -> any ByteConnection
-  ) throws(SegueError) {
-    guard let hub else { throw SegueError(.invalidState, "the agent carries no hub") }
-    try hub.addLink(of: device, make)
-  }
-
-  public func hub(at number: UInt64) -> Identifier? { hub?.engine.hub(at: number) }
-  public func networkChanged() { hub?.call { engine, now in engine.networkChanged(now) } }
-
-  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
-    carried.accountHandler = handler
-    hub?.engine.trustHandler = handler
-  }
-
-  public func sendAccount(_ message: [UInt8], to device: Identifier) {
-    hub?.call { engine, now in engine.sendAccount(message, to: device, now) }
-  }
-
-  public func endLinks(of device: Identifier?, _ error: SegueError) {
-    hub?.call { engine, now in engine.endLinks(of: device, error, now) }
-  }
-
-  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
-    carried.isPrivate = isPrivate
-    hub?.call { engine, now in engine.setPrivacy(isPrivate, now) }
-  }
-
-  public func setDevices(_ devices: AccountDevices?) {
-    carried.devices = devices
-    hub?.call { engine, now in engine.setDevices(devices, now) }
-  }
-}
-
-/// An agent that collects no attachments: they stay with their origins.
-private final class AbsentTransfers: InboxTransfers {
-  private unowned(unsafe) let agent: FleetAgent
-  private let perform: ((AgentEngine, Instant) -> Void) -> Void
-
-  init(_ agent: FleetAgent, _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) {
-    (self.agent, self.perform) = (agent, perform)
-  }
-
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
-    agent.later(0) { [self] in perform { $0.collected(continuation, [], $1) } }
-  }
-
-  func stop(_ continuation: Identifier) {}
-  func answered(_ id: Identifier, _ error: SegueError?) {}
-
-  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
-    agent.later(0) { [agent] in
-      agent.answer(request, of: offer, SegueError(.notFound, "attachment: the agent has none of that name"))
-    }
-  }
-
-  func close() {}
 }

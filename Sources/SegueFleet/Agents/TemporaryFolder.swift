@@ -7,16 +7,22 @@ final class TemporaryFolder {
   let path: String
   private let owner = getpid()
 
-  /// Throws SYSTEM.
+  /// Locked while the object is there, so that others can tell the folders of processes that have ended.
+  private let lock: Int32
+
+  /// Removes folders that processes have left which ended without releasing their fleet. Throws SYSTEM.
   init() throws(SegueError) {
     let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : Environment.variable("TMPDIR") ?? "/tmp"
+    linux_sweep_folders(parent, "segue-fleet-")
     var template = Array(String(joining: "\(parent)/segue-fleet-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else { throw .system("the folder of a fleet") }
+    lock = linux_make_locked_folder(&template)
+    guard lock >= 0 else { throw .system("the folder of a fleet") }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }
 
   deinit {
     // A forked child has a copy of this object, and no right to the folder.
+    defer { _ = close(lock) }
     guard owner == getpid() else { return }
     var bytes = Array(path.utf8CString)
     linux_remove_tree(&bytes)

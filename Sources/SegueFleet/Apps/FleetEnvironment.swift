@@ -45,7 +45,7 @@ open class FleetEnvironment: AppEnvironment, FleetProgram {
     return start == bytes.count ? identifier : Text.decoded(Array(bytes[start...]))
   }
 
-  open func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value { throw Self.noHost }
+  open func askAgent(_ request: Value, timeout: Int64) throws(SegueError) -> Value { throw Self.noHost }
   public final func endAgentCalls() {}
   public final func endDelivery() {}
   public final func endUploads() {}

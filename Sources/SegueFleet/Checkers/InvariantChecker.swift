@@ -184,12 +184,16 @@ final class InvariantChecker {
     origin.offered.former = []
     guard let id = origin.offered.id, let app = origin.engine?.identity else { return }
     let hidesOthers = origin.device.hub?.process.offersFrontmostOnly ?? true
-    let distances = distances(from: origin.device)
+    let isPrivate = origin.program?.activitySource?.activity(id)?.isPrivate ?? false
+    let staysOffAccount = origin.device.fleetAgent?.isPrivate(origin.offered.type, of: app.bundleIdentifier) ?? false
+    let distances = distances(from: origin.device, overAccount: !staysOffAccount)
     for device in fleet.devices {
       let distance = distances[device.index]
       for viewer in device.processes where viewer !== origin {
         guard let engine = viewer.engine else { continue }
         let seen = offer(id, of: origin, seenBy: engine)
+        // When it became private is not known here: others may still have it for a moment (R10.2).
+        if isPrivate, device !== origin.device { continue }
         guard distance >= 0 else {
           if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
           continue
@@ -246,7 +250,9 @@ final class InvariantChecker {
   }
 
   /// The number of links to each device, by its index; -1 if it cannot be reached.
-  private func distances(from device: FleetDevice) -> [Int] {
+  /// - Parameter overAccount: whether offers pass the links of the device's account (R10.2). Over such a link a device
+  ///   announces its own offers only.
+  private func distances(from device: FleetDevice, overAccount: Bool = true) -> [Int] {
     var distances = [Int](repeating: -1, count: fleet.devices.count)
     distances[device.index] = 0
     var found = [device]
@@ -261,6 +267,7 @@ final class InvariantChecker {
         distances[other.index] = distance
         found.append(other)
       }
+      guard overAccount, here === device else { continue }
       for other in here.accountDevices where distances[other.index] < 0 && !fleet.isCut(here, other) {
         distances[other.index] = distance
         found.append(other)

@@ -44,6 +44,12 @@ public final class Fleet {
   /// The signatures of all accounts.
   let signatures = StandInCryptography.Signatures()
   private var cuts: [Cut] = []
+  /// Closes what processes have left that have ended.
+  private var ended: [() -> Void] = []
+  /// The uptime until which devices of an account may find each other that are not linked.
+  private var meetsUntil: Int64 = 0
+  /// Milliseconds in which devices of an account that reach each other are linked.
+  private static let meetingTime: Int64 = 120_000
 
   /// A device, by its index, that is cut off from another one; nil: from all others.
   private struct Cut {
@@ -67,6 +73,7 @@ public final class Fleet {
   }
 
   deinit {
+    closeEnded()
     // Processes, hubs and connections retain each other.
     for device in devices { device.tearDown() }
   }
@@ -135,6 +142,7 @@ public final class Fleet {
   public func heal() {
     trace("fleet", "heals")
     cuts = []
+    expectLinks()
     for device in devices { device.fleetAgent?.networkHeals() }
     for device in devices {
       for link in device.links where link.isSilent && link.first === device {
@@ -161,6 +169,18 @@ public final class Fleet {
   /// Draws an identifier for an app, an activity or a continuation.
   public func drawIdentifier() -> Identifier { random.identifier() }
 
+  /// Closes what a process has left, once no call is under way, or as the fleet goes.
+  func closeLater(_ body: @escaping () -> Void) {
+    ended.append(body)
+    later(0) { [unowned(unsafe) self] in self.closeEnded() }
+  }
+
+  private func closeEnded() {
+    let all = ended
+    ended = []
+    for body in all { body() }
+  }
+
   // MARK: Time
 
   /// Whether something is in progress: bytes, a search for a hub, a callback. Timers do not count.
@@ -175,10 +195,28 @@ public final class Fleet {
         case .deadline(let process, let at): process.isAwake && process.isDue(at)
         case .hubDeadline(let hub, let at): hub.isAlive && hub.isDue(at) && !hub.isIdle
         case .wake(let process): process.isAwake
+        case .timer(let process, _): process.isAwake && process.asFleetAgent?.isLaunching ?? false
         case .resume: true
         default: false
         }
+      } && !awaitsLinks
+  }
+
+  /// Devices of an account may find each other from now on.
+  func expectLinks() { meetsUntil = clock.uptime + Self.meetingTime }
+
+  /// Whether devices of an account that reach each other are not linked, and may soon be. Whatever else agents do is
+  /// done again and again for ever.
+  private var awaitsLinks: Bool {
+    guard clock.uptime < meetsUntil else { return false }
+    let members = devices.filter { $0.isUp && $0.fleetAgent?.accountDevice != nil }
+    return members.contains { one in
+      let linked = one.accountDevices
+      return members.contains { other in
+        one !== other && !isCut(one, other) && !linked.contains { $0 === other }
+          && one.fleetAgent?.knowsDevice(of: other) ?? false && other.fleetAgent?.knowsDevice(of: one) ?? false
       }
+    }
   }
 
   /// Executes the next event, and advances the time to it.

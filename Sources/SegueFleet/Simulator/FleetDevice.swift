@@ -47,6 +47,8 @@ public final class FleetDevice {
   /// The device in the network of all devices, for the links of its account.
   private(set) lazy var host = FleetHost(of: self)
   private(set) lazy var cryptography = StandInCryptography(fleet.signatures, seed: fleet.random.next())
+  /// The number of times that it has lost its power.
+  private var crashes = 0
   /// The apps that are installed.
   private var programs: [Program] = []
   private(set) var catalogue = Catalogue()
@@ -154,8 +156,10 @@ public final class FleetDevice {
   func launch(_ app: String, _ done: @escaping (SegueError?) -> Void) {
     let program = programs.first { Text.isSame($0.declaration.bundleIdentifier, app) }
     fleet.trace(name, "launches", app)
-    fleet.later(fleet.random.within(1, Self.startTime)) { [self] in
-      guard isUp, let program else {
+    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
+      // A device that has lost its power starts nothing that was asked for before.
+      guard isUp, self.crashes == crashes else { return }
+      guard let program else {
         return done(SegueError(.notFound, "launch of \(app): it is not installed on this device"))
       }
       done(nil)
@@ -188,6 +192,7 @@ public final class FleetDevice {
     fleet.trace(name, "crashes")
     unsettle(isExpected: false)
     isUp = false
+    crashes += 1
     while let process = processes.last {
       process.vanish()
       // A process that had not begun is still listed.

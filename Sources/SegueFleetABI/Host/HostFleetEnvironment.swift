@@ -52,8 +52,8 @@ final class HostFleetEnvironment: FleetEnvironment {
 
   // MARK: The agent
 
-  override func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value {
-    try fleet.askAgent(of: home.device, request, process: process?.number ?? 0, until: deadline)
+  override func askAgent(_ request: Value, timeout: Int64) throws(SegueError) -> Value {
+    try fleet.askAgent(of: home.device, request, timeout: timeout) { self.process }
   }
 
   // MARK: Dispatching

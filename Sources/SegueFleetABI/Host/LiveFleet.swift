@@ -151,20 +151,25 @@ final class LiveFleet: Handled {
 
   /// Asks the agent of a device, and advances the fleet until it answers.
   /// - Parameters:
-  ///   - process: the number of the one that asks.
-  ///   - deadline: the uptime at which the call ends.
-  /// Throws CONNECTION_UNAVAILABLE (no agent runs, or it ends), REMOTE_APPLICATION_TIMED_OUT, BUSY, what it answers.
+  ///   - timeout: milliseconds of the fleet for the answer, from when this thread has the fleet.
+  ///   - process: the one that asks; nil: it has ended.
+  /// Throws CONNECTION_UNAVAILABLE (no agent runs, or it ends), REMOTE_APPLICATION_TIMED_OUT, BUSY, CANCELLED (the
+  /// process has ended), what it answers.
   func askAgent(
-    of device: FleetDevice, _ request: Value, process: Int32, until deadline: Int64
+    of device: FleetDevice, _ request: Value, timeout: Int64, process: () -> FleetProcess?
   ) throws(SegueError) -> Value {
     try drive { () throws(SegueError) in
+      let deadline = clock.uptime + timeout
+      let cancelled = SegueError(.cancelled, "agent: the app was closed before it answered")
+      guard let number = process()?.number else { throw cancelled }
       guard let agent = device.fleetAgent else {
         throw SegueError(.connectionUnavailable, "agent: none runs on \(device.name)")
       }
       var answer: Result<Value, SegueError>?
-      let client = agent.handle(request, ofProcess: process) { answer = $0 }
+      let client = agent.handle(request, ofProcess: number) { answer = $0 }
       defer { agent.abandon(client) }
       while answer == nil {
+        guard process() != nil else { throw cancelled }
         guard agent.isAlive else { throw SegueError(.connectionUnavailable, "the agent has ended") }
         if oneStep(until: deadline) { continue }
         fleet.moveTime(to: deadline)

@@ -70,7 +70,8 @@ final class LiveEnvironment: AppEnvironment {
 
   // MARK: The agent
 
-  func askAgent(_ request: Value, until deadline: Int64) throws(SegueError) -> Value {
+  func askAgent(_ request: Value, timeout: Int64) throws(SegueError) -> Value {
+    let deadline = Clock.uptime + timeout
     monitor.lock()
     let folder = runtimeFolder
     monitor.unlock()

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import plistlib
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +302,145 @@ def test_the_same_seed_gives_the_same_trace(manifest: Path) -> None:
             return fleet.trace_hash
 
     assert trace() == trace()
+
+
+def test_what_is_private_is_no_violation(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """R10.2, by the activity, and by the settings of its device; on plain links of a fleet, too."""
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    note = phone.notes.offer("Diary", "alone", private=True)
+    segue_fleet.advance(5)
+    assert laptop.notes.offers == []
+    note.private = False
+    segue_fleet.advance(5)
+    assert len(laptop.notes.offers) == 1
+    for setting in ({"private": True}, {"private_types": [NOTE]}, {"private_apps": ["com.example.notes"]}):
+        phone.notes.set_devices(**setting)
+        segue_fleet.advance(5)
+        note.title = f"Diary, {setting}"
+        segue_fleet.advance(5)
+        assert laptop.notes.offers == []
+        phone.notes.set_devices(private=False, private_types=[], private_apps=[])
+        segue_fleet.advance(5)
+        assert [offer.title for offer in laptop.notes.offers] == [note.title]
+
+
+def test_devices_announce_only_their_own_offers(segue_fleet: Fleet, devices: list[Device], manifest: Path) -> None:
+    """Two of three devices do not reach each other, and nobody passes offers on."""
+    phone, laptop = devices
+    tablet = Device(segue_fleet, "tablet", manifest)
+    join(segue_fleet, phone, laptop)
+    join(segue_fleet, phone, tablet)
+    segue_fleet.advance(5)
+    segue_fleet.partition(laptop.device, tablet.device)
+    segue_fleet.advance(60)
+    laptop.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(60)
+    assert [len(device.notes.offers) for device in (phone, tablet)] == [1, 0]
+
+
+@pytest.mark.parametrize("ends", ["kill", "crash"])
+def test_nothing_is_left_of_an_agent_that_died_last(manifest: Path, ends: str) -> None:
+    before = folders()
+    with Fleet(7) as fleet:
+        phone = Device(fleet, "phone", manifest)
+        fleet.advance(1)
+        assert folders() - before
+        if ends == "kill":
+            phone.device.end_agent(kill=True)
+        else:
+            phone.device.crash()
+        del phone
+    del fleet
+    gc.collect()
+    assert not folders() - before
+
+
+def folders() -> set[Path]:
+    return set(Path("/dev/shm").glob("segue-fleet-*"))
+
+
+def test_a_process_that_ends_without_releasing_its_fleet_is_swept_after(manifest: Path) -> None:
+    before = folders()
+    program = (
+        "import os, sys, segue.testing; fleet = segue.testing.Fleet(); phone = fleet.add_device('phone');"
+        "phone.start_agent(); fleet.run(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    left = folders() - before
+    assert left
+    with Fleet(7) as fleet:
+        Device(fleet, "phone", manifest)
+        fleet.advance(1)
+        assert not left & folders()
+
+
+def test_a_child_leaves_the_folder_of_its_parent(segue_fleet: Fleet, devices: list[Device]) -> None:
+    user = devices[0].notes
+    user.search("")
+    program = multiprocessing.get_context("fork").Process(target=gc.collect)
+    program.start()
+    program.join()
+    assert user.search("") == []
+
+
+def test_stepping_goes_on_until_devices_have_found_each_other(segue_fleet: Fleet, devices: list[Device]) -> None:
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    phone.notes.offer("Shopping list", "milk")
+    segue_fleet.partition(phone.device, laptop.device)
+    segue_fleet.advance(120)
+    segue_fleet.heal()
+    while segue_fleet.step():
+        pass
+    assert len(laptop.notes.offers) == 1
+
+
+def test_an_app_that_closes_ends_its_call(segue_fleet: Fleet, devices: list[Device], manifest: Path) -> None:
+    phone = devices[0]
+    phone.notes.offer("Shopping list", "milk")
+    chooser = phone.device.add_app("com.example.chooser", segue.App, chooser=True)
+    segue_fleet.advance(1)
+    phone.device.install(manifest, chooser.close)
+    began = segue_fleet.time
+    with pytest.raises(segue.CancelledError):
+        chooser.launch(chooser.offers[0], "com.example.mail")
+    assert segue_fleet.time - began < 1
+
+
+def test_a_device_that_has_lost_its_power_starts_nothing(segue_fleet: Fleet, devices: list[Device]) -> None:
+    phone, laptop = devices
+    join(segue_fleet, phone, laptop)
+    laptop.notes.set_devices(push="at-once")
+    note = phone.notes.offer("Shopping list", "milk")
+    segue_fleet.advance(2)
+    (there,) = [device for device in phone.notes.account().devices if device.name == "laptop"]
+    phone.notes.push(note, "com.example.mail", device=there.device)
+    while "launches" not in segue_fleet.trace:
+        segue_fleet.step()
+    laptop.device.crash()
+    laptop.device.restart()
+    segue_fleet.advance(5)
+    assert laptop.launched == []
+
+
+def test_a_thread_asks_while_another_one_advances(segue_fleet: Fleet, devices: list[Device]) -> None:
+    """The time of a call begins when it has the fleet."""
+    answers: list[Any] = []
+
+    def ask() -> None:
+        for _ in range(20):
+            try:
+                answers.append(devices[0].notes.search(""))
+            except segue.BusyError:
+                answers.append([])  # A callback runs.
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while thread.is_alive():
+        try:
+            segue_fleet.advance(3600)
+        except segue.BusyError:
+            time.sleep(0)
+    thread.join()
+    assert answers == [[]] * 20

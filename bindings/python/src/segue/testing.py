@@ -189,8 +189,10 @@ class Fleet(_native.Handle):
                     await asyncio.get_running_loop().run_in_executor(None, self.wait, look)
                     patience -= time.monotonic() - began
                     continue
-                if self.time >= end or not self.step():
+                if self.time >= end:
                     raise TimeoutError(f"no result within {timeout} seconds of the fleet")
+                if not self.step():
+                    raise TimeoutError("no result, and nothing is left that could happen in the fleet")
         finally:
             task.cancel()
 

@@ -1,0 +1,90 @@
+import SegueAgentCore
+import SegueDevices
+import SegueDriver
+import SegueEngine
+import SegueModel
+
+extension FleetAgent: AgentParticipation {
+  public func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
+    let participant = FleetParticipant(engine, in: self) { [unowned(unsafe) self] in
+      if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
+    }
+    ownParticipant = participant
+    later(0) { participant.settle() }
+    return AgentConnection(participant)
+  }
+
+  public func join(_ offer: KeptParticipant) -> any KeptOfferHandle {
+    keeps(offer)
+    let participant = FleetParticipant(offer.engine, in: self) { [unowned(unsafe) offer] in offer.refuseRequests() }
+    kept.append((offer, participant))
+    election?.add(participant, fleet.clock.uptime)
+    participant.settle()
+    return KeptConnection(participant) { [unowned(unsafe) self] in kept.removeAll { $0.participant === participant } }
+  }
+}
+
+/// The agent itself, at the hub.
+private final class AgentConnection: AgentParticipantHandle {
+  private let participant: FleetParticipant<AgentEngine>
+
+  init(_ participant: FleetParticipant<AgentEngine>) { self.participant = participant }
+
+  func perform(_ body: (AgentEngine, Instant) -> Void) { participant.perform(body) }
+  func close() { participant.close() }
+}
+
+/// An offer that an agent keeps, at the hub.
+private final class KeptConnection: KeptOfferHandle {
+  private let participant: FleetParticipant<AppEngine>
+  private let closed: () -> Void
+
+  init(_ participant: FleetParticipant<AppEngine>, _ closed: @escaping () -> Void) {
+    (self.participant, self.closed) = (participant, closed)
+  }
+
+  func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
+
+  func close() {
+    participant.close()
+    closed()
+  }
+}
+
+extension FleetAgent: LinkHub {
+  public func addLink(
+    of device: Identifier,
+    _ make: (_ number: UInt64, _ ready: @escaping (_ isReadable: Bool) -> Void) -> any ByteConnection
+  ) throws(SegueError) {
+    guard let hub else { throw SegueError(.invalidState, "the agent carries no hub") }
+    try hub.addLink(of: device, make)
+  }
+
+  public func hub(at number: UInt64) -> Identifier? { hub?.engine.hub(at: number) }
+  public func networkChanged() { hub?.call { engine, now in engine.networkChanged(now) } }
+
+  public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
+    carried.accountHandler = handler
+    hub?.engine.trustHandler = handler
+  }
+
+  public func sendAccount(_ message: [UInt8], to device: Identifier) {
+    hub?.call { engine, now in engine.sendAccount(message, to: device, now) }
+  }
+
+  public func endLinks(of device: Identifier?, _ error: SegueError) {
+    hub?.call { engine, now in engine.endLinks(of: device, error, now) }
+  }
+
+  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    carried.isPrivate = isPrivate
+    fleet.checker.disturb(for: InvariantChecker.agreementTime)
+    hub?.call { engine, now in engine.setPrivacy(isPrivate, now) }
+  }
+
+  public func setDevices(_ devices: AccountDevices?) {
+    carried.devices = devices
+    fleet.expectLinks()
+    hub?.call { engine, now in engine.setDevices(devices, now) }
+  }
+}

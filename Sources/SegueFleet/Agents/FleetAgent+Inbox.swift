@@ -1,0 +1,102 @@
+import SegueAgentCore
+import SegueDevices
+import SegueEngine
+import SegueModel
+import SegueRouting
+import SegueStore
+
+extension FleetAgent: InboxExecutor {
+  public func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
+    jobs.append(.request(request, done))
+    work()
+  }
+
+  public func list(_ done: @escaping (Result<[InboxEntry], SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.entries() }, done)
+  }
+
+  public func remove(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    let date = now.date
+    use(
+      { [self] inbox throws(SegueError) in
+        let isRemoved = try inbox.drop(continuation, at: date)
+        if isRemoved { hasRemoved(continuation) }
+        return isRemoved
+      }, done)
+  }
+
+  public func retry(_ continuation: Identifier, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.retry(continuation) }, done)
+  }
+
+  public func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) {
+    use(
+      { inbox throws(SegueError) in RoutingPreferences(choices: try inbox.choices(), uses: try inbox.uses()) }, done)
+  }
+
+  public func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
+  }
+
+  public func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    let date = now.date
+    use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: date) }, done)
+  }
+
+  private func use<Success>(
+    _ body: @escaping (Inbox) throws(SegueError) -> Success,
+    _ done: @escaping (Result<Success, SegueError>) -> Void
+  ) {
+    onDisk { [disk] in
+      let result: Result<Success, SegueError>
+      do throws(SegueError) { result = .success(try disk.perform(body)) } catch { result = .failure(error) }
+      return { done(result) }
+    }
+  }
+}
+
+extension FleetAgent: ProgramLauncher {
+  /// Milliseconds for an app to open after its program has started (R3.9).
+  private static let openingTime: Int64 = 20_000
+
+  /// One launch of an app at a time, as in the product.
+  public func launch(
+    _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    if knows(app) { fleet.report(name, "R3.8: an app is launched that is open") }
+    guard !isLaunching(app) else { throw SegueError(.busy, "launch of \(app): is under way") }
+    launching.append(app)
+    fleet.push(.timer(self) { [self] in launchEnded(app) }, at: fleet.clock.uptime + Self.openingTime)
+    start(app) { [self] error in
+      if error != nil { launchEnded(app) }
+      done(error)
+    }
+  }
+
+  public func opened(_ app: String) { launchEnded(app) }
+}
+
+/// An agent that collects no attachments: they stay with their origins.
+final class AbsentTransfers: InboxTransfers {
+  private unowned(unsafe) let agent: FleetAgent
+  private let perform: ((AgentEngine, Instant) -> Void) -> Void
+
+  init(_ agent: FleetAgent, _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) {
+    (self.agent, self.perform) = (agent, perform)
+  }
+
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
+    agent.later(0) { [self] in perform { $0.collected(continuation, [], $1) } }
+  }
+
+  func stop(_ continuation: Identifier) {}
+  func answered(_ id: Identifier, _ error: SegueError?) {}
+
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
+    agent.later(0) { [agent] in
+      agent.answer(request, of: offer, SegueError(.notFound, "attachment: the agent has none of that name"))
+    }
+  }
+
+  func close() {}
+}
