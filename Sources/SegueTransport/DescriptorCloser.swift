@@ -12,11 +12,17 @@ final class DescriptorCloser: @unchecked Sendable {
   private static let threadLimit = 64
   private static let peerThreadLimit = 2
 
+  /// Milliseconds without a close after which a peer counts as one that holds them up. Without that an honest app that
+  /// asks for a thousand streams at once would count as one.
+  private static let heldTime: Int64 = 500
+
   /// The descriptors of one peer that wait for a thread, and its threads.
   private struct Queue {
     let peer: Identifier
     var waiting: [Int32] = []
     var threads = 0
+    /// The uptime at which one was closed last, or the first one came.
+    var progressAt = Clock.uptime
   }
 
   let lock = Lock()
@@ -28,9 +34,12 @@ final class DescriptorCloser: @unchecked Sendable {
 
   /// Whether more than so many descriptors wait, of any peer.
   func waits(moreThan limit: Int) -> Bool { lock.withLock { count > limit } }
-  /// The descriptors of a peer that wait for a thread.
-  func count(of peer: Identifier) -> Int {
-    lock.withLock { queues.first { $0.peer == peer }?.waiting.count ?? 0 }
+  /// Whether a peer holds up closes, and more than so many of its descriptors wait; or more than `most`.
+  func isHeldUp(by peer: Identifier, moreThan limit: Int, most: Int) -> Bool {
+    lock.withLock {
+      guard let index = index(of: peer), queues[index].waiting.count > limit else { return false }
+      return queues[index].waiting.count > most || Clock.uptime - queues[index].progressAt > Self.heldTime
+    }
   }
 
   /// - Parameter peer: that is charged: has passed the descriptor.
@@ -74,7 +83,10 @@ final class DescriptorCloser: @unchecked Sendable {
   /// The next descriptor of a peer, or of another one that has no thread. Nil if the thread ends.
   private func next(_ peer: Identifier) -> (fd: Int32, peer: Identifier)? {
     lock.withLock {
-      if let index = index(of: peer), let fd = take(at: index) { return (fd, peer) }
+      if let index = index(of: peer) {
+        queues[index].progressAt = Clock.uptime
+        if let fd = take(at: index) { return (fd, peer) }
+      }
       endThread(of: peer)
       guard let other = queues.firstIndex(where: { $0.threads == 0 }), let fd = take(at: other) else { return nil }
       addThread(at: other)

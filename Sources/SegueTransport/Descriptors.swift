@@ -112,16 +112,18 @@ public enum Descriptors {
     closer.close(fd, of: owned.payer(of: fd) ?? peer(of: fd))
   }
 
-  /// Whether no further descriptors are taken from the peer of a socket: as many of it wait to be closed as any process
-  /// can spare.
+  /// Whether no further descriptors are taken from the peer of a socket: it holds up closes, and as many wait as any
+  /// process can spare; or its share of all descriptors waits.
   static func isCrowded(by socket: Int32) -> Bool {
     // Usually nothing waits.
     guard closer.waits(moreThan: spareCount) else { return false }
-    return closer.count(of: peer(of: socket)) > spareCount
+    return closer.isHeldUp(by: peer(of: socket), moreThan: spareCount, most: max(spareCount, limit / share))
   }
 
   /// The descriptors of one peer that may wait to be closed: any process can spare them.
   private static let spareCount = 64
+  /// The share of the descriptors of this process that those of one peer may have while they wait.
+  private static let share = 4
 
   /// Unregisters a descriptor that another owner closes from now on.
   static func disown(_ fd: Int32) { owned.remove(fd) }
