@@ -19,6 +19,8 @@ final class Pair {
   /// The handles that callbacks were lent, by type, retained or not.
   private(set) var lent: [String: UInt] = [:]
   private(set) var restored = 0
+  /// Whether the receiver's question for a stream has been answered.
+  private(set) var hasAnswer = false
   private var failures = 0
   private var otherDevice: Int32 = -1
   /// The reason with which the receiver declines, if it declines.
@@ -173,8 +175,11 @@ final class Pair {
   private func makeReceiver() throws {
     let delegate = try made("segue_app_delegate_create", .null, .null)
     handles["segue_app_delegate"] = delegate
-    // Releases the local end of the stream.
-    let answered = Callback("segue_stream_function") { _ in 0 }
+    // The local end of the stream is released when this returns.
+    let answered = Callback("segue_stream_function") { [unowned self] _ in
+      hasAnswer = true
+      return 0
+    }
     let responded = Callback("segue_response_function") { _ in 0 }
     let fetched = Callback("segue_fetched_function") { _ in 0 }
     callbacks += [answered, responded, fetched]

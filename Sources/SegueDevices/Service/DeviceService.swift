@@ -223,8 +223,9 @@ public final class DeviceService {
   }
 
   /// It listens at `port` from now on.
-  private func listens() {
-    account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) })
+  /// - Parameter done: called once the invites that name another port are void.
+  private func listens(_ done: @escaping () -> Void = {}) {
+    account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) }, done)
     stored.keepPort(port) { [self] result in
       switch result {
       case .success(let kept): settings = kept
@@ -289,17 +290,19 @@ public final class DeviceService {
       settings = changed
       settingsProblem = nil
       hub.setPrivacy(settings.privacy)
+      var isMoved = false
       if let links {
         links.setAnnounced(settings.isAnnounced)
         // A port that was in use is tried again.
         if settings.port != former.port || (request["port"] != nil && listening.problem != nil) {
-          if listening.move(links, settings) { listens() }
+          isMoved = listening.move(links, settings)
         }
         links.setAddresses(settings.dialled)
       }
       align()
       publish()
-      answer(.success(.emptyDictionary))
+      guard isMoved else { return answer(.success(.emptyDictionary)) }
+      listens { answer(.success(.emptyDictionary)) }
     }
   }
 
