@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import cbor2
 from project import LIBRARY
 
 TEAM = "TEAM000001"
@@ -20,6 +21,31 @@ def load() -> ctypes.CDLL:
     library.segue_free.argtypes = [ctypes.c_void_p]
     library.segue_free.restype = None
     return library
+
+
+def ask_agent(
+    library: ctypes.CDLL, app: ctypes.c_void_p, request: str, options: Any = None, timeout: int = 0
+) -> tuple[int, Any]:
+    """Asks the agent by name (segue.h, sections 14 and 15). Returns the status, and the answer or the message."""
+    nul, value, answer = ctypes.c_size_t(-1), ctypes.c_void_p(), ctypes.c_void_p()
+    if options is not None:
+        made = cbor2.dumps(options)
+        assert library.segue_value_decode(made, ctypes.c_size_t(len(made)), ctypes.byref(value)) == 0
+    status = library.segue_app_ask_agent(
+        app, request.encode(), nul, value, ctypes.c_uint32(timeout), ctypes.byref(answer)
+    )
+    if status != 0:
+        message = ctypes.create_string_buffer(512)
+        library.segue_last_error(message, ctypes.c_size_t(512))
+        found = message.value.decode()
+    else:
+        encoded, length = ctypes.c_void_p(), ctypes.c_size_t()
+        assert library.segue_value_encode(answer, ctypes.byref(encoded), ctypes.byref(length)) == 0
+        found = cbor2.loads(ctypes.string_at(encoded, length.value))
+        library.segue_free(encoded)
+        assert library.segue_release(answer) == 0
+    assert library.segue_release(value) == 0
+    return status, found
 
 
 class Native:
@@ -86,8 +112,8 @@ class Native:
     def continued(self, _: int, activity: int, __: int) -> int:
         document, length = ctypes.c_void_p(), ctypes.c_size_t()
         self.call("segue_activity_encode", ctypes.c_void_p(activity), ctypes.byref(document), ctypes.byref(length))
-        self.call("segue_activity_retain", ctypes.c_void_p(activity))
-        self.call("segue_activity_release", self.activity)
+        self.call("segue_retain", ctypes.c_void_p(activity))
+        self.call("segue_release", self.activity)
         self.activity = ctypes.c_void_p(activity)
         self.note(ctypes.string_at(document, length.value))
         self.library.segue_free(document)
@@ -169,7 +195,7 @@ class Native:
             assert status == 0, status
 
     def close(self) -> None:
-        self.call("segue_activity_release", self.activity)
+        self.call("segue_release", self.activity)
         self.call("segue_app_close", self.app)
-        self.call("segue_app_release", self.app)
-        self.call("segue_app_delegate_release", self.delegate)
+        self.call("segue_release", self.app)
+        self.call("segue_release", self.delegate)

@@ -82,20 +82,20 @@ static inline void hand_over(struct participant *self, segue_continuation *one) 
   if (self->restorables > 0)
     OK(segue_continuation_restore(one, objects, (size_t)self->restorables));
   for (int i = 0; i < self->restorables; i++)
-    OK(segue_restorable_release(objects[i]));
+    OK(segue_release(objects[i]));
 }
 
 static inline segue_reply on_continue(void *context, segue_app *app, segue_activity *activity,
                                       segue_continuation *one) {
   struct participant *self = called(context);
   (void)app;
-  OK(segue_activity_retain(activity));
-  segue_activity_release(self->continued);
+  OK(segue_retain(activity));
+  segue_release(self->continued);
   self->continued = activity;
   hand_over(self, one);
   if (self->answers_later) {
-    segue_continuation_release(self->unanswered);
-    OK(segue_continuation_retain(self->unanswered = one));
+    segue_release(self->unanswered);
+    OK(segue_retain(self->unanswered = one));
   }
   self->arrived++;
   return self->answers_later ? SEGUE_REPLY_LATER : self->refuses ? SEGUE_REPLY_NO : SEGUE_REPLY_YES;
@@ -115,8 +115,8 @@ static inline segue_reply will_save(void *context, segue_activity *activity, seg
   struct participant *self = called(context);
   OK(segue_activity_set_payload_version(activity, 2));
   if (self->saves_later) {
-    segue_save_release(self->unsaved);
-    OK(segue_save_retain(self->unsaved = save));
+    segue_release(self->unsaved);
+    OK(segue_retain(self->unsaved = save));
   }
   self->saves++;
   return self->saves_later ? SEGUE_REPLY_LATER : SEGUE_REPLY_YES;
@@ -185,7 +185,7 @@ static inline segue_continuation *try_to_continue(struct participant *self) {
   if (count == 0)
     return NULL;
   OK(segue_app_continue(self->app, seen, 0, &continuation));
-  OK(segue_offer_release(seen));
+  OK(segue_release(seen));
   return continuation;
 }
 
@@ -208,14 +208,14 @@ static inline void close_participant(struct participant *self) {
   if (!self->app)
     return;
   close_app(self);
-  segue_activity_release(self->activity);
-  segue_activity_release(self->continued);
-  segue_continuation_release(self->unanswered);
-  segue_save_release(self->unsaved);
-  OK(segue_app_release(self->app));
+  segue_release(self->activity);
+  segue_release(self->continued);
+  segue_release(self->unanswered);
+  segue_release(self->unsaved);
+  OK(segue_release(self->app));
   REQUIRE(self->destroyed == self->arrived * self->restorables);
-  OK(segue_activity_delegate_release(self->watcher));
-  OK(segue_app_delegate_release(self->delegate));
+  OK(segue_release(self->watcher));
+  OK(segue_release(self->delegate));
   REQUIRE(self->destroyed == 2 + self->arrived * self->restorables);
   REQUIRE(self->after_close == 0);
   /* R3.2 */

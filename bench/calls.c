@@ -89,9 +89,9 @@ static double needs_save_per_s(size_t calls) {
   BENCH_CALL(segue_app_close(app));
   if (saves != 1)
     bench_fail("needs_save", "more than one will_save");
-  segue_activity_delegate_release(delegate);
-  segue_activity_release(activity);
-  segue_app_release(app);
+  segue_release(delegate);
+  segue_release(activity);
+  segue_release(app);
   return (double)calls / elapsed * 1e6;
 }
 
@@ -111,7 +111,7 @@ int main(int count, char **arguments) {
   bench_print("one_thread_ns", bench_percentile(one, rounds, 50));
   bench_print("eight_threads_ns", bench_percentile(eight, rounds, 50));
   for (int i = 0; i < THREADS; i++)
-    segue_activity_release(activities[i]);
+    segue_release(activities[i]);
   bench_print("needs_save_per_s", needs_save_per_s(calls));
   return 0;
 }

@@ -155,7 +155,7 @@ int main(int count, char **arguments) {
     TIMED(ENCODE_LIBCBOR, libcbor_encode_once(root));
     TIMED(DECODE_SEGUE, segue_decode_once(cbor, length, &ours));
     TIMED(DECODE_LIBCBOR, libcbor_decode_once(cbor, length, &theirs));
-    TIMED(BUILD_SEGUE, segue_value_release(segue_build()));
+    TIMED(BUILD_SEGUE, segue_release(segue_build()));
     TIMED(BUILD_LIBCBOR, ({
             cbor_item_t *tree = libcbor_build();
             libcbor_encode_once(tree);
@@ -168,7 +168,7 @@ int main(int count, char **arguments) {
     bench_print(names[f], bench_percentile(samples[f], rounds, 50));
   bench_print("payload_bytes", (double)length);
   segue_free(cbor);
-  segue_value_release(value);
+  segue_release(value);
   cbor_decref(&root);
   return 0;
 }

@@ -62,8 +62,8 @@ static void on_connection(void *context, segue_app *app, segue_connection connec
     bench_fail("warm", "an app that is ready has no offer");
   self->asked_at = bench_now_us();
   BENCH_CALL(segue_app_continue(app, offer, 0, &continuation));
-  segue_continuation_release(continuation);
-  segue_offer_release(offer);
+  segue_release(continuation);
+  segue_release(offer);
 }
 
 static segue_reply on_continue(void *context, segue_app *app, segue_activity *activity, segue_continuation *which) {
@@ -149,7 +149,7 @@ static double start_cold(segue_app *app, const segue_offer *offer, const char *n
   double start = bench_now_us();
   BENCH_CALL(segue_app_launch(app, offer, name, NUL, 0, &result));
   double took = report(pipe, "continued", &process) - start;
-  segue_value_release(result);
+  segue_release(result);
   await_end(process);
   return took;
 }

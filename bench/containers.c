@@ -49,7 +49,7 @@ static segue_value *user_info(size_t size) {
   }
   BENCH_CALL(segue_writer_end(writer));
   BENCH_CALL(segue_writer_finish(writer, &value));
-  BENCH_CALL(segue_writer_release(writer));
+  BENCH_CALL(segue_release(writer));
   return value;
 }
 
@@ -94,15 +94,15 @@ int main(int count, char **arguments) {
     if (i == 0)
       check(arrived, size);
     segue_free(document);
-    BENCH_CALL(segue_activity_release(arrived));
+    BENCH_CALL(segue_release(arrived));
   }
   bench_print("bytes", (double)size);
   bench_print("encode_us", bench_percentile(encode, rounds, 50));
   bench_print("decode_us", bench_percentile(decode, rounds, 50));
   bench_print("both_us", bench_percentile(both, rounds, 50));
-  BENCH_CALL(segue_activity_release(activity));
-  BENCH_CALL(segue_value_release(value));
-  BENCH_CALL(segue_app_release(here));
-  BENCH_CALL(segue_app_release(there));
+  BENCH_CALL(segue_release(activity));
+  BENCH_CALL(segue_release(value));
+  BENCH_CALL(segue_release(here));
+  BENCH_CALL(segue_release(there));
   return 0;
 }

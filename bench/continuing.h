@@ -25,7 +25,7 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
   (void)app;
   struct receiver *self = context;
   if (event == SEGUE_OFFER_APPEARED && self->offer == NULL) {
-    BENCH_CALL(segue_offer_retain(offer));
+    BENCH_CALL(segue_retain(offer));
     self->offer = offer;
   }
 }
@@ -44,8 +44,8 @@ static segue_reply continued(void *context, segue_app *app, segue_activity *acti
   (void)which;
   struct receiver *self = context;
   /* The last one: after some hundreds of others the origin has dropped the earlier grants. */
-  BENCH_CALL(segue_activity_release(self->activity));
-  BENCH_CALL(segue_activity_retain(activity));
+  BENCH_CALL(segue_release(self->activity));
+  BENCH_CALL(segue_retain(activity));
   self->activity = activity;
   self->continued_at = bench_now_us();
   return SEGUE_REPLY_YES;
@@ -71,7 +71,7 @@ static inline double continue_once(segue_app *app, struct receiver *self) {
   BENCH_CALL(segue_app_continue(app, self->offer, 0, &continuation));
   while (self->continued_at == 0)
     BENCH_CALL(segue_app_dispatch(app, -1, NULL));
-  BENCH_CALL(segue_continuation_release(continuation));
+  BENCH_CALL(segue_release(continuation));
   char word; /* the origin has its receipt, and the activity is dirty again */
   if (read(ORIGIN_REPORTS, &word, 1) != 1)
     bench_fail("origin", "gone");

@@ -93,7 +93,7 @@ static void be_first(char *program, bool with_helper) {
   }
   say("offer", bench_now_us() - start);
   BENCH_CALL(segue_app_close(other));
-  segue_app_release(other);
+  segue_release(other);
   run(origin);
 }
 

@@ -97,12 +97,12 @@ static void star(size_t count) {
     require(seen == 1, "an app has not heard of it");
   }
   check(fleet);
-  must(segue_activity_release(activity));
+  must(segue_release(activity));
   for (size_t index = 0; index < count; index++) {
-    must(segue_app_release(apps[index]));
-    must(segue_fleet_device_release(devices[index]));
+    must(segue_release(apps[index]));
+    must(segue_release(devices[index]));
   }
-  must(segue_fleet_release(fleet));
+  must(segue_release(fleet));
   free(devices);
   free(apps);
 }
@@ -126,8 +126,8 @@ static void churn(unsigned minutes) {
     size_t index = (random >> 16) % COUNT;
     if (apps[index] != NULL) {
       must(segue_fleet_device_crash(devices[index]));
-      must(segue_activity_release(activities[index]));
-      must(segue_app_release(apps[index]));
+      must(segue_release(activities[index]));
+      must(segue_release(apps[index]));
       apps[index] = NULL;
       activities[index] = NULL;
     } else {
@@ -142,11 +142,11 @@ static void churn(unsigned minutes) {
   printf("churn_ms %.1f\nevents_per_s %.0f\n", took, (double)all / (took / 1e3));
   check(fleet);
   for (size_t index = 0; index < COUNT; index++) {
-    must(segue_activity_release(activities[index]));
-    must(segue_app_release(apps[index]));
-    must(segue_fleet_device_release(devices[index]));
+    must(segue_release(activities[index]));
+    must(segue_release(apps[index]));
+    must(segue_release(devices[index]));
   }
-  must(segue_fleet_release(fleet));
+  must(segue_release(fleet));
 }
 
 static void mesh(void) {
@@ -173,12 +173,12 @@ static void mesh(void) {
   require(seen == 1, "an app has not heard of it");
   check(fleet);
   printf("mesh_messages %zu\n", steps);
-  must(segue_activity_release(activity));
+  must(segue_release(activity));
   for (size_t index = 0; index < COUNT; index++) {
-    must(segue_app_release(apps[index]));
-    must(segue_fleet_device_release(devices[index]));
+    must(segue_release(apps[index]));
+    must(segue_release(devices[index]));
   }
-  must(segue_fleet_release(fleet));
+  must(segue_release(fleet));
 }
 
 int main(int count, char **arguments) {

@@ -93,9 +93,9 @@ int main(int count, char **arguments) {
   bench_print("dbus_p50_us", bench_percentile(samples[DBUS], total, 50));
   bench_print("socket_one_core_p50_us", bench_percentile(samples[ONE_CORE], total, 50));
   bench_print("socket_two_cores_p50_us", bench_percentile(samples[TWO_CORES], total, 50));
-  segue_activity_release(self.activity);
-  segue_offer_release(self.offer);
+  segue_release(self.activity);
+  segue_release(self.offer);
   BENCH_CALL(segue_app_close(app));
-  segue_app_release(app);
+  segue_release(app);
   return 0;
 }

@@ -244,7 +244,7 @@ int main(int count, char **arguments) {
   yyjson_doc_free(document);
 #endif
   segue_free(text);
-  segue_value_release(value);
+  segue_release(value);
   json_decref(root);
   return 0;
 }

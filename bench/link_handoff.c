@@ -48,9 +48,9 @@ int main(int count, char **arguments) {
   bench_print("handoff_p50_us", bench_percentile(handoff, total, 50));
   bench_print("handoff_p99_us", bench_percentile(handoff, total, 99));
   bench_print("raw_p50_us", bench_percentile(raw, total, 50));
-  segue_activity_release(self.activity);
-  segue_offer_release(self.offer);
+  segue_release(self.activity);
+  segue_release(self.offer);
   BENCH_CALL(segue_app_close(app));
-  segue_app_release(app);
+  segue_release(app);
   return 0;
 }

@@ -37,8 +37,8 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
   BENCH_CALL(segue_writer_end(writer));
   BENCH_CALL(segue_writer_finish(writer, &user_info));
   BENCH_CALL(segue_activity_set_user_info(activity, user_info));
-  segue_value_release(user_info);
-  segue_writer_release(writer);
+  segue_release(user_info);
+  segue_release(writer);
   if (self->tell < 0)
     say("saved");
   return SEGUE_REPLY_YES;

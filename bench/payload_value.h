@@ -53,7 +53,7 @@ static segue_value *segue_build(void) {
   BENCH_CALL(segue_writer_end(writer));
   BENCH_CALL(segue_writer_end(writer));
   BENCH_CALL(segue_writer_finish(writer, &value));
-  BENCH_CALL(segue_writer_release(writer));
+  BENCH_CALL(segue_release(writer));
   return value;
 }
 
@@ -86,8 +86,8 @@ static void segue_read(segue_value *value, struct payload_sum *sum) {
     }
     sum->items++;
   }
-  segue_reader_release(reader);
-  segue_value_release(value);
+  segue_release(reader);
+  segue_release(value);
 }
 
 /** Whether two libraries have read the same leaves. */

@@ -15,7 +15,7 @@ static inline segue_reply bench_on_continue(void *context, segue_app *app, segue
                                             segue_continuation *continuation) {
   (void)app;
   (void)continuation;
-  BENCH_CALL(segue_activity_retain(activity));
+  BENCH_CALL(segue_retain(activity));
   *(segue_activity **)context = activity;
   return SEGUE_REPLY_YES;
 }
@@ -33,7 +33,7 @@ static inline segue_activity *bench_continue(segue_app *app, const char *type) {
   while (!activity)
     BENCH_CALL(segue_app_dispatch(app, -1, NULL));
   /* Its callbacks never run again, so they cannot change the activity. */
-  BENCH_CALL(segue_app_delegate_release(delegate));
+  BENCH_CALL(segue_release(delegate));
   return activity;
 }
 

@@ -29,7 +29,7 @@ static void did_update(void *context, segue_app *app, segue_activity *activity) 
   updated++;
 }
 
-static void release(void *entry) { segue_value_release(entry); }
+static void release(void *entry) { segue_release(entry); }
 
 /** {"view NUMBER": NUMBER}. Not in the order of the keys, as views come. */
 static segue_value *entry_of(size_t number) {
@@ -43,7 +43,7 @@ static segue_value *entry_of(size_t number) {
   BENCH_CALL(segue_writer_put_int64(writer, (int64_t)number));
   BENCH_CALL(segue_writer_end(writer));
   BENCH_CALL(segue_writer_finish(writer, &entry));
-  segue_writer_release(writer);
+  segue_release(writer);
   return entry;
 }
 
@@ -71,13 +71,13 @@ static double us_per_responder(segue_app *app, size_t count, size_t rounds) {
     size_t entries;
     BENCH_CALL(segue_activity_get_user_info(activity, &user_info));
     BENCH_CALL(segue_value_get_count(user_info, &entries));
-    segue_value_release(user_info);
+    segue_release(user_info);
     if (updates != count || entries != count)
       bench_fail("save", "a responder was not asked once, or its entry is missing");
   }
   for (size_t i = 0; i < count; i++)
-    segue_responder_release(responders[i]);
-  segue_activity_release(activity);
+    segue_release(responders[i]);
+  segue_release(activity);
   free(responders);
   double result = bench_percentile(samples, rounds, 50);
   free(samples);
@@ -100,7 +100,7 @@ int main(int count, char **arguments) {
   bench_print("us_1000", us_per_responder(app, 1000, 10 * rounds));
   bench_print("us_10000", us_per_responder(app, 10000, rounds));
   BENCH_CALL(segue_app_close(app));
-  segue_app_delegate_release(delegate);
-  segue_app_release(app);
+  segue_release(delegate);
+  segue_release(app);
   return 0;
 }

@@ -66,7 +66,7 @@ struct origin {
 static void did_receive_stream(void *context, segue_activity *activity, segue_stream *stream) {
   (void)activity;
   struct origin *self = context;
-  BENCH_CALL(segue_stream_retain(stream));
+  BENCH_CALL(segue_retain(stream));
   BENCH_CALL(segue_stream_open(stream, &self->fd));
   self->stream = stream;
   write_all(self->fd, chunk, 1);
@@ -74,7 +74,7 @@ static void did_receive_stream(void *context, segue_activity *activity, segue_st
 
 static void finish_stream(struct origin *self) {
   BENCH_CALL(segue_stream_finish(self->stream));
-  BENCH_CALL(segue_stream_release(self->stream));
+  BENCH_CALL(segue_release(self->stream));
   close(self->fd);
   self->fd = -1;
 }
@@ -118,7 +118,7 @@ static void answered(void *context, segue_activity *activity, segue_stream *stre
   (void)activity;
   if (error)
     bench_fail("stream", "refused");
-  BENCH_CALL(segue_stream_retain(stream));
+  BENCH_CALL(segue_retain(stream));
   ((struct receiver *)context)->stream = stream;
 }
 
@@ -153,7 +153,7 @@ static void close_stream(struct receiver *self, int fd) {
   while (!self->has_ended)
     BENCH_CALL(segue_app_dispatch(self->app, -1, NULL));
   close(fd);
-  BENCH_CALL(segue_stream_release(self->stream));
+  BENCH_CALL(segue_release(self->stream));
 }
 
 /** Returns microseconds for that many bytes, read in pieces. */

@@ -31,8 +31,8 @@
  *   hub           connects the apps of a device; it runs inside the first app that opens, and moves when that app ends
  *   agent         segue-agent, a process of the user that carries the hub instead, if one runs (docs/agent.md)
  *   delegate      the callbacks of an app or of an activity
- *   responder     an object of the app, such as a window, that has an activity (section 14)
- *   document      an open file, which has a responder (section 15)
+ *   responder     an object of the app, such as a window, that has an activity (section 11)
+ *   document      an open file, which has a responder (section 12)
  *   value         immutable data: what user_info holds. A value is its deterministic encoding (CBOR, RFC 8949 4.2.1)
  *
  * SHAPE. segue_status segue_<noun>_<verb>(self, inputs..., outputs...). Zero is success. Outputs are written only on
@@ -42,8 +42,8 @@
  * HANDLES. segue_activity * and similar types are tickets, not addresses: never dereference them or calculate with
  * them. A handle that is NULL, released, of another type or junk gives SEGUE_ERROR_INVALID_HANDLE. An object has one
  * handle for life, so handles can be compared (but two offers may describe one activity: compare segue_offer_get_id).
- * Handles are counted: create gives one count, X_retain (where there is one) adds one, X_release takes one.
- * X_release(NULL) does nothing and succeeds; one release too many is SEGUE_ERROR_INVALID_HANDLE.
+ * Handles are counted: create gives one count, segue_retain adds one, segue_release takes one. One release too many is
+ * SEGUE_ERROR_INVALID_HANDLE. What the last release of an object ends is said at its type.
  *
  * OWNERSHIP. Each pointer parameter is described with one of these words:
  *   owned      yours: release a handle with the named function, memory with segue_free
@@ -71,7 +71,7 @@
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. It starts only the threads named above. It installs no signal handler, raises
  * no SIGPIPE, writes no environment variable and no locale, and prints nothing, unless SEGUE_LOG asks for it, or a
- * program links both libraries in the wrong order (section 12). All its descriptors are close-on-exec. They have the
+ * program links both libraries in the wrong order (section 16). All its descriptors are close-on-exec. They have the
  * lowest free numbers: a process that closes 0, 1 or 2 should open /dev/null there first. After fork in a process that
  * has opened an app, values, writers, readers and segue_free work in the child; every other call there gives
  * SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything works in the child, except an object, or a
@@ -85,7 +85,7 @@
  *                      working while it cannot be created
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error; a program with more rights than
  *                      its user (setuid) ignores it, like the other variables
- * and, only to pass them to a program that the agent starts for a call of section 11 or 16: DISPLAY, WAYLAND_DISPLAY,
+ * and, only to pass them to a program that the agent starts for a call of section 14 or 15: DISPLAY, WAYLAND_DISPLAY,
  * XAUTHORITY, DBUS_SESSION_BUS_ADDRESS, XDG_SESSION_ID, LANG, XDG_ACTIVATION_TOKEN, DESKTOP_STARTUP_ID.
  *
  * LIMITS OF THE SYSTEM. If the system refuses something when an app opens (descriptors, random numbers, pipes,
@@ -103,7 +103,7 @@
  * Asynchronous cancellation must be off.
  *
  * TWO LIBRARIES. Apps link libsegue.so.0. Tests may link libsegue-fleet.so.0 in its place, which has the virtual fleet
- * (section 12), too.
+ * (section 16), too.
  *
  * VERSIONS. SEGUE_VERSION is the version that you compiled against, segue_version() the one that you run with. The
  * soname changes when the interface breaks. Before 1.0 that may happen with each minor version; CHANGELOG.md has an
@@ -138,8 +138,6 @@ extern "C" {
 
 /** Bytes in an identifier of an activity, offer or continuation. */
 #define SEGUE_ID_SIZE 16
-/** The bytes of the digest of a list of devices (segue_app_accept_roster). */
-#define SEGUE_DIGEST_SIZE 32
 
 /**
  * The result of a call. segue_status_foundation_code maps these to numbers of Apple's Foundation
@@ -192,7 +190,7 @@ typedef int32_t segue_status;
 /**
  * The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). In a call
  * about devices: the call is for the manager of the account, or what is asked for is private, void, or of another time;
- * see section 16.
+ * see section 15.
  */
 #define SEGUE_ERROR_NOT_ALLOWED 19
 /** The continuation failed on the other side. Foundation: 4608. */
@@ -208,6 +206,21 @@ typedef int32_t segue_status;
 
 /** Called once with a context that the library will not use again. May be NULL. */
 typedef void (*segue_destroy)(void *context);
+
+/**
+ * Adds a count to a handle of any type.
+ *   handle  borrowed
+ * Errors: LIMIT_EXCEEDED (16777215 counts).
+ */
+segue_status segue_retain(const void *handle);
+
+/**
+ * Takes a count of a handle of any type. The last one ends the object, or leaves it to those that keep it: see its
+ * type. Objects that others keep (the activity that an app offers) live on.
+ *   handle  owned, may be NULL: then nothing happens
+ * Errors: BUSY (a writer or reader that another thread is using).
+ */
+segue_status segue_release(const void *handle);
 
 /** Returns SEGUE_VERSION of the loaded library. Works in every state, also after fork. */
 uint32_t segue_version(void);
@@ -308,8 +321,8 @@ segue_status segue_debug_live_handles(size_t *count);
  * A value is immutable and is its deterministic encoding: two values are equal if and only if those bytes are. Kinds:
  * null, bool, integer (-2^63 ... 2^64-1), double (NaN, infinities and -0.0 survive), string, data, date, URL, UUID,
  * array, dictionary (any kind may be a key) and set. Make one with a writer, or from CBOR or JSON. Look into it by key
- * (segue_dictionary_get_...), by index (segue_array_get_...) or by path (segue_value_find_...), or read all of it with
- * a reader.
+ * (segue_dictionary_get_...), by index (segue_array_get_value) or by path (segue_value_find_...), or read all of it
+ * with a reader.
  *
  *     segue_writer *writer = NULL;                    // three fields: only the last call needs a check
  *     segue_value *info = NULL;
@@ -323,13 +336,16 @@ segue_status segue_debug_live_handles(size_t *count);
  *     segue_writer_put_bool(writer, done);
  *     segue_writer_end(writer);
  *     segue_status status = segue_writer_finish(writer, &info);    // the first error of all these calls
- *     segue_writer_release(writer);
+ *     segue_release(writer);
  *
  *     segue_value_find_string(info, "text", SEGUE_NUL_TERMINATED, &text, NULL);    // or a path: "tasks/0/text"
  * --------------------------------------------------------------------------------------------------------------- */
 
+/** Immutable data. */
 typedef struct segue_value segue_value;
+/** Makes a value. */
 typedef struct segue_writer segue_writer;
+/** Reads a value from its start to its end. */
 typedef struct segue_reader segue_reader;
 
 typedef int32_t segue_kind;
@@ -351,7 +367,7 @@ typedef int32_t segue_kind;
 /**
  * Decodes a value from one CBOR item, deterministic or not: lengths, number sizes and order are normalised.
  *   cbor   copied
- *   value  out, owned: release with segue_value_release
+ *   value  out, owned: release with segue_release
  * Errors: MALFORMED or UNSUPPORTED_VALUE, with the offset; LIMIT_EXCEEDED (nesting; 16 MiB).
  */
 segue_status segue_value_decode(const uint8_t *cbor, size_t length, segue_value **value);
@@ -380,15 +396,11 @@ segue_status segue_value_get_count(const segue_value *value, size_t *count);
 /** Tells whether two values are equal: their encodings are the same bytes. */
 segue_status segue_value_is_equal(const segue_value *value, const segue_value *other, bool *equal);
 
-/** Adds a count. */
-segue_status segue_value_retain(segue_value *value);
-/** Takes a count; NULL is fine. */
-segue_status segue_value_release(segue_value *value);
 
 /**
  * Looks up the entry whose key is this string, and copies it out.
  *   key     copied
- *   result  out; of segue_dictionary_get_value owned: release with segue_value_release;
+ *   result  out; of segue_dictionary_get_value owned: release with segue_release;
  *           of ..._string (string or URL) and ..._data (data, or the 16 bytes of a UUID) owned: free with segue_free
  * Errors: NOT_FOUND (the message names the key); WRONG_KIND (not a dictionary; the entry is of another kind; the
  * integer does not fit).
@@ -409,21 +421,18 @@ segue_status segue_dictionary_get_value(const segue_value *dictionary, const cha
                                         segue_value **result);
 
 /**
- * Do the same for an element of an array, or of a set in the order of its encoding.
- *   index  from 0; higher indices take longer: use a reader to go through a large array
- * Errors: NOT_FOUND (index out of range); WRONG_KIND (neither array nor set; the element is of another kind).
+ * Gets an element of an array, or of a set in the order of its encoding. Its path, such as "3", gets it as a number or
+ * text.
+ *   index   from 0; higher indices take longer: use a reader to go through a large array
+ *   result  out, owned: release with segue_release
+ * Errors: NOT_FOUND (index out of range); WRONG_KIND (neither array nor set).
  */
-segue_status segue_array_get_bool(const segue_value *array, size_t index, bool *result);
-segue_status segue_array_get_int64(const segue_value *array, size_t index, int64_t *result);
-segue_status segue_array_get_double(const segue_value *array, size_t index, double *result);
-segue_status segue_array_get_date(const segue_value *array, size_t index, double *result);
-segue_status segue_array_get_string(const segue_value *array, size_t index, char **result, size_t *length);
-segue_status segue_array_get_data(const segue_value *array, size_t index, uint8_t **result, size_t *length);
 segue_status segue_array_get_value(const segue_value *array, size_t index, segue_value **result);
 
 /**
- * Do the same for a nested value, by its path: string keys and indices, separated by "/", such as "tasks/0/text". In a
- * key "~1" means "/", and "~0" means "~" (RFC 6901). The empty path is the value itself.
+ * Looks up a nested value by its path, and copies it out as segue_dictionary_get_... does. A path is string keys and
+ * indices, separated by "/", such as "tasks/0/text". In a key "~1" means "/", and "~0" means "~" (RFC 6901). The empty
+ * path is the value itself.
  *   path  copied
  * Errors: NOT_FOUND (the message names the first missing part); WRONG_KIND (a part before the last is neither
  * dictionary, array nor set; the last is of another kind); INVALID_ARGUMENT (another character after "~"; not UTF-8).
@@ -442,7 +451,7 @@ segue_status segue_value_find_value(const segue_value *value, const char *path, 
 /**
  * Looks up the entry with a key of any kind.
  *   key     borrowed
- *   result  out, owned: release with segue_value_release
+ *   result  out, owned: release with segue_release
  * Errors: NOT_FOUND, WRONG_KIND (not a dictionary).
  */
 segue_status segue_dictionary_find(const segue_value *dictionary, const segue_value *key, segue_value **result);
@@ -453,7 +462,7 @@ segue_status segue_dictionary_find(const segue_value *dictionary, const segue_va
  * nothing, and so does segue_writer_finish. So only that call needs a check. Use a writer on one thread at a time:
  * while one call with it runs, every other call, its release too, gives SEGUE_ERROR_BUSY; that error and INVALID_HANDLE
  * are not sticky.
- *   writer  out, required, owned: release with segue_writer_release
+ *   writer  out, required, owned: release with segue_release
  */
 segue_status segue_writer_create(segue_writer **writer);
 segue_status segue_writer_put_null(segue_writer *writer);
@@ -483,12 +492,10 @@ segue_status segue_writer_begin(segue_writer *writer, segue_kind kind);
 segue_status segue_writer_end(segue_writer *writer);
 /**
  * Gives the value that was written, or the first error. Either way the writer is empty again and can be reused.
- *   value  out, required, owned: release with segue_value_release
+ *   value  out, required, owned: release with segue_release
  * Errors: that of an earlier call; INVALID_STATE (nothing was put, or a container is still open).
  */
 segue_status segue_writer_finish(segue_writer *writer, segue_value **value);
-/** Takes a count; NULL is fine. */
-segue_status segue_writer_release(segue_writer *writer);
 
 /** One step of a reader. */
 typedef struct segue_item {
@@ -514,7 +521,7 @@ typedef struct segue_item {
  * Creates a reader at the start of a value. It reads the whole value without a handle for each part. Use a reader on
  * one thread at a time: while one call with it runs, every other call, its release too, gives SEGUE_ERROR_BUSY.
  *   value   retained
- *   reader  out, required, owned: release with segue_reader_release
+ *   reader  out, required, owned: release with segue_release
  */
 segue_status segue_reader_create(const segue_value *value, segue_reader **reader);
 /**
@@ -534,12 +541,10 @@ segue_status segue_reader_next(segue_reader *reader, segue_item *item, uint8_t *
 segue_status segue_reader_copy(segue_reader *reader, uint8_t *buffer, size_t capacity);
 /**
  * Gives the current item as a value of its own. If it is a container, the reader then skips its contents and its END.
- *   value  out, required, owned: release with segue_value_release
+ *   value  out, required, owned: release with segue_release
  * Errors: INVALID_STATE (before the first item, or at an END).
  */
 segue_status segue_reader_take(segue_reader *reader, segue_value **value);
-/** Takes a count; NULL is fine. */
-segue_status segue_reader_release(segue_reader *reader);
 
 /**
  * The mapping of values and JSON text (RFC 8259). All modes: UTF-8 without a byte order mark; objects are dictionaries;
@@ -571,7 +576,7 @@ typedef int32_t segue_json_mode;
  * Decodes a value from JSON text.
  *   json   copied: UTF-8, up to 144 MiB
  *   mode   not SEGUE_JSON_FOR_PEOPLE
- *   value  out, owned: release with segue_value_release
+ *   value  out, owned: release with segue_release
  * Errors, with the offset in bytes and the path (RFC 6901) of what is wrong: MALFORMED (not JSON; half of a pair of
  * surrogates; a key twice in an object; tagged: an unknown or wrong tag, an element twice in a set, base64 that is not
  * canonical); UNSUPPORTED_VALUE (an integer of more than 64 bits, a double that would be infinite); LIMIT_EXCEEDED
@@ -590,8 +595,20 @@ segue_status segue_value_encode_json(const segue_value *value, segue_json_mode m
  * 3. Activities (R1)
  * --------------------------------------------------------------------------------------------------------------- */
 
+/**
+ * One open of the library. The last release closes it, also while other threads are in calls with it; inside one of
+ * its callbacks, after that has returned.
+ */
 typedef struct segue_app segue_app;
+/**
+ * An activity of the app, or one that it continues. The last release invalidates it (R1.15; what becomes of
+ * segue_activity_set_keeps_offering is said there).
+ */
 typedef struct segue_activity segue_activity;
+/**
+ * The callbacks of activities. The last release detaches it everywhere: its callbacks never run again (R1.15), also
+ * not continuation_ended of an attempt that is under way. See segue_activity_delegate_leave.
+ */
 typedef struct segue_activity_delegate segue_activity_delegate;
 
 /**
@@ -599,21 +616,16 @@ typedef struct segue_activity_delegate segue_activity_delegate;
  *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
  *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the
  *             app, else of its manifest, which an app without an agent, or before it is ready, does not know (R6.1)
- *   activity  out, required, owned: release with segue_activity_release; the last release invalidates it (R1.15; what
- *             becomes of segue_activity_set_keeps_offering is said there)
+ *   activity  out, required, owned: release with segue_release
  * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
  */
 segue_status segue_activity_create(segue_app *app, const char *type, size_t type_length, segue_activity **activity);
-/** Adds a count. */
-segue_status segue_activity_retain(segue_activity *activity);
-/** Takes a count; NULL is fine. */
-segue_status segue_activity_release(segue_activity *activity);
 
 /**
  * Decodes an activity from the bytes of segue_activity_encode: every property, a new identifier, clean.
  *   app       borrowed, may be NULL: as in segue_activity_create
  *   document  copied
- *   activity  out, required, owned: release with segue_activity_release
+ *   activity  out, required, owned: release with segue_release
  * Errors: MALFORMED, UNSUPPORTED_VALUE, UNSUPPORTED_VERSION, LIMIT_EXCEEDED, INVALID_URL, USER_INFO_TOO_LARGE.
  */
 segue_status segue_activity_decode(segue_app *app, const uint8_t *document, size_t length, segue_activity **activity);
@@ -629,7 +641,7 @@ segue_status segue_activity_encode(const segue_activity *activity, uint8_t **doc
 segue_status segue_activity_describe(const segue_activity *activity, char **text, size_t *length);
 /**
  * Lists all problems of an activity at once (R1.14): of more than 1 MiB the last one says how many more there are.
- *   problems  out, required, owned: release with segue_value_release; an array (empty if there are none) of
+ *   problems  out, required, owned: release with segue_release; an array (empty if there are none) of
  *             dictionaries
  *             {"path": string (a property, such as title; inside user_info each step follows a "/": an index, or a key
  *             in CBOR diagnostic notation, as in user_info/"lines"/0), "status": integer, "message": string}
@@ -683,7 +695,7 @@ segue_status segue_activity_get_persistent_identifier(const segue_activity *acti
 
 /**
  * The app's state: a dictionary.
- *   user_info  setting: retained; NULL clears. Getting: out, owned: release with segue_value_release; NULL if absent
+ *   user_info  setting: retained; NULL clears. Getting: out, owned: release with segue_release; NULL if absent
  * Errors: WRONG_KIND (not a dictionary); USER_INFO_TOO_LARGE (the message names the largest entries; the old one
  * stays).
  */
@@ -711,7 +723,7 @@ segue_status segue_activity_get_user_info_json(const segue_activity *activity, s
 /**
  * Sets of strings.
  *   keys, keywords  setting: retained, a set or array of strings; NULL: absent (keys: all are required, R1.3; keywords:
- *                   empty). Getting: out, owned: release with segue_value_release; a set; keys: NULL if absent
+ *                   empty). Getting: out, owned: release with segue_release; a set; keys: NULL if absent
  */
 segue_status segue_activity_set_required_user_info_keys(segue_activity *activity, const segue_value *keys);
 segue_status segue_activity_get_required_user_info_keys(const segue_activity *activity, segue_value **keys);
@@ -735,7 +747,8 @@ segue_status segue_activity_get_supports_continuation_streams(const segue_activi
  * the account nor those that an app has linked. A device that receives its offer anyway refuses to continue it. It is
  * still offered to apps of this device, and is not saved for search: what was saved of it before is deleted, as by
  * segue_app_delete_saved, also under its persistent identifier. Setting SEGUE_ELIGIBLE_FOR_SEARCH to false alone leaves
- * that saved. Types, apps and the device are kept off the devices of the account by segue_app_set_devices.
+ * that saved. Types, apps and the device are kept off the devices of the account by the request
+ * "set-devices" (section 15).
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
@@ -766,13 +779,13 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
 
 /**
  * Tells where a continued activity came from (R3.12).
- *   origin  out, owned: release with segue_value_release; NULL if this app created it; else a dictionary
+ *   origin  out, owned: release with segue_release; NULL if this app created it; else a dictionary
  *           {"continuation_id": UUID, "activity_id": UUID, "device_name": string, "app_name": string,
  *           "bundle_identifier": string, "stale": bool,
  *           "stale_reason": string (one line: why it is stale; absent if it is not, or the reason is unknown, as of
  *           what has waited in the inbox of the agent),
  *           "redelivered": bool (the agent has begun to deliver it before: R3.8),
- *           "document": bool (the URL of its document came as that of a container that this app has: section 15)}
+ *           "document": bool (the URL of its document came as that of a container that this app has: section 12)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
 
@@ -780,10 +793,15 @@ segue_status segue_activity_get_continued_from(const segue_activity *activity, s
  * 4. The delegate of an activity
  * --------------------------------------------------------------------------------------------------------------- */
 
+/** A save that is under way. If it is released unanswered, the activity counts as up to date. */
 typedef struct segue_save segue_save;
+/** The record of how an attempt ended, for the origin. Immutable. */
 typedef struct segue_receipt segue_receipt;
+/** The local end of a stream. The last release aborts one that was not opened; an opened one continues. */
 typedef struct segue_stream segue_stream;
+/** A request, at either end. The last release fails another app's request that has no answer. */
 typedef struct segue_request segue_request;
+/** An attachment that is being fetched. A release does not cancel it. */
 typedef struct segue_transfer segue_transfer;
 
 /**
@@ -866,7 +884,7 @@ typedef segue_reply (*segue_will_resume_back_function)(void *context, segue_acti
 /**
  * The activity was replaced by the state that it has in the app that had continued it: segue_activity_resume_back has
  * succeeded (R3.10). Show it, in each responder of the activity, too: their restore functions do not run, and the next
- * save writes what they hold (section 14).
+ * save writes what they hold (section 11).
  *   activity  borrowed
  *   stale     that app's will_save failed or did not answer in time, so it is an older state (R2.4)
  */
@@ -875,7 +893,7 @@ typedef void (*segue_did_resume_back_function)(void *context, segue_activity *ac
 /**
  * Creates a delegate for activities.
  *   context   retained until destroy
- *   delegate  out, required, owned: release with segue_activity_delegate_release
+ *   delegate  out, required, owned: release with segue_release
  */
 segue_status segue_activity_delegate_create(void *context, segue_destroy destroy, segue_activity_delegate **delegate);
 /** Set these before the delegate is given to an activity (later: INVALID_STATE). function  may be NULL: none */
@@ -893,11 +911,6 @@ segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delega
                                                            segue_did_receive_stream_function function);
 /** Without this callback, receivers that send a request get INVALID_STATE. */
 segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate, segue_request_function function);
-/**
- * Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15), also not
- * continuation_ended of an attempt that is under way. NULL is fine.
- */
-segue_status segue_activity_delegate_release(segue_activity_delegate *delegate);
 /**
  * Takes your count, and leaves the delegate to the activities that have it, which it serves until the last of them has
  * ended, with each attempt to continue it (R3.6); then destroy runs.
@@ -921,10 +934,6 @@ segue_status segue_save_complete(segue_save *save);
  * Errors: as for segue_save_complete.
  */
 segue_status segue_save_fail(segue_save *save, const char *reason, size_t length);
-/** Adds a count. */
-segue_status segue_save_retain(segue_save *save);
-/** Takes a count; NULL is fine. If it is released unanswered, the activity counts as up to date. */
-segue_status segue_save_release(segue_save *save);
 
 typedef int32_t segue_outcome;
 /** handled, and every restorable object restored */
@@ -953,18 +962,18 @@ segue_status segue_receipt_get_continuation_id(const segue_receipt *receipt, uin
 segue_status segue_receipt_get_date(const segue_receipt *receipt, double *seconds);
 /** Tells whether an older snapshot was handed over, because will_save failed or did not answer in time (R2.4). */
 segue_status segue_receipt_get_stale(const segue_receipt *receipt, bool *stale);
-/** Adds a count. */
-segue_status segue_receipt_retain(segue_receipt *receipt);
-/** Takes a count; NULL is fine. */
-segue_status segue_receipt_release(segue_receipt *receipt);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 5. Apps
  * --------------------------------------------------------------------------------------------------------------- */
 
+/** The callbacks of an app. The last release detaches it everywhere: its callbacks never run again (R1.15). */
 typedef struct segue_app_delegate segue_app_delegate;
+/** The description of an activity of another app. Immutable. */
 typedef struct segue_offer segue_offer;
+/** An attempt to continue an activity. A release does not cancel it. */
 typedef struct segue_continuation segue_continuation;
+/** A status and its message. Immutable. */
 typedef struct segue_error segue_error;
 
 typedef int32_t segue_delivery;
@@ -974,7 +983,7 @@ typedef int32_t segue_delivery;
 /**
  * Creates an app. Describe it, then open it.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
- *   app                out, required, owned: release with segue_app_release
+ *   app                out, required, owned: release with segue_release
  */
 segue_status segue_app_create(const char *bundle_identifier, size_t length, segue_app **app);
 
@@ -1045,13 +1054,6 @@ segue_status segue_app_open(segue_app *app);
  * Errors: BUSY (inside a callback of this app, or of another app for whose end a callback of this app waits).
  */
 segue_status segue_app_close(segue_app *app);
-/** Adds a count. */
-segue_status segue_app_retain(segue_app *app);
-/**
- * Takes a count; NULL is fine. The last one closes the app, also while other threads are in calls with it; inside one
- * of its callbacks, after that has returned.
- */
-segue_status segue_app_release(segue_app *app);
 
 /**
  * Runs the callbacks that are due (SEGUE_DELIVER_HOST), after waiting for the first of them.
@@ -1101,7 +1103,7 @@ segue_status segue_app_get_connection(const segue_app *app, segue_connection *co
 
 /**
  * Lists the offers that this app could continue (R2.6), frontmost first.
- *   offers    out, may be NULL if capacity is 0: at most capacity of them, each owned: release with segue_offer_release
+ *   offers    out, may be NULL if capacity is 0: at most capacity of them, each owned: release with segue_release
  *   count     out, required: the number of offers
  */
 segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, size_t capacity, size_t *count);
@@ -1112,6 +1114,7 @@ segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, si
  */
 segue_status segue_app_describe(const segue_app *app, char **text, size_t *length);
 
+/** A link to another device. A release does not end it. */
 typedef struct segue_link segue_link;
 
 /** A flag of segue_app_link: the other end of the socket need not be a local process of this user. */
@@ -1145,7 +1148,7 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  *             continue them: encrypt what leaves the machine
  *   function  may be NULL
  *   context   retained until destroy
- *   link      out, owned: release with segue_link_release, at any time; the link stays
+ *   link      out, owned: release with segue_release, at any time; the link stays
  * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
  * not open, or is in a virtual fleet, which links devices by segue_fleet_device_set_linked), INVALIDATED (it is
  * closed).
@@ -1158,10 +1161,6 @@ segue_status segue_app_link(segue_app *app, int fd, uint32_t flags, segue_link_f
  * effect.
  */
 segue_status segue_link_cancel(segue_link *link);
-/** Adds a count. */
-segue_status segue_link_retain(segue_link *link);
-/** Takes a count; NULL is fine. Does not end the link. */
-segue_status segue_link_release(segue_link *link);
 
 /**
  * Gets the result of segue_activity_explain; runs once, where the app's callbacks run.
@@ -1175,7 +1174,7 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
  * Answers "why is it not offered there?" (R6.5). Reasons that this app knows, in this order: "invalidated", "not
  * current", "expired", "not eligible", "no hub". If there is none, the hub adds: "not frontmost" (the device offers
  * another activity), "private" (it is kept off other devices); for each device of the account "not linked"
- * (segue_app_get_account says when it was last seen); for each app of this device "team differs" or "type not
+ * (the request "account" says when it was last seen); for each app of this device "team differs" or "type not
  * declared"; at last "no other app" (neither on this device, nor is one linked). The apps of other devices are not
  * asked: whether these fit is known there.
  *   context  retained until destroy
@@ -1213,9 +1212,9 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
  * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13). A failure after continue goes to opening_failed (section 15), by the same rules. A cancel by
+ * at level error (R3.13). A failure after continue goes to opening_failed (section 12), by the same rules. A cancel by
  * the user (USER_CANCELLED) is no error: the log has it at level info. The agent keeps the last 16 failures that no
- * function and no log was told of, and `segue doctor` shows them (segue_app_get_failures).
+ * function and no log was told of, and `segue doctor` shows them (the request "failures").
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1224,7 +1223,7 @@ typedef void (*segue_did_fail_function)(void *context, segue_app *app, const cha
 /**
  * Creates a delegate for apps.
  *   context   retained until destroy
- *   delegate  out, required, owned: release with segue_app_delegate_release
+ *   delegate  out, required, owned: release with segue_release
  */
 segue_status segue_app_delegate_create(void *context, segue_destroy destroy, segue_app_delegate **delegate);
 /** Set these before the delegate is given to an app (later: INVALID_STATE). function  may be NULL: none */
@@ -1233,16 +1232,10 @@ segue_status segue_app_delegate_on_connection(segue_app_delegate *delegate, segu
 segue_status segue_app_delegate_on_will_continue(segue_app_delegate *delegate, segue_will_continue_function function);
 segue_status segue_app_delegate_on_continue(segue_app_delegate *delegate, segue_continue_function function);
 segue_status segue_app_delegate_on_did_fail(segue_app_delegate *delegate, segue_did_fail_function function);
-/** Takes your count and detaches the delegate everywhere: its callbacks never run again (R1.15). NULL is fine. */
-segue_status segue_app_delegate_release(segue_app_delegate *delegate);
 
 segue_status segue_error_get_status(const segue_error *error, segue_status *status);
 /** One line. message  out, owned: free with segue_free */
 segue_status segue_error_get_message(const segue_error *error, char **message, size_t *length);
-/** Adds a count. */
-segue_status segue_error_retain(segue_error *error);
-/** Takes a count; NULL is fine. */
-segue_status segue_error_release(segue_error *error);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 7. Offers: immutable descriptions (R2.1)
@@ -1268,10 +1261,6 @@ segue_status segue_offer_get_age_ms(const segue_offer *offer, uint64_t *age_ms);
 /** The date by this device's clock; SEGUE_NO_DATE if the activity does not expire. */
 segue_status segue_offer_get_expiration_date(const segue_offer *offer, double *seconds);
 segue_status segue_offer_get_supports_continuation_streams(const segue_offer *offer, bool *supports);
-/** Adds a count. */
-segue_status segue_offer_retain(segue_offer *offer);
-/** Takes a count; NULL is fine. */
-segue_status segue_offer_release(segue_offer *offer);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 8. Continuing (R3)
@@ -1279,26 +1268,27 @@ segue_status segue_offer_release(segue_offer *offer);
  *   segue_app_continue -> will_continue -> (the origin's will_save runs) -> continue -> the origin's was_continued
  * --------------------------------------------------------------------------------------------------------------- */
 
+/** An object of the app that takes state. */
 typedef struct segue_restorable segue_restorable;
 
 /**
  * Continues an offer in this app, and cancels the app's current continuation (R3.3), unless that was answered with
- * "handled" or segue_continuation_fail, or its document is open. One that the agent delivers (section 11) goes on, once
+ * "handled" or segue_continuation_fail, or its document is open. One that the agent delivers (section 14) goes on, once
  * its continue has run. If the call succeeds, will_continue runs, and then exactly one of continue and did_fail. If
- * continue is not answered in time, opening_failed (section 15) runs; not for what the agent delivers, which may be
- * answered later, too (R3.8). An app without continue opens the document of the activity (section 15); did_fail runs if
+ * continue is not answered in time, opening_failed (section 12) runs; not for what the agent delivers, which may be
+ * answered later, too (R3.8). An app without continue opens the document of the activity (section 12); did_fail runs if
  * there is none that it can open. An activity of another type than that of the offer, which the app does not declare,
  * is MALFORMED.
  *   offer         borrowed
  *   timeout_ms    for the whole continuation; 0: SEGUE_LIMIT_CONTINUATION_MS
- *   continuation  out, owned: release with segue_continuation_release
+ *   continuation  out, owned: release with segue_release
  * Errors: INVALID_STATE (not open), INVALIDATED (closed), INVALID_ARGUMENT (the timeout is over 3600000).
  */
 segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t timeout_ms,
                                 segue_continuation **continuation);
 
 /**
- * Ends the continuation: did_fail gets USER_CANCELLED, or, once continue has run, opening_failed does (section 15).
+ * Ends the continuation: did_fail gets USER_CANCELLED, or, once continue has run, opening_failed does (section 12).
  * Once it is answered with "handled" or segue_continuation_fail, its document is open, or it has ended, the call
  * succeeds and has no effect.
  */
@@ -1324,7 +1314,7 @@ segue_status segue_continuation_restore(segue_continuation *continuation, segue_
                                         size_t count);
 /**
  * Answers continue later. If the deadline passes without an answer, the origin's receipt says failed, and
- * opening_failed runs (section 15). A delivery by the agent may be answered after its deadline: the origin's receipt
+ * opening_failed runs (section 12). A delivery by the agent may be answered after its deadline: the origin's receipt
  * then says unknown (R3.8).
  * Errors: INVALID_STATE (before continue; answered before), REMOTE_APPLICATION_TIMED_OUT (it has ended, by its
  * deadline, a cancel or the app's next continuation: the origin was told that the attempt failed), INVALIDATED (the app
@@ -1349,12 +1339,8 @@ segue_status segue_continuation_get_progress(const segue_continuation *continuat
  * does not exist (R3.5). Once true, it stays so.
  */
 segue_status segue_continuation_get_opens_document(const segue_continuation *continuation, bool *opens);
-/** offer  out, required, owned: release with segue_offer_release */
+/** offer  out, required, owned: release with segue_release */
 segue_status segue_continuation_get_offer(const segue_continuation *continuation, segue_offer **offer);
-/** Adds a count. */
-segue_status segue_continuation_retain(segue_continuation *continuation);
-/** Takes a count; NULL is fine. Does not cancel. */
-segue_status segue_continuation_release(segue_continuation *continuation);
 
 /** Restores one object (a window, a document) from the activity; true: restored. activity  borrowed */
 typedef bool (*segue_restore_state_function)(void *context, segue_activity *activity);
@@ -1363,12 +1349,10 @@ typedef bool (*segue_restore_state_function)(void *context, segue_activity *acti
  * Creates an object for segue_continuation_restore.
  *   function    required
  *   context     retained until destroy
- *   restorable  out, required, owned: release with segue_restorable_release
+ *   restorable  out, required, owned: release with segue_release
  */
 segue_status segue_restorable_create(segue_restore_state_function function, void *context, segue_destroy destroy,
                                      segue_restorable **restorable);
-/** Takes a count; NULL is fine. */
-segue_status segue_restorable_release(segue_restorable *restorable);
 
 /**
  * Gets the result of segue_activity_resume_back; runs once, where the app's callbacks run, at the latest at the
@@ -1396,7 +1380,7 @@ typedef void (*segue_resume_back_function)(void *context, segue_activity *activi
  *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
- *   request     out, owned: release with segue_request_release, at any time; segue_request_cancel cancels
+ *   request     out, owned: release with segue_release, at any time; segue_request_cancel cancels
  * Errors: NOT_FOUND (no app has continued the activity, or only apps that declined or failed), INVALID_STATE (its state
  * is coming back already; its app is not open), INVALIDATED, INVALID_ARGUMENT (the timeout is over 3600000).
  */
@@ -1491,10 +1475,6 @@ typedef void (*segue_stream_result_function)(void *context, segue_stream *stream
  */
 segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_function function, void *context,
                                      segue_destroy destroy);
-/** Adds a count. */
-segue_status segue_stream_retain(segue_stream *stream);
-/** Takes a count; NULL is fine. The last one aborts a stream that was not opened; an opened stream continues. */
-segue_status segue_stream_release(segue_stream *stream);
 
 /**
  * Gets the answer; runs once, where the app's callbacks run, at the latest at the deadline.
@@ -1517,7 +1497,7 @@ typedef void (*segue_response_function)(void *context, segue_activity *activity,
  *   timeout_ms  until the whole answer has arrived; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
  *   context     retained until destroy
- *   request     out, owned: release with segue_request_release, at any time; the request continues
+ *   request     out, owned: release with segue_release, at any time; the request continues
  * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, LIMIT_EXCEEDED (more bytes than may
  * be sent), INVALID_ARGUMENT (the timeout is over 3600000).
  */
@@ -1550,10 +1530,6 @@ segue_status segue_request_refuse(segue_request *request, const char *reason, si
  * Errors: INVALID_STATE (another request; will_resume_back has not begun; answered before).
  */
 segue_status segue_request_complete(segue_request *request, bool yes);
-/** Adds a count. */
-segue_status segue_request_retain(segue_request *request);
-/** Takes a count; NULL is fine. The last one fails another app's request that has no answer. */
-segue_status segue_request_release(segue_request *request);
 
 /* ------------------------------------------------------------------------------------------------------------------
  * 10. Attachments: files of any size that belong to an activity (R7.6)
@@ -1601,7 +1577,7 @@ segue_status segue_activity_remove_attachment(segue_activity *activity, const ch
 /**
  * Lists the attachments. When this app offers a continued activity itself, the activity still lists the attachments of
  * its former origin, but others cannot fetch them: fetch them, and attach the files that you have got.
- *   attachments  out, required, owned: release with segue_value_release; a dictionary {name: bytes}, empty if there is
+ *   attachments  out, required, owned: release with segue_release; a dictionary {name: bytes}, empty if there is
  *                none
  */
 segue_status segue_activity_get_attachments(const segue_activity *activity, segue_value **attachments);
@@ -1634,7 +1610,7 @@ typedef void (*segue_fetched_function)(void *context, segue_activity *activity, 
  *   progress  may be NULL
  *   fetched   required
  *   context   retained until destroy
- *   transfer  out, owned: release with segue_transfer_release, at any time; the transfer continues
+ *   transfer  out, owned: release with segue_release, at any time; the transfer continues
  * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open),
  * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (what is at the path is no regular file: fetch
  * into its descriptor), SYSTEM (no such folder; no OpenSSL).
@@ -1649,7 +1625,7 @@ segue_status segue_activity_fetch_attachment(segue_activity *activity, const cha
  *   progress  may be NULL
  *   fetched   required
  *   context   retained until destroy
- *   transfer  out, owned: release with segue_transfer_release, at any time; the transfer continues
+ *   transfer  out, owned: release with segue_release, at any time; the transfer continues
  */
 segue_status segue_activity_fetch_attachment_to_fd(segue_activity *activity, const char *name, size_t name_length,
                                                    int fd, segue_progress_function progress,
@@ -1657,13 +1633,311 @@ segue_status segue_activity_fetch_attachment_to_fd(segue_activity *activity, con
                                                    segue_transfer **transfer);
 /** Ends the transfer with USER_CANCELLED and leaves nothing behind. After its end this has no effect. */
 segue_status segue_transfer_cancel(segue_transfer *transfer);
-/** Adds a count. */
-segue_status segue_transfer_retain(segue_transfer *transfer);
-/** Takes a count; NULL is fine. Does not cancel. */
-segue_status segue_transfer_release(segue_transfer *transfer);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 11. The agent: apps that are not running (R3.8)
+ * 11. Responders: windows and views, each with an activity (R4)
+ *
+ *   the user turns to a window: segue_app_set_main_responder -> its activity is current
+ *   a save: will_save -> update_state of each responder of the activity -> did_update of the app
+ *
+ * A responder stands for an object of yours that the user works in. Give it an activity, and the library MANAGES that:
+ * makes it current, saves and invalidates it. Several responders may have one activity; each adds what it shows.
+ *
+ * Responders form a chain by their next responders, such as a text view, the pane around it, the window. The main
+ * responder is where it starts: the one that has the focus. The app's current activity is that of the first responder
+ * in the chain that has one (R4.3). This is looked at again in each of the calls below, and when the app comes to the
+ * foreground; between them segue_activity_become_current and _resign_current do as they say. If no responder in the
+ * chain has an activity, the current one resigns if it is managed. When your app loses the focus, leave the main
+ * responder as it is: the user may be turning to the receiver.
+ *
+ * The restore function of a responder runs for segue_continuation_restore, and that of a document when the document is
+ * opened. It does not run for segue_activity_resume_back: let did_resume_back bring all responders of the activity up
+ * to date, or the next save puts the old state back.
+ *
+ * An activity that no responder has any longer is invalidated, even if you hold it, when the next callbacks are
+ * delivered (R4.4): so it can be moved from one responder to another. As long as one has it, you need not hold it.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/**
+ * An object of the app that has an activity. The last release of one that segue_responder_create gave detaches it: its
+ * functions never run again, its activity is free, and a chain that leads to it ends there. A document's responder
+ * ends with the document.
+ */
+typedef struct segue_responder segue_responder;
+
+/**
+ * Creates a responder, without an activity.
+ *   app        borrowed: open
+ *   update     may be NULL. update_state: adds what the object shows to user_info, by
+ *              segue_activity_add_user_info_entries. If a responder of the activity has this function, user_info is
+ *              empty when a save begins. will_save runs first, then those of responders in the order in which they got
+ *              the activity, those of the chain last and the main responder's very last: the focused view wins a shared
+ *              key (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the time is up, the activity
+ *              keeps the user_info from before. Until the save has ended its changes are visible to callbacks of this
+ *              save only
+ *   restore    may be NULL: for segue_responder_get_restorable
+ *   context    retained until destroy
+ *   responder  out, required, owned: release with segue_release
+ * Errors: INVALID_STATE (the app is not open), INVALIDATED (it is closed).
+ */
+segue_status segue_responder_create(segue_app *app, segue_will_save_function update,
+                                    segue_restore_state_function restore, void *context, segue_destroy destroy,
+                                    segue_responder **responder);
+/**
+ * Gives the responder an activity in place of its former one (R4.1).
+ *   activity  retained, may be NULL: none
+ * Errors: INVALID_ARGUMENT (another app's activity, or one without an app); INVALIDATED (the activity, or the app).
+ */
+segue_status segue_responder_set_activity(segue_responder *responder, segue_activity *activity);
+/** activity  out, required, owned: release with segue_release; NULL if it has none, or its was invalidated */
+segue_status segue_responder_get_activity(const segue_responder *responder, segue_activity **activity);
+/**
+ * Sets the next responder in the chain, usually that of the object around it.
+ *   next  borrowed, may be NULL: none
+ * Errors: INVALID_ARGUMENT (a loop, or another app's responder); INVALIDATED (the app is closed).
+ */
+segue_status segue_responder_set_next(segue_responder *responder, segue_responder *next);
+/**
+ * Gives the responder as an object for segue_continuation_restore, which calls its restore function. After the
+ * responder's release it is not restored.
+ *   restorable  out, required, owned: release with segue_release
+ * Errors: INVALID_STATE (it has no restore function).
+ */
+segue_status segue_responder_get_restorable(segue_responder *responder, segue_restorable **restorable);
+/**
+ * Sets where the chain of the app starts: call it when the user turns to another window or view of the app.
+ *   responder  borrowed, may be NULL: nowhere
+ * Errors: INVALID_ARGUMENT (another app's responder); INVALID_STATE (the app is not open), INVALIDATED (it is closed).
+ */
+segue_status segue_app_set_main_responder(segue_app *app, segue_responder *responder);
+
+/**
+ * The last word in each save of an activity of the app, after will_save and all responders (R4.2). Changes made here do
+ * not set needs_save.
+ *   activity  borrowed
+ */
+typedef void (*segue_did_update_function)(void *context, segue_app *app, segue_activity *activity);
+/** As the functions of section 6. With it, activities without will_save are saved each time they are continued, too. */
+segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segue_did_update_function function);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 12. Documents: open files, each with a responder (R5)
+ *
+ *   origin:   segue_app_add_document_type, segue_app_add_container ... segue_document_create: it has an activity
+ *   receiver: continue says "not handled", or there is none -> open_document -> segue_continuation_complete_opening
+ *             -> the document has the continued activity -> its restore function
+ *
+ * A document is a file, or a folder, that the user has open. It HAS a responder (section 11): the next responder of the
+ * windows that show it. The library gives it an activity by itself if a document type names one for its content type
+ * and role, and if the file is inside a container (section 13), so that the other devices have it, too; otherwise the
+ * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
+ * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
+ * the file in the URL that you tell, and follows that until you set another; the folder of a container has none. Its
+ * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there before will_save runs, after that,
+ * and at its end, so that a function may replace user_info; also into an activity that you have given to the responder.
+ * Documents are asked before other responders (R4.2).
+ *
+ * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
+ * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
+ * shared the old one get that, too (R5.2). The same happens when containers are added or removed.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/** An open file. The last release closes it. */
+typedef struct segue_document segue_document;
+
+/** The key of user_info under which the URL of the activity's document stands: Apple's name. */
+#define SEGUE_DOCUMENT_URL_KEY "NSUserActivityDocumentURLKey"
+
+/** The role of the app for a document: CFBundleTypeRole of its manifest. */
+typedef int32_t segue_role;
+#define SEGUE_ROLE_EDITOR 1
+#define SEGUE_ROLE_VIEWER 2
+
+/**
+ * Names the type of the activities that documents of a content type get, before segue_app_open only (else
+ * INVALID_STATE). The activity type counts as declared (segue_app_add_activity_type), but is not the one of an activity
+ * created without a type. Several content types may name one.
+ *   content_type   copied: a MIME type or an identifier, compared byte by byte; 1...255 bytes
+ *   activity_type  copied: 1...255 bytes
+ * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (an app has 256 document types).
+ */
+segue_status segue_app_add_document_type(segue_app *app, const char *content_type, size_t content_type_length,
+                                         segue_role role, const char *activity_type, size_t activity_type_length);
+
+/**
+ * Tells that a file is open. Keep the document as long as it is.
+ *   app           borrowed: open
+ *   url           copied: of the file, file:///..., at most 8 KiB; with another scheme, or without an absolute path:
+ *                 INVALID_URL
+ *   content_type  copied: 1...255 bytes
+ *   update        may be NULL: as in segue_responder_create
+ *   restore       may be NULL: as there; without it, a document that was opened counts as restored
+ *   context       retained until destroy
+ *   document      out, required, owned: release with segue_release, which closes it
+ * Errors: INVALID_ARGUMENT, INVALID_URL, LIMIT_EXCEEDED; INVALID_STATE (the app is not open), INVALIDATED (it is
+ * closed).
+ */
+segue_status segue_document_create(segue_app *app, const char *url, size_t url_length, const char *content_type,
+                                   size_t content_type_length, segue_role role, segue_will_save_function update,
+                                   segue_restore_state_function restore, void *context, segue_destroy destroy,
+                                   segue_document **document);
+/**
+ * Closes the document: its activity is invalidated, also if other responders have it, and its functions never run
+ * again. A second call succeeds and has no effect.
+ */
+segue_status segue_document_close(segue_document *document);
+/**
+ * Gets the document's responder, for chains, and to read or share its activity. It ends with the document, and not
+ * with this handle.
+ *   responder  out, required, owned: release with segue_release
+ */
+segue_status segue_document_get_responder(const segue_document *document, segue_responder **responder);
+/**
+ * Tells where the file is now, after it was renamed, moved or saved under another name. The activity then needs saving.
+ *   url  copied: as in segue_document_create
+ * Errors: INVALID_URL, LIMIT_EXCEEDED; INVALIDATED (the document, or the app, is closed).
+ */
+segue_status segue_document_set_url(segue_document *document, const char *url, size_t length);
+
+/** Watches a document. The last release ends that: its function never runs again. */
+typedef struct segue_document_observer segue_document_observer;
+
+/**
+ * The document has another activity than when this observer was last told, or when it began.
+ *   document             borrowed
+ *   old_activity         borrowed, or NULL if it had none; may be invalidated
+ *   new_activity         borrowed, or NULL if it has none
+ */
+typedef void (*segue_activity_changed_function)(void *context, segue_document *document, segue_activity *old_activity,
+                                                segue_activity *new_activity);
+/**
+ * Observes which activity a document has, from now on (R5.2). A document can have any number of observers; they are
+ * told in the order in which they began. The document need not be kept for it: no function runs once it is closed.
+ *   function  required
+ *   context   retained until destroy
+ *   observer  out, required, owned: release with segue_release
+ * Errors: INVALIDATED (the document is closed).
+ */
+segue_status segue_document_observe(segue_document *document, segue_activity_changed_function function, void *context,
+                                    segue_destroy destroy, segue_document_observer **observer);
+
+/**
+ * Opens the document of an activity that was continued (R3.5): after continue has answered "not handled", or if there
+ * is no continue. Runs only for an activity type that segue_app_add_document_type has named, and only if the URL came
+ * as that of a container that this app has. Returns LATER, and is answered by segue_continuation_complete_opening on a
+ * retained continuation; or calls that before it returns. Without either the document counts as not opened.
+ * A document that is created with this URL meanwhile has the activity that came at once; if another one is handed over,
+ * or none, it gets one of its own.
+ *
+ * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
+ * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does: R3.2 allows no
+ * did_fail. The same holds if this cannot run: the activity names no document, or one that came as that of no container
+ * of this app, or no document type has its type, or the app has no open_document. But an app whose continue has
+ * answered "not handled" simply declines what names no document, and so does an app that has neither open_document nor
+ * document types.
+ *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
+ *   activity      borrowed: the document gets it
+ *   continuation  borrowed
+ */
+typedef segue_reply (*segue_open_document_function)(void *context, segue_app *app, const char *url, size_t url_length,
+                                                    segue_activity *activity, segue_continuation *continuation);
+/** As the functions of section 6. */
+segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
+/**
+ * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
+ * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
+ * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). The function is not
+ * did_fail, because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without
+ * did_fail (section 6).
+ */
+segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
+/**
+ * Answers open_document, inside of it or later, from any thread: the document gets the continued activity in place of
+ * the one that it has, as do responders that share that; then its restore function runs, and counts for the outcome.
+ *   document  borrowed, may be NULL: it cannot be opened; else one made for the URL, or one that was open
+ *   reason    copied, may be NULL: why not, for did_fail and the receipt; cut and mended as in
+ *             segue_continuation_decline
+ * Errors: INVALID_STATE (before open_document; answered before); REMOTE_APPLICATION_TIMED_OUT (too late, or cancelled:
+ * the document stays as it is); INVALID_ARGUMENT (another app's document); INVALIDATED (the document, or the app, is
+ * closed).
+ */
+segue_status segue_continuation_complete_opening(segue_continuation *continuation, segue_document *document,
+                                                 const char *reason, size_t reason_length);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 13. Containers: files that all devices of the user have (R5.3, R5.4)
+ *
+ *   origin:   segue_app_add_container("com.example.docs", "/home/anna/Sync") ... user_info has file:///home/anna/Sync/a
+ *   receiver: segue_app_add_container("com.example.docs", "/srv/anna") ........ user_info has file:///srv/anna/a
+ *             segue_activity_access_begin -> a descriptor -> segue_access_end
+ *
+ * A CONTAINER is a folder that exists on all devices under one identifier, but at different places: a synchronised
+ * folder. A file: URL inside a container, anywhere in user_info, keys and sets too, travels as the container's
+ * identifier and the path inside the folder, and arrives as the receiver's own URL; the origin keeps what it has set.
+ * The library synchronises nothing: a file may arrive later than the activity that names it.
+ *
+ * URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
+ * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
+ * counts. Several slashes in a row are one. A path with the components "." or "..", or with %2F or %00 is in no
+ * container. A path that leads into the folder only through another symbolic link is in none either, and one that
+ * leaves it through a link is in it; but a document is where its real path is (section 12). The query and the fragment
+ * after the path stay as they are; but no such URL is opened, since no file has either: in a name write ? as %3F and #
+ * as %23.
+ *
+ * SIZE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). Rewriting
+ * may take user_info up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the origin the save then
+ * fails, at the receiver the continuation, with USER_INFO_TOO_LARGE.
+ *
+ * REPORTS of segue_activity_validate. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
+ * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
+ * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
+ * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
+ * or two elements of a set, that name one file in two ways cannot travel (INVALID_ARGUMENT), nor can user_info that
+ * becomes too large (USER_INFO_TOO_LARGE): then the activity cannot be continued, and the log says why.
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/** The use of a file. The last release ends it. */
+typedef struct segue_access segue_access;
+
+/**
+ * Registers a container, at any time; one with the same identifier is replaced. The next save uses it.
+ *   identifier  copied: the same on all devices, reverse DNS by convention; 1...255 bytes of UTF-8 without NUL
+ *   folder      copied: an absolute path, at most 4095 bytes, without the components "." and ".."; not "/". Its real
+ *               path is looked up now, once. A folder that is not there yet is fine: it is looked up whenever a
+ *               document is created or moved (section 12), until it is there. Register it again if a part of its path
+ *               is a symbolic link that changes, or that appears later in an app without documents
+ * Errors: INVALID_ARGUMENT (also: the folder is a file, or that of another container), LIMIT_EXCEEDED (an app has 64
+ * containers), SYSTEM.
+ */
+segue_status segue_app_add_container(segue_app *app, const char *identifier, size_t identifier_length,
+                                     const char *folder, size_t folder_length);
+/** Removes a container. identifier  copied. Errors: NOT_FOUND. */
+segue_status segue_app_remove_container(segue_app *app, const char *identifier, size_t length);
+
+/** A flag of segue_activity_access_begin: the file can be written, too. A folder cannot. */
+#define SEGUE_ACCESS_WRITE 1
+
+/**
+ * Opens the file or folder of a file: URL inside a container of the activity's app. Nothing outside of the container is
+ * ever opened, whatever the URL, and whatever symbolic links other processes make or exchange meanwhile: relative links
+ * that stay inside are followed (openat2; without it, before Linux 5.6 or in a sandbox, none are), absolute ones never.
+ * Never creates or truncates a file. Blocks as long as the file system does; runs no callback.
+ *   url     copied
+ *   flags   0 (reading), or SEGUE_ACCESS_WRITE
+ *   access  out, required, owned: release with segue_release
+ *   fd      out: blocking, close-on-exec, at the start of the file. It belongs to the access: do not close it
+ * Errors: NOT_THERE_YET (no such file, or no folder of the container: try again later); NOT_ALLOWED (outside of the
+ * containers; a FIFO, device or socket; the system forbids it); NOT_FOUND (a segue-container: URL: the app lacked the
+ * container when the activity came); INVALID_URL; INVALID_STATE (the activity has no app); INVALID_ARGUMENT (another
+ * flag); LIMIT_EXCEEDED (a URL of more than 16 MiB); SYSTEM.
+ */
+segue_status segue_activity_access_begin(segue_activity *activity, const char *url, size_t length, uint32_t flags,
+                                         segue_access **access, int *fd);
+/** Closes the descriptor. A second call succeeds and has no effect. */
+segue_status segue_access_end(segue_access *access);
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 14. The agent: apps that are not running (R3.8)
  *
  * If segue-agent runs (docs/agent.md), an offer can be continued in an app that does not: the agent fetches the
  * activity, keeps it on the disk, starts the app, and delivers it once that app has a delegate with on_continue or
@@ -1672,33 +1946,30 @@ segue_status segue_transfer_release(segue_transfer *transfer);
  * after the app has answered.
  *
  * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
- * activity of the calling app, segue_app_open_saved one that the agent has saved. They differ in what they wait for:
- * launch and open_saved for the end, push for the choice of the app only, as the calling app has to answer then. If
- * one of them asks for what waits for the same app already, and is not answered, that is continued once: all who ask
- * get the same continuation_id, all but the first "shared", and each waits by its own timeout.
+ * activity of the calling app, the request "open" one that the agent has saved. They differ in what they wait for:
+ * launch and "open" for the end, push for the choice of the app only, as the calling app has to answer then. If one of
+ * them asks for what waits for the same app already, and is not answered, that is continued once: all who ask get the
+ * same continuation_id, all but the first "shared", and each waits by its own timeout.
  *
- * These calls wait for the agent on the calling thread, for at most 30 s beyond a timeout: that long if its process is
- * stopped (SIGSTOP). Call them on another thread than the one that runs callbacks: nothing is delivered to this app
- * meanwhile, and a continuation in this app itself would not begin before the timeout. Errors of all:
+ * Everything else is a request by name: segue_app_ask_agent. Requests about the inbox, apps and saved activities are
+ * listed here, those about devices in section 15.
+ *
+ * The calls that ask the agent wait for it on the calling thread, for at most 30 s beyond a timeout: that long if its
+ * process is stopped (SIGSTOP). Call them on another thread than the one that runs callbacks: nothing is delivered to
+ * this app meanwhile, and a continuation in this app itself would not begin before the timeout. Errors of all:
  * CONNECTION_UNAVAILABLE (no agent runs), REMOTE_APPLICATION_TIMED_OUT (it does not answer), INVALID_STATE (not open;
- * the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach
- * it, and why), UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED (what listens there does not answer
- * as an agent does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all
- * processes), UNSUPPORTED_VERSION (the inbox is of a newer agent), INVALIDATED (the app is closed), CANCELLED (the app
- * was closed meanwhile; what was asked may have been done).
+ * the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach it, and why),
+ * UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED (what listens there does not answer as an agent
+ * does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes),
+ * UNSUPPORTED_VERSION (the inbox is of a newer agent; it is an older agent, which does not know the request),
+ * INVALIDATED (the app is closed), CANCELLED (the app was closed meanwhile; what was asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
-/**
- * Sets whether the app takes what waits for it; true by default, and without effect until its delegate has on_continue
- * or on_open_document. Set it to false while these are not ready, as a binding of another language may need. Can be set
- * at any time; needs no agent.
- */
-segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
 /**
  * Continues an offer in another app of this device, which need not run, and waits for the end.
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
- *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
+ *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
  *                      segue_status, "message": string, "shared": bool (another asker came before, and the
  *                      continuation_id is the same), "stale": bool (the app has got an older state, as the origin did
@@ -1713,106 +1984,135 @@ segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
 segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const char *bundle_identifier, size_t length,
                               uint32_t timeout_ms, segue_value **result);
 /**
- * Pushes the current activity of an app to another app of this device, which need not run (R3.15): it is continued
- * there as if the user had chosen that. Returns when the app is chosen; the receipt with the same continuation_id says
- * how it ended (segue_activity_delegate_on_continuation_ended), so that will_save can run meanwhile. Stay open until
- * then: an app that closes before gets no receipt, and nothing may have been kept.
+ * Pushes the current activity of an app to another app of this device, or of another device of the account, which need
+ * not run (R3.15): it is continued there as if the user had chosen that. The settings of another device's user decide
+ * whether it does so at once, asks (the default), or never does. Returns when the app is chosen; the receipt with the
+ * same continuation_id says how it ended (segue_activity_delegate_on_continuation_ended), so that will_save can run
+ * meanwhile. Stay open until then: an app that closes before gets no receipt, and nothing may have been kept.
+ *   device             copied, may be NULL: this device; else SEGUE_ID_SIZE bytes, of the request "account"
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
- *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
- *   result             out, owned: release with segue_value_release; a dictionary {"continuation_id": UUID,
- *                      "bundle_identifier": string, "app_name": string, "shared": bool (as for segue_app_launch)}
- * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered; no app fits, and
- * why), LIMIT_EXCEEDED (8 continuations by the agent that this process asked for are under way, or 2 of one
- * origin), BUSY (the agent is about to take the place of the hub).
+ *   timeout_ms         here: launch included (R3.9), 0: SEGUE_LIMIT_CONTINUATION_MS. There: for the answer, which may
+ *                      be a user's, 0: 60 s. At most 600000
+ *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
+ *                      "bundle_identifier": string, "app_name": string, "shared": bool (as for segue_app_launch;
+ *                      absent for another device)}
+ * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered, or no longer; no
+ * app fits, and why; the account has no such device), LIMIT_EXCEEDED (8 continuations by the agent that this process
+ * asked for are under way, or 2 of one origin; 4 pushes of this process, or 16 of all, wait for answers of other
+ * devices, or there 4 of this device, or 16 of all), BUSY (the agent is about to take the place of the hub). Of another
+ * device also DECLINED (the user there has declined, has not answered, or is not there to be asked; that device takes
+ * nothing), CONNECTION_UNAVAILABLE (it is not linked, or no longer: then it may have begun there), INVALID_ARGUMENT (it
+ * is this one), NOT_ALLOWED (the activity is private, by segue_activity_set_private or by the user's settings, R10.2),
+ * REMOTE_APPLICATION_TIMED_OUT (it has not answered).
  */
-segue_status segue_activity_push(segue_activity *activity, const char *bundle_identifier, size_t length,
-                                 uint32_t timeout_ms, segue_value **result);
+segue_status segue_activity_push(segue_activity *activity, const uint8_t *device, const char *bundle_identifier,
+                                 size_t length, uint32_t timeout_ms, segue_value **result);
+
 /**
- * Lists what waits for apps of this device, the oldest first.
- *   entries  out, required, owned: release with segue_value_release; an array of dictionaries {"continuation_id": UUID,
- *            "number": integer that rises with each entry, "activity_id": UUID, "bundle_identifier": string (the app
- *            that is to get it), "type": string, "title": string, absent if there is none, "app_name": string,
- *            "device_name": string (the origin's), "size": bytes of the document, "attachments": integer (how many it
- *            has), "attachments_left": integer (of these only the origin has the content), "delivered": bool (the app
- *            has it, or is being started to get it, and has not answered), "attempts": integer, "crashes": integer,
- *            "held": bool (after three crashes; see segue_app_retry_entry), "running": bool (the app is open; an older
- *            agent does not say it), "received": date (what this device's clock said then), "expires": date}
+ * Asks the agent for something by its name, and waits for the answer.
+ *
+ *     segue_value *waiting = NULL;
+ *     segue_app_ask_agent(app, "inbox", SEGUE_NUL_TERMINATED, NULL, 0, &waiting);
+ *     segue_value_find_string(waiting, "entries/0/title", SEGUE_NUL_TERMINATED, &title, NULL);
+ *
+ *   request     copied: a name of the lists in this section and the next
+ *   options     borrowed, may be NULL: a dictionary of at most 64 KiB, as the list says. Make it with a writer, or from
+ *               JSON (segue_value_decode_json)
+ *   timeout_ms  for what users and other devices have to do; 0: SEGUE_LIMIT_CONTINUATION_MS. At most 600000, and 0 for
+ *               requests of which the list does not say that they wait
+ *   answer      out, owned: release with segue_release; a dictionary, as the list says. It has all of a list at once
+ * Errors: those at the head of this section, and of the request. WRONG_KIND (options is no dictionary),
+ * INVALID_ARGUMENT (an option, by name), LIMIT_EXCEEDED (an option is too large), NOT_FOUND (an option names something
+ * that is not there, or no longer).
  */
-segue_status segue_app_get_inbox(const segue_app *app, segue_value **entries);
-/**
- * Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told by, the
- * oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for what fails after
- * continue, opening_failed (section 15). A cancel by the user is not listed.
- *   failures  out, required, owned: release with segue_value_release; an array of dictionaries {"bundle_identifier":
- *             string, "app_name": string, "type": string, "status": segue_status, "message": string, "date": date}
- */
-segue_status segue_app_get_failures(const segue_app *app, segue_value **failures);
-/** Forgets an entry. continuation_id  copied: SEGUE_ID_SIZE bytes. Errors: NOT_FOUND (there is none, or no longer). */
-segue_status segue_app_drop_entry(segue_app *app, const uint8_t *continuation_id);
-/**
- * Lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled. An app that is
- * not open gets it when it opens next: no app is started.
- *   continuation_id  copied: SEGUE_ID_SIZE bytes
- * Errors: NOT_FOUND (there is none, or no longer).
- */
-segue_status segue_app_retry_entry(segue_app *app, const uint8_t *continuation_id);
-/**
- * Withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
- *   offer  borrowed
- * Errors: NOT_FOUND (the agent keeps no offer of that activity).
- */
-segue_status segue_app_withdraw_offer(segue_app *app, const segue_offer *offer);
+segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t length, const segue_value *options,
+                                 uint32_t timeout_ms, segue_value **answer);
 
 /*
- * The apps that there are, and the choice among them for an activity (docs/manifests.md). The agent knows the apps that
- * run, and those that have a manifest (R6.1). Waiting and errors are those at the head of this section.
+ * REQUESTS about what waits for apps of this device.
+ *
+ * "inbox": lists what waits, the oldest first. No options.
+ *   Answer: {"entries": array of dictionaries {"continuation_id": UUID, "number": integer that rises with each entry,
+ *   "activity_id": UUID, "bundle_identifier": string (the app that is to get it), "type": string, "title": string,
+ *   absent if there is none, "app_name": string, "device_name": string (the origin's), "size": bytes of the document,
+ *   "attachments": integer (how many it has), "attachments_left": integer (of these only the origin has the content),
+ *   "delivered": bool (the app has it, or is being started to get it, and has not answered), "attempts": integer,
+ *   "crashes": integer, "held": bool (after three crashes; see "retry"), "running": bool (the app is open; an older
+ *   agent does not say it), "received": date (what this device's clock said then), "expires": date}}
+ * "drop": forgets an entry.
+ *   Options: {"continuation_id": UUID}. Answer: {}.
+ * "retry": lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled. An app
+ *   that is not open gets it when it opens next: no app is started.
+ *   Options: {"continuation_id": UUID}. Answer: {}.
+ * "failures": lists the last 16 continuations that have failed in apps of this device whose program has nothing to be
+ *   told by, the oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for what
+ *   fails after continue, opening_failed (section 12). A cancel by the user is not listed. No options.
+ *   Answer: {"failures": array of dictionaries {"bundle_identifier": string, "app_name": string, "type": string,
+ *   "status": segue_status, "message": string, "date": date}}
+ * "withdraw": withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
+ *   Options: {"activity": UUID (of segue_offer_get_id)}. Answer: {}. NOT_FOUND: the agent keeps no offer of it.
+ *
+ * REQUESTS about the apps that there are, and the choice among them (docs/manifests.md). The agent knows the apps that
+ * run, and those that have a manifest (R6.1).
+ *
+ * "apps": lists the manifests of apps, those of higher precedence first. No options.
+ *   Answer: {"apps": array of dictionaries, each with "path": string (the file), and either "error": string (it is
+ *   broken: which key, and what was expected) or {"bundle_identifier": string, "name": string, "version": string,
+ *   absent if there is none, "team": string, "types": array of strings (those that fit into 4096 bytes), "type_count":
+ *   integer, "running": bool, "no_launch": string, only if the app cannot be started, and why, "shadowed_by": string,
+ *   only if that file describes the same app, and counts, "warnings": array of strings, only if something is wrong with
+ *   the file and has no effect}}
+ * "route": tells which app of this device would continue an offer, and why no other would: a dry run of the choice that
+ *   segue_app_launch makes (R6.2, R6.5). segue_activity_get_route asks it of an activity.
+ *   Options: {"activity": UUID (of segue_offer_get_id)}.
+ *   Answer: {"count": integer (how many there are), "candidates": array of at most 64 dictionaries, the app that would
+ *   continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it has one),
+ *   "preference": string ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries {"reason":
+ *   string, "message": string}; empty if the app can continue it}}. Reasons: "own app", "team differs", "type not
+ *   declared", "version declined", "no manifest", "no launch command".
+ *   NOT_FOUND: it is not offered. BUSY: the agent does not carry the hub at present.
+ * "choose": remembers the app that the user wants for a type: of those that fit it is chosen before others, except
+ *   before the app of the same bundle identifier (R6.2).
+ *   Options: {"type": string, "app": string (its bundle identifier; absent: forgets the choice)}. Answer: {}.
+ *
+ * REQUESTS about saved activities (R8). An activity that is SEGUE_ELIGIBLE_FOR_SEARCH is saved by the agent when it
+ * becomes current, and each time that the library saves it: title, keywords, webpage_url, and the entries of user_info
+ * that segue_activity_set_required_user_info_keys names, all without it. Saving needs no call, and waits for an agent
+ * if none runs. A later activity of the app with the same persistent identifier takes its place. It can be found until
+ * its expiration date, without one for 30 days, also after the activity was invalidated and its app has ended.
+ *
+ * "search": searches the saved activities of all apps of the user, the newest first. Words are found by the rules of
+ *   Unicode, whatever their case and accents; Chinese, Japanese and Korean from one character on; "bud*" finds what
+ *   begins so.
+ *   Options: some of {"query": string (words that must all occur in title or keywords; without words, all are found),
+ *   "bundle_identifier": string (of the app whose activities are wanted), "limit": 1 to 1000 results, default 1000}.
+ *   Answer: {"results": array of dictionaries {"bundle_identifier": string, "app_name": string, "activity_id": UUID,
+ *   "type": string, "saved": date (what this device's clock said then), "expires": date, "number": integer}, and
+ *   "title", "persistent_identifier", "webpage_url": strings, absent if there is none}.
+ *   LIMIT_EXCEEDED: the query has more than 1024 bytes or 32 words.
+ * "open": continues a saved activity in its app on this device, which need not run, and waits for the end (R8.3). The
+ *   app gets it as any continuation (section 8), once it has declared the type (R6.2); what it does not take waits in
+ *   the inbox. The timeout includes the launch (R3.9).
+ *   Options: a dictionary of the "results", of which bundle_identifier, activity_id and persistent_identifier count:
+ *   the app gets what is saved under them now. Answer: as the result of segue_app_launch.
+ *   NOT_FOUND: it was deleted, or has expired; its app neither runs nor can be started, or does not declare the type;
+ *   and the errors of segue_app_launch.
+ * "forget": deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2).
+ *   Options: {"bundle_identifier": string (absent: all apps)}. Answer: {"count": integer (how many there were)}.
  */
 
 /**
- * Lists the manifests of apps, those of higher precedence first.
- *   apps  out, required, owned: release with segue_value_release; an array of dictionaries, each with "path": string
- *         (the file), and either "error": string (it is broken: which key, and what was expected) or
- *         {"bundle_identifier": string, "name": string, "version": string, absent if there is none, "team": string,
- *         "types": array of strings (those that fit into 4096 bytes), "type_count": integer, "running": bool,
- *         "no_launch": string, only if the app cannot be started, and why, "shadowed_by": string, only if that file
- *         describes the same app, and counts, "warnings": array of strings, only if something is wrong with the file
- *         and has no effect}
- */
-segue_status segue_app_get_apps(const segue_app *app, segue_value **apps);
-/**
- * Tells which app of this device would continue an offer, and why no other would: a dry run of the choice that
- * segue_app_launch makes (R6.2, R6.5).
- *   route  out, required, owned: release with segue_value_release; an array of at most 64 dictionaries, the app that
- *          would continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it
- *          has one), "preference": string ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries
- *          {"reason": string, "message": string}; empty if the app can continue it}. Reasons: "own app",
- *          "team differs", "type not declared", "version declined", "no manifest", "no launch command"
- * Errors: NOT_FOUND (it is not offered), BUSY (the agent does not carry the hub at present).
- */
-segue_status segue_app_get_route(const segue_app *app, const segue_offer *offer, segue_value **route);
-/**
- * Tells the same of an activity, whether it is offered or not.
- *   route  out, required, owned: as above
- * Errors: INVALID_STATE (it was made without an app).
+ * Tells what the request "route" tells of an offer, of an activity, whether it is offered or not.
+ *   route  out, required, owned: release with segue_release; a dictionary, as for "route"
+ * Errors: INVALID_STATE (it was made without an app); those at the head of this section.
  */
 segue_status segue_activity_get_route(const segue_activity *activity, segue_value **route);
 /**
- * Remembers the app that the user wants for a type: of those that fit it is chosen before others, except before the
- * app of the same bundle identifier (R6.2).
- *   type               copied
- *   bundle_identifier  copied, may be NULL: forgets the choice
+ * Sets whether the app takes what waits for it; true by default, and without effect until its delegate has on_continue
+ * or on_open_document. Set it to false while these are not ready, as a binding of another language may need. Can be set
+ * at any time; needs no agent.
  */
-segue_status segue_app_choose(segue_app *app, const char *type, size_t type_length, const char *bundle_identifier,
-                              size_t length);
-
-/*
- * Saved activities and search (R8). An activity that is SEGUE_ELIGIBLE_FOR_SEARCH is saved by the agent when it becomes
- * current, and each time that the library saves it: title, keywords, webpage_url, and the entries of user_info that
- * segue_activity_set_required_user_info_keys names, all without it. Saving needs no call, and waits for an agent if
- * none runs. A later activity of the app with the same persistent identifier takes its place. It can be found until its
- * expiration date, without one for 30 days, also after the activity was invalidated and its app has ended.
- */
-
+segue_status segue_app_set_accepts_waiting(segue_app *app, bool accepts);
 /**
  * Gets the end of a deletion; runs once, where the app's callbacks run, once nothing of what was deleted can be found.
  *   count  how many saved activities there were; 0 with an error
@@ -1840,43 +2140,149 @@ segue_status segue_app_delete_saved(segue_app *app, const segue_value *persisten
  */
 segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function function, void *context,
                                         segue_destroy destroy);
-/**
- * Searches the saved activities of all apps of the user, the newest first. Words are found by the rules of Unicode,
- * whatever their case and accents; Chinese, Japanese and Korean from one character on; "bud*" finds what begins so.
- * Waiting and errors are those at the head of this section.
- *   query              copied, may be NULL: words that must all occur in title or keywords; without words, all are
- *                      found
- *   bundle_identifier  copied, may be NULL: of the app whose activities are wanted
- *   limit              1 to 1000 results
- *   results            out, required, owned: release with segue_value_release; an array of dictionaries
- *                      {"bundle_identifier": string, "app_name": string, "activity_id": UUID, "type": string, "saved":
- *                      date (what this device's clock said then), "expires": date, "number": integer}, and "title",
- *                      "persistent_identifier", "webpage_url": strings, absent if there is none
- * Errors: LIMIT_EXCEEDED (the query has more than 1024 bytes or 32 words), INVALID_ARGUMENT (limit).
- */
-segue_status segue_app_search(const segue_app *app, const char *query, size_t query_length,
-                              const char *bundle_identifier, size_t length, size_t limit, segue_value **results);
-/**
- * Continues a saved activity in its app on this device, which need not run, and waits for the end (R8.3). The app gets
- * it as any continuation (section 8), once it has declared the type (R6.2); what it does not take waits in the inbox.
- *   found       borrowed; a dictionary of segue_app_search, of which bundle_identifier, activity_id and
- *               persistent_identifier count: the app gets what is saved under them now
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
- *   result      out, owned: release with segue_value_release; as for segue_app_launch
- * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (an entry is missing), NOT_FOUND (it was deleted, or has
- * expired; its app neither runs nor can be started, or does not declare the type); and as for segue_app_launch.
- */
-segue_status segue_app_open_saved(segue_app *app, const segue_value *found, uint32_t timeout_ms, segue_value **result);
-/**
- * Deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2). Waiting and errors are those at
- * the head of this section.
- *   bundle_identifier  copied, may be NULL: all apps
- *   count              out: how many there were; may be NULL
- */
-segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifier, size_t length, size_t *count);
 
 /* ------------------------------------------------------------------------------------------------------------------
- * 12. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
+ * 15. Devices: the user's other machines (R10)
+ *
+ *   first device:   "create-account", "invite": a link      "account": "joins" has eight digits; the user compares them
+ *                   -> "answer-join"
+ *   second device:  "read-invite", "join": the same digits -> "await-join"
+ *
+ * Devices of one user share an ACCOUNT (docs/devices.md). Those that reach each other link by themselves, encrypted,
+ * and then have each other's offers. The agent does all of it: no app ever holds a key or a port. The first device is
+ * the MANAGER: it alone invites, renames and revokes others. These are requests of segue_app_ask_agent, for a settings
+ * window or a command, on behalf of the user; apps in sandboxes cannot make them (docs/agent.md, "The second socket").
+ * A push to another device is segue_activity_push.
+ *
+ * Further errors of all: NOT_FOUND (this device is in no account), NOT_ALLOWED (the request is for the manager),
+ * INVALID_STATE (this device is in an account already; what is stored of the account cannot be used, and why),
+ * UNSUPPORTED_VERSION (the agent that runs knows no devices). Names are shown without control characters and changes of
+ * direction; 64 characters of them are kept. A blank name, of which nothing would be left, is refused
+ * (INVALID_ARGUMENT). An error that is about another device names it first ("phone: is not linked now").
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * REQUESTS about the account of this device.
+ *
+ * "account": tells which account this device is in, which devices there are, and who asks to join; at once, or when
+ *   that changes. Needs no account.
+ *   Options: {"after": integer (absent: at once; else the "change" of the answer before: waits until there is another
+ *   one, or the time is up)}.
+ *   Answer: {"change": integer (never 0, and another one after each change and each start of the agent),
+ *   "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
+ *   "message": string, absent if all is well (why it is unusable; advice about clock or certificate),
+ *   "settings": dictionary, as of "set-devices",
+ *   "joins": array of dictionaries {"join": integer, "asks": bool (the user of this device is to answer, and has not
+ *   yet), "digits": string ("1234 5678"), "account_name": string, "device_name": string (of the other), "platform":
+ *   string (empty if not known), "clock_here": date, "clock_there": date (both absent unless the clocks of the two
+ *   devices differ by more than a day: show them beside the digits)},
+ *   "notices": array of at most 16 dictionaries {"date": date, "status": segue_status, "message": string} (what the
+ *   user should hear of, such as a failed try to join; the newest last)}
+ *   and, unless "status" is "none",
+ *   {"account": UUID, "account_name": string, "device": UUID (this one), "manager": bool (this device is it), "port":
+ *   integer (0: does not listen), "invites": integer (that can be used now),
+ *   "devices": array of dictionaries {"device": UUID, "name": string, "platform": string, "fingerprint": string, absent
+ *   unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it has shown its new key),
+ *   "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen": date (when its link has begun, or it
+ *   was last heard before that has ended), absent if not since the agent started, "address": string, absent unless
+ *   linked, "outdated": bool, absent unless true (it runs an older Segue, and hears of no revocation)},
+ *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
+ *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
+ *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither
+ *   this list nor the next,
+ *   "refused": array of at most 16 dictionaries {"device": UUID, "fingerprint": string, "name": string, absent if not
+ *   known, "date": date} (a device that has a certificate of the account, and is not in its list; "revoke-device" at
+ *   the manager keeps it out for good)}
+ * "create-account": makes an account, with this device as its first, and its manager.
+ *   Options: {"name": string of 1 to 255 bytes (of the account, as other devices show it when they join),
+ *   "device_name": string of 1 to 255 bytes, absent: the name of the host}. Answer: {}.
+ * "rename-device": renames a device. The manager renames any; another device asks the manager for a name of its own,
+ *   and gets the newest one if it asks more often than every 5 s.
+ *   Options: {"device": UUID (absent: this one), "name": string of 1 to 255 bytes}. Answer: {}.
+ *   NOT_FOUND: the account has no such device. CONNECTION_UNAVAILABLE: the manager is not linked.
+ * "revoke-device": puts a device out of the account, for good: a lost one, or one that was sold. Its links end within a
+ *   second, and no device of the account that hears of it links with it again. The manager only.
+ *   Options: {"device": UUID (one of "devices", "refused" or "takeovers")}. Answer: {}.
+ *   NOT_FOUND: the account has no such device. INVALID_ARGUMENT: it is this one, see "leave-account".
+ * "leave-account": takes this device out of its account, and forgets the account here, also one that cannot be used. If
+ *   the manager is not linked, it lists this device until that is revoked there. If the state folder belongs to another
+ *   machine, the account and the inbox that came with it are set aside, and this machine begins anew.
+ *   Options: {"abandons": bool, default false (a manager with other devices leaves only if true: the account then has
+ *   none until a recovery file makes one of the others the manager)}.
+ *   Answer: {"aside": string, absent if nothing was kept (the names of the files to which what could not be used was
+ *   moved)}. INVALID_STATE: "abandons" is false, and this is the manager of other devices.
+ * "recovery-file": gets the key of the account, encrypted. With it and its passphrase any other device of the account
+ *   becomes the manager. Store it where a lost device does not take it along. The manager only.
+ *   Options: {"passphrase": string of 12 characters to 1024 bytes}. Answer: {"file": data (PEM)}.
+ * "recover-account": makes this device the manager of its account, which then can revoke the one that is lost.
+ *   Options: {"file": data of at most 8192 bytes, "passphrase": string}. Answer: {}.
+ *   MALFORMED: no recovery file. NOT_ALLOWED: another passphrase, or another account.
+ * "accept-roster": answers for the user: the device of a take-over is the manager from now on. Ask first, and show its
+ *   name and fingerprint: only the user can tell a thief from a device of the user that was admitted while this one
+ *   slept. The usual answer is no, which needs no request.
+ *   Options: {"device": UUID, "digest": data (both of one of "takeovers": what was shown is what counts)}. Answer: {}.
+ * "set-devices": sets how this device meets others; what is not named stays as it is. Stored by the agent, at once.
+ *   Needs no account.
+ *   Options: some of {"port": integer (0...65535; 0: any that is free, the same one after each start), "addresses":
+ *   array of at most 16 strings (IPv4 or IPv6 addresses with a port, that are dialled beside those found), "discovery":
+ *   bool (finds and is found by multicast in the local network), "push": string ("ask", "at-once" or "never": whether
+ *   other devices may have activities continued here, R3.15; default "ask", see "pushes"), "private": bool (offers of
+ *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
+ *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
+ *   identifiers)}. An array replaces the former one. Answer: {}.
+ *
+ * REQUESTS with which a device joins.
+ *
+ * "invite": makes a link, often shown as a QR code, with which one device can join within ten minutes. A holder of the
+ *   link can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
+ *   Options: some of {"addresses": array of at most 8 strings (IPv4 or IPv6 addresses at which this device is reached;
+ *   default: those of its networks), "automatic": bool, default false (admits its device without asking: where no user
+ *   could be asked)}. Answer: {"link": string, "expires": date}.
+ *   INVALID_STATE: this device is in no network, or does not listen.
+ * "cancel-invites": voids invites that can be used. A join that has begun with one goes on: see "answer-join".
+ *   Options: {"link": string (of one; absent: all of them)}. Answer: {}. INVALID_URL: no invite, and why.
+ * "read-invite": tells what an invite says, so that the user can be asked before this device dials the other. Needs no
+ *   account.
+ *   Options: {"link": string of at most 2048 bytes}.
+ *   Answer: {"account": UUID, "account_name": string (as the link says: nothing has proved it yet), "addresses": array
+ *   of strings (with the port)}. INVALID_URL: no invite, and why. UNSUPPORTED_VERSION: of a newer Segue.
+ * "join": asks to join the account of an invite; is answered when both devices show their digits. Show them: the users
+ *   compare them, and the manager admits. Then ask "await-join". The timeout is until the other device is reached; more
+ *   than 20 s counts as 20 s.
+ *   Options: {"link": string, "device_name": string of 1 to 255 bytes, absent: the name of the host}.
+ *   Answer: {"join": integer, "digits": string, "account_name": string, "device_name": string (the manager's),
+ *   "platform": string, and the clocks of "joins"}.
+ *   INVALID_URL. CONNECTION_UNAVAILABLE: none of its addresses answers. BUSY: this device is joining already.
+ *   NOT_ALLOWED: the invite is void; the other side speaks for another account. DECLINED: the other device ended it.
+ * "await-join": waits until this device is in the account. It goes on when the time is up: ask again.
+ *   Options: {"join": integer}. Answer: {}.
+ *   NOT_FOUND: no such join. DECLINED: by the user of the manager. NOT_ALLOWED: the account is not that of the invite.
+ *   REMOTE_APPLICATION_TIMED_OUT.
+ * "answer-join": answers for the user. At the manager: whether the other device is admitted, after the digits were
+ *   compared. At the device that joins: false ends it.
+ *   Options: {"join": integer, "admits": bool}. Answer: {}.
+ *   NOT_FOUND: no such join. INVALID_STATE: it has ended, or was answered; true is not this device's to say.
+ *
+ * REQUESTS about what other devices push here (R3.15).
+ *
+ * "pushes": tells what other devices push about which the user of this one is to be asked; at once, or when that
+ *   changes. While a request with "after" waits, and for 5 s after its answer, there is somebody who can ask; without
+ *   anybody a push is declined. A request without it only looks. A push is no longer listed once it is over: it was
+ *   answered, its time is up, the other device no longer waits for it or offers it, or is no longer linked.
+ *   Options: {"after": integer (absent: at once; 1: at once, as one who can ask; else the "change" of the answer
+ *   before: waits until there is another one, or the time is up)}.
+ *   Answer: {"change": integer (above 1), "pushes": array of dictionaries {"push": UUID, "device": UUID, "device_name":
+ *   string (by the account), "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name":
+ *   string (the origin's), "bundle_identifier": string (of the app here that would continue it), "receiver_name":
+ *   string (its name), "received": date, "expires": date (declined then)}}
+ * "answer-push": answers for the user. If true, it is answered when the app is chosen that continues it; it need not
+ *   run.
+ *   Options: {"push": UUID, "accepts": bool}. Answer: {}.
+ *   NOT_FOUND: it is not asked about any longer, or not offered any longer; no app fits, and why.
+ */
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * 16. The virtual fleet: your app and any number of devices in one process, for tests (R11.1)
  *
  * The functions that are marked with SEGUE_FLEET are in a library for tests, libsegue-fleet.so.0: the same sources, and
  * all functions of this header. A test links it in place of libsegue.so.0 (-lsegue-fleet), which has no fleet. One
@@ -1915,27 +2321,25 @@ segue_status segue_app_forget_saved(segue_app *app, const char *bundle_identifie
 /** Marks a function that libsegue-fleet.so.0 has, and libsegue.so.0 has not. */
 #define SEGUE_FLEET
 
+/** A fleet. Its devices, and the apps on them, keep it alive. */
 typedef struct segue_fleet segue_fleet;
+/** A device of a fleet. It stays in its fleet when it is released. */
 typedef struct segue_fleet_device segue_fleet_device;
 
 /**
  * Creates a fleet without devices.
  *   seed   all randomness comes from it: delays, losses, identifiers
- *   fleet  out, required, owned: release with segue_fleet_release
+ *   fleet  out, required, owned: release with segue_release
  * Errors: INVALID_STATE, and a line on standard error (libsegue.so.0 is linked, too, and stands in front: calls of the
  * other functions go there).
  */
 SEGUE_FLEET segue_status segue_fleet_create(uint64_t seed, segue_fleet **fleet);
-/** Adds a count. */
-SEGUE_FLEET segue_status segue_fleet_retain(segue_fleet *fleet);
-/** Takes a count; NULL is fine. Devices and apps keep their fleet alive. */
-SEGUE_FLEET segue_status segue_fleet_release(segue_fleet *fleet);
 
 /**
  * Adds a device that is switched on and runs no app. It is linked with all others, unless segue_fleet_set_linking is
  * false.
  *   name    copied: not empty, at most 255 bytes, unique in the fleet
- *   device  out, required, owned: release with segue_fleet_device_release
+ *   device  out, required, owned: release with segue_release
  * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (65536 devices).
  */
 SEGUE_FLEET segue_status segue_fleet_add_device(segue_fleet *fleet, const char *name, size_t length,
@@ -2023,13 +2427,13 @@ SEGUE_FLEET segue_status segue_fleet_set_app_stopped(segue_fleet *fleet, segue_a
 /**
  * Creates an app on this device, in a process of its own, not open yet, like segue_app_create.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
- *   app                out, required, owned: release with segue_app_release
+ *   app                out, required, owned: release with segue_release
  */
 SEGUE_FLEET segue_status segue_fleet_device_create_app(segue_fleet_device *device, const char *bundle_identifier,
                                                        size_t length, segue_app **app);
 
 /**
- * Starts the agent of the device. From now on the calls that ask the agent (sections 11 and 16) work for the apps of
+ * Starts the agent of the device. From now on the calls that ask the agent (sections 14 and 15) work for the apps of
  * the device: what waits for apps, what apps have left, search, accounts, joining with digits, pushes.
  *
  * All that decides in the agent is what ships. Its databases are those that ship, too, in a folder of their own
@@ -2083,540 +2487,6 @@ SEGUE_FLEET segue_status segue_fleet_device_partition(segue_fleet_device *device
 /** Links two devices, or removes the link, which both devices notice. other  borrowed. Errors: INVALID_ARGUMENT. */
 SEGUE_FLEET segue_status segue_fleet_device_set_linked(segue_fleet_device *device, segue_fleet_device *other,
                                                        bool linked);
-/** Adds a count. */
-SEGUE_FLEET segue_status segue_fleet_device_retain(segue_fleet_device *device);
-/** Takes a count; NULL is fine. The device stays in its fleet. */
-SEGUE_FLEET segue_status segue_fleet_device_release(segue_fleet_device *device);
-
-/* ------------------------------------------------------------------------------------------------------------------
- * 13. Containers: files that all devices of the user have (R5.3, R5.4)
- *
- *   origin:   segue_app_add_container("com.example.docs", "/home/anna/Sync") ... user_info has file:///home/anna/Sync/a
- *   receiver: segue_app_add_container("com.example.docs", "/srv/anna") ........ user_info has file:///srv/anna/a
- *             segue_activity_access_begin -> a descriptor -> segue_access_end
- *
- * A CONTAINER is a folder that exists on all devices under one identifier, but at different places: a synchronised
- * folder. A file: URL inside a container, anywhere in user_info, keys and sets too, travels as the container's
- * identifier and the path inside the folder, and arrives as the receiver's own URL; the origin keeps what it has set.
- * The library synchronises nothing: a file may arrive later than the activity that names it.
- *
- * URLS. file:///path, file:/path and file://localhost/path are compared with the registered path and with its
- * real path, byte by byte after percent-decoding: composed and decomposed letters differ. The innermost container
- * counts. Several slashes in a row are one. A path with the components "." or "..", or with %2F or %00 is in no
- * container. A path that leads into the folder only through another symbolic link is in none either, and one that
- * leaves it through a link is in it; but a document is where its real path is (section 15). The query and the fragment
- * after the path stay as they are; but no such URL is opened, since no file has either: in a name write ? as %3F and #
- * as %23.
- *
- * SIZE. A URL that has more than 8 KiB with the receiver's folder fails the continuation (HANDOFF_FAILED). Rewriting
- * may take user_info up to SEGUE_LIMIT_USER_INFO of the app that rewrites, not beyond: at the origin the save then
- * fails, at the receiver the continuation, with USER_INFO_TOO_LARGE.
- *
- * REPORTS of segue_activity_validate. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
- * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
- * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
- * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
- * or two elements of a set, that name one file in two ways cannot travel (INVALID_ARGUMENT), nor can user_info that
- * becomes too large (USER_INFO_TOO_LARGE): then the activity cannot be continued, and the log says why.
- * --------------------------------------------------------------------------------------------------------------- */
-
-typedef struct segue_access segue_access;
-
-/**
- * Registers a container, at any time; one with the same identifier is replaced. The next save uses it.
- *   identifier  copied: the same on all devices, reverse DNS by convention; 1...255 bytes of UTF-8 without NUL
- *   folder      copied: an absolute path, at most 4095 bytes, without the components "." and ".."; not "/". Its real
- *               path is looked up now, once. A folder that is not there yet is fine: it is looked up whenever a
- *               document is created or moved (section 15), until it is there. Register it again if a part of its path
- *               is a symbolic link that changes, or that appears later in an app without documents
- * Errors: INVALID_ARGUMENT (also: the folder is a file, or that of another container), LIMIT_EXCEEDED (an app has 64
- * containers), SYSTEM.
- */
-segue_status segue_app_add_container(segue_app *app, const char *identifier, size_t identifier_length,
-                                     const char *folder, size_t folder_length);
-/** Removes a container. identifier  copied. Errors: NOT_FOUND. */
-segue_status segue_app_remove_container(segue_app *app, const char *identifier, size_t length);
-
-/** A flag of segue_activity_access_begin: the file can be written, too. A folder cannot. */
-#define SEGUE_ACCESS_WRITE 1
-
-/**
- * Opens the file or folder of a file: URL inside a container of the activity's app. Nothing outside of the container is
- * ever opened, whatever the URL, and whatever symbolic links other processes make or exchange meanwhile: relative links
- * that stay inside are followed (openat2; without it, before Linux 5.6 or in a sandbox, none are), absolute ones never.
- * Never creates or truncates a file. Blocks as long as the file system does; runs no callback.
- *   url     copied
- *   flags   0 (reading), or SEGUE_ACCESS_WRITE
- *   access  out, required, owned: release with segue_access_release
- *   fd      out: blocking, close-on-exec, at the start of the file. It belongs to the access: do not close it
- * Errors: NOT_THERE_YET (no such file, or no folder of the container: try again later); NOT_ALLOWED (outside of the
- * containers; a FIFO, device or socket; the system forbids it); NOT_FOUND (a segue-container: URL: the app lacked the
- * container when the activity came); INVALID_URL; INVALID_STATE (the activity has no app); INVALID_ARGUMENT (another
- * flag); LIMIT_EXCEEDED (a URL of more than 16 MiB); SYSTEM.
- */
-segue_status segue_activity_access_begin(segue_activity *activity, const char *url, size_t length, uint32_t flags,
-                                         segue_access **access, int *fd);
-/** Closes the descriptor. A second call succeeds and has no effect. */
-segue_status segue_access_end(segue_access *access);
-/** Takes a count and ends the access; NULL is fine. */
-segue_status segue_access_release(segue_access *access);
-
-/* ------------------------------------------------------------------------------------------------------------------
- * 14. Responders: windows and views, each with an activity (R4)
- *
- *   the user turns to a window: segue_app_set_main_responder -> its activity is current
- *   a save: will_save -> update_state of each responder of the activity -> did_update of the app
- *
- * A responder stands for an object of yours that the user works in. Give it an activity, and the library MANAGES that:
- * makes it current, saves and invalidates it. Several responders may have one activity; each adds what it shows.
- *
- * Responders form a chain by their next responders, such as a text view, the pane around it, the window. The main
- * responder is where it starts: the one that has the focus. The app's current activity is that of the first responder
- * in the chain that has one (R4.3). This is looked at again in each of the calls below, and when the app comes to the
- * foreground; between them segue_activity_become_current and _resign_current do as they say. If no responder in the
- * chain has an activity, the current one resigns if it is managed. When your app loses the focus, leave the main
- * responder as it is: the user may be turning to the receiver.
- *
- * The restore function of a responder runs for segue_continuation_restore, and that of a document when the document is
- * opened. It does not run for segue_activity_resume_back: let did_resume_back bring all responders of the activity up
- * to date, or the next save puts the old state back.
- *
- * An activity that no responder has any longer is invalidated, even if you hold it, when the next callbacks are
- * delivered (R4.4): so it can be moved from one responder to another. As long as one has it, you need not hold it.
- * --------------------------------------------------------------------------------------------------------------- */
-
-typedef struct segue_responder segue_responder;
-
-/**
- * Creates a responder, without an activity.
- *   app        borrowed: open
- *   update     may be NULL. update_state: adds what the object shows to user_info, by
- *              segue_activity_add_user_info_entries. If a responder of the activity has this function, user_info is
- *              empty when a save begins. will_save runs first, then those of responders in the order in which they got
- *              the activity, those of the chain last and the main responder's very last: the focused view wins a shared
- *              key (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the time is up, the activity
- *              keeps the user_info from before. Until the save has ended its changes are visible to callbacks of this
- *              save only
- *   restore    may be NULL: for segue_responder_get_restorable
- *   context    retained until destroy
- *   responder  out, required, owned: release with segue_responder_release
- * Errors: INVALID_STATE (the app is not open), INVALIDATED (it is closed).
- */
-segue_status segue_responder_create(segue_app *app, segue_will_save_function update,
-                                    segue_restore_state_function restore, void *context, segue_destroy destroy,
-                                    segue_responder **responder);
-/**
- * Takes your count. The last one of a responder of segue_responder_create detaches it: its functions never run again,
- * its activity is free, and a chain that leads to it ends there. A document's responder stays: it ends with the
- * document. NULL is fine.
- */
-segue_status segue_responder_release(segue_responder *responder);
-/**
- * Gives the responder an activity in place of its former one (R4.1).
- *   activity  retained, may be NULL: none
- * Errors: INVALID_ARGUMENT (another app's activity, or one without an app); INVALIDATED (the activity, or the app).
- */
-segue_status segue_responder_set_activity(segue_responder *responder, segue_activity *activity);
-/** activity  out, required, owned: release with segue_activity_release; NULL if it has none, or its was invalidated */
-segue_status segue_responder_get_activity(const segue_responder *responder, segue_activity **activity);
-/**
- * Sets the next responder in the chain, usually that of the object around it.
- *   next  borrowed, may be NULL: none
- * Errors: INVALID_ARGUMENT (a loop, or another app's responder); INVALIDATED (the app is closed).
- */
-segue_status segue_responder_set_next(segue_responder *responder, segue_responder *next);
-/**
- * Gives the responder as an object for segue_continuation_restore, which calls its restore function. After the
- * responder's release it is not restored.
- *   restorable  out, required, owned: release with segue_restorable_release
- * Errors: INVALID_STATE (it has no restore function).
- */
-segue_status segue_responder_get_restorable(segue_responder *responder, segue_restorable **restorable);
-/**
- * Sets where the chain of the app starts: call it when the user turns to another window or view of the app.
- *   responder  borrowed, may be NULL: nowhere
- * Errors: INVALID_ARGUMENT (another app's responder); INVALID_STATE (the app is not open), INVALIDATED (it is closed).
- */
-segue_status segue_app_set_main_responder(segue_app *app, segue_responder *responder);
-
-/**
- * The last word in each save of an activity of the app, after will_save and all responders (R4.2). Changes made here do
- * not set needs_save.
- *   activity  borrowed
- */
-typedef void (*segue_did_update_function)(void *context, segue_app *app, segue_activity *activity);
-/** As the functions of section 6. With it, activities without will_save are saved each time they are continued, too. */
-segue_status segue_app_delegate_on_did_update(segue_app_delegate *delegate, segue_did_update_function function);
-
-/* ------------------------------------------------------------------------------------------------------------------
- * 15. Documents: open files, each with a responder (R5)
- *
- *   origin:   segue_app_add_document_type, segue_app_add_container ... segue_document_create: it has an activity
- *   receiver: continue says "not handled", or there is none -> open_document -> segue_continuation_complete_opening
- *             -> the document has the continued activity -> its restore function
- *
- * A document is a file, or a folder, that the user has open. It HAS a responder (section 14): the next responder of the
- * windows that show it. The library gives it an activity by itself if a document type names one for its content type
- * and role, and if the file is inside a container (section 13), so that the other devices have it, too; otherwise the
- * log says why not, at level info. A document that is opened through a symbolic link is in the container of its real
- * path, which is looked up once for each URL that you tell; its activity then has that URL. Its title is the name of
- * the file in the URL that you tell, and follows that until you set another; the folder of a container has none. Its
- * user_info has the file's URL under SEGUE_DOCUMENT_URL_KEY. Each save puts it there before will_save runs, after that,
- * and at its end, so that a function may replace user_info; also into an activity that you have given to the responder.
- * Documents are asked before other responders (R4.2).
- *
- * The library does not watch files. Tell it by segue_document_set_url where the file is now: a document that leaves all
- * containers lets go of its activity, whose URL is removed; one that returns gets a new activity, and responders that
- * shared the old one get that, too (R5.2). The same happens when containers are added or removed.
- * --------------------------------------------------------------------------------------------------------------- */
-
-typedef struct segue_document segue_document;
-
-/** The key of user_info under which the URL of the activity's document stands: Apple's name. */
-#define SEGUE_DOCUMENT_URL_KEY "NSUserActivityDocumentURLKey"
-
-/** The role of the app for a document: CFBundleTypeRole of its manifest. */
-typedef int32_t segue_role;
-#define SEGUE_ROLE_EDITOR 1
-#define SEGUE_ROLE_VIEWER 2
-
-/**
- * Names the type of the activities that documents of a content type get, before segue_app_open only (else
- * INVALID_STATE). The activity type counts as declared (segue_app_add_activity_type), but is not the one of an activity
- * created without a type. Several content types may name one.
- *   content_type   copied: a MIME type or an identifier, compared byte by byte; 1...255 bytes
- *   activity_type  copied: 1...255 bytes
- * Errors: INVALID_ARGUMENT; LIMIT_EXCEEDED (an app has 256 document types).
- */
-segue_status segue_app_add_document_type(segue_app *app, const char *content_type, size_t content_type_length,
-                                         segue_role role, const char *activity_type, size_t activity_type_length);
-
-/**
- * Tells that a file is open. Keep the document as long as it is.
- *   app           borrowed: open
- *   url           copied: of the file, file:///..., at most 8 KiB; with another scheme, or without an absolute path:
- *                 INVALID_URL
- *   content_type  copied: 1...255 bytes
- *   update        may be NULL: as in segue_responder_create
- *   restore       may be NULL: as there; without it, a document that was opened counts as restored
- *   context       retained until destroy
- *   document      out, required, owned: release with segue_document_release, which closes it
- * Errors: INVALID_ARGUMENT, INVALID_URL, LIMIT_EXCEEDED; INVALID_STATE (the app is not open), INVALIDATED (it is
- * closed).
- */
-segue_status segue_document_create(segue_app *app, const char *url, size_t url_length, const char *content_type,
-                                   size_t content_type_length, segue_role role, segue_will_save_function update,
-                                   segue_restore_state_function restore, void *context, segue_destroy destroy,
-                                   segue_document **document);
-/**
- * Closes the document: its activity is invalidated, also if other responders have it, and its functions never run
- * again. A second call succeeds and has no effect.
- */
-segue_status segue_document_close(segue_document *document);
-/** Takes your count and closes the document; NULL is fine. */
-segue_status segue_document_release(segue_document *document);
-/**
- * Gets the document's responder, for chains, and to read or share its activity. It ends with the document, and not
- * with this handle.
- *   responder  out, required, owned: release with segue_responder_release
- */
-segue_status segue_document_get_responder(const segue_document *document, segue_responder **responder);
-/**
- * Tells where the file is now, after it was renamed, moved or saved under another name. The activity then needs saving.
- *   url  copied: as in segue_document_create
- * Errors: INVALID_URL, LIMIT_EXCEEDED; INVALIDATED (the document, or the app, is closed).
- */
-segue_status segue_document_set_url(segue_document *document, const char *url, size_t length);
-
-typedef struct segue_document_observer segue_document_observer;
-
-/**
- * The document has another activity than when this observer was last told, or when it began.
- *   document             borrowed
- *   old_activity         borrowed, or NULL if it had none; may be invalidated
- *   new_activity         borrowed, or NULL if it has none
- */
-typedef void (*segue_activity_changed_function)(void *context, segue_document *document, segue_activity *old_activity,
-                                                segue_activity *new_activity);
-/**
- * Observes which activity a document has, from now on (R5.2). A document can have any number of observers; they are
- * told in the order in which they began. The document need not be kept for it: no function runs once it is closed.
- *   function  required
- *   context   retained until destroy
- *   observer  out, required, owned: release with segue_document_observer_release
- * Errors: INVALIDATED (the document is closed).
- */
-segue_status segue_document_observe(segue_document *document, segue_activity_changed_function function, void *context,
-                                    segue_destroy destroy, segue_document_observer **observer);
-/** Takes your count and ends the observation: its function never runs again. NULL is fine. */
-segue_status segue_document_observer_release(segue_document_observer *observer);
-
-/**
- * Opens the document of an activity that was continued (R3.5): after continue has answered "not handled", or if there
- * is no continue. Runs only for an activity type that segue_app_add_document_type has named, and only if the URL came
- * as that of a container that this app has. Returns LATER, and is answered by segue_continuation_complete_opening on a
- * retained continuation; or calls that before it returns. Without either the document counts as not opened.
- * A document that is created with this URL meanwhile has the activity that came at once; if another one is handed over,
- * or none, it gets one of its own.
- *
- * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
- * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does: R3.2 allows no
- * did_fail. The same holds if this cannot run: the activity names no document, or one that came as that of no container
- * of this app, or no document type has its type, or the app has no open_document. But an app whose continue has
- * answered "not handled" simply declines what names no document, and so does an app that has neither open_document nor
- * document types.
- *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
- *   activity      borrowed: the document gets it
- *   continuation  borrowed
- */
-typedef segue_reply (*segue_open_document_function)(void *context, segue_app *app, const char *url, size_t url_length,
-                                                    segue_activity *activity, segue_continuation *continuation);
-/** As the functions of section 6. */
-segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
-/**
- * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
- * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
- * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). The function is not
- * did_fail, because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without
- * did_fail (section 6).
- */
-segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
-/**
- * Answers open_document, inside of it or later, from any thread: the document gets the continued activity in place of
- * the one that it has, as do responders that share that; then its restore function runs, and counts for the outcome.
- *   document  borrowed, may be NULL: it cannot be opened; else one made for the URL, or one that was open
- *   reason    copied, may be NULL: why not, for did_fail and the receipt; cut and mended as in
- *             segue_continuation_decline
- * Errors: INVALID_STATE (before open_document; answered before); REMOTE_APPLICATION_TIMED_OUT (too late, or cancelled:
- * the document stays as it is); INVALID_ARGUMENT (another app's document); INVALIDATED (the document, or the app, is
- * closed).
- */
-segue_status segue_continuation_complete_opening(segue_continuation *continuation, segue_document *document,
-                                                 const char *reason, size_t reason_length);
-
-/* ------------------------------------------------------------------------------------------------------------------
- * 16. Devices: the user's other machines (R10)
- *
- *   first device:   segue_app_create_account, segue_app_invite: a link      segue_app_get_account: "joins" has eight
- *                   digits; the user compares them -> segue_app_answer_join
- *   second device:  segue_app_read_invite, segue_app_join: the same digits -> segue_app_await_join
- *
- * Devices of one user share an ACCOUNT (docs/devices.md). Those that reach each other link by themselves, encrypted,
- * and then have each other's offers. The agent does all of it: no app ever holds a key or a port. The first device is
- * the MANAGER: it alone invites, renames and revokes others. These calls are for a settings window or a command, on
- * behalf of the user; apps in sandboxes cannot make them (docs/agent.md, "The second socket").
- *
- * Waiting and errors are those of section 11. Further errors of all: NOT_FOUND (this device is in no account),
- * NOT_ALLOWED (the call is for the manager), INVALID_STATE (this device is in an account already; what is stored of the
- * account cannot be used, and why), UNSUPPORTED_VERSION (the agent that runs knows no devices), INVALID_ARGUMENT (a
- * timeout above 600000 ms).
- * Names are shown without control characters and changes of direction; 64 characters of them are kept. A blank name, of
- * which nothing would be left, is refused (INVALID_ARGUMENT). An error that is about another device names it first
- * ("phone: is not linked now").
- * --------------------------------------------------------------------------------------------------------------- */
-
-/**
- * Tells which account this device is in, which devices there are, and who asks to join; at once, or when that changes.
- *   after       0: at once. Else the "change" of the answer before: waits until there is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if after is 0
- *   account     out, owned: release with segue_value_release; a dictionary
- *               {"change": integer (never 0, and another one after each change and each start of the agent),
- *               "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
- *               "message": string, absent if all is well (why it is unusable; advice about clock or certificate),
- *               "settings": dictionary, as of segue_app_set_devices,
- *               "joins": array of dictionaries {"join": integer, "asks": bool (the user of this device is to answer,
- *               and has not yet), "digits": string ("1234 5678"), "account_name": string, "device_name": string (of the
- *               other), "platform": string (empty if not known), "clock_here": date, "clock_there": date (both absent
- *               unless the clocks of the two devices differ by more than a day: show them beside the digits)},
- *               "notices": array of at most 16 dictionaries {"date": date, "status": segue_status, "message": string}
- *               (what the user should hear of, such as a failed try to join; the newest last)}
- *               and, unless "status" is "none",
- *               {"account": UUID, "account_name": string, "device": UUID (this one), "manager": bool (this device is
- *               it), "port": integer (0: does not listen), "invites": integer (that can be used now),
- *               "devices": array of dictionaries {"device": UUID, "name": string, "platform": string, "fingerprint":
- *               string, absent unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it
- *               has shown its new key), "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen":
- *               date (when its link has begun, or it was last heard before that has ended), absent if not since the
- *               agent started, "address": string, absent unless linked, "outdated": bool, absent unless true (it runs
- *               an older Segue, and hears of no revocation)},
- *               "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string,
- *               "term": integer, "date": date, "digest": data} (a device that this one does not know as one of the
- *               account has become the manager with the recovery file; it does not count before
- *               segue_app_accept_roster); an older agent has neither this list nor the next,
- *               "refused": array of at most 16 dictionaries {"device": UUID, "fingerprint": string, "name": string,
- *               absent if not known, "date": date} (a device that has a certificate of the account, and is not in its
- *               list; segue_app_revoke_device at the manager keeps it out for good)}
- */
-segue_status segue_app_get_account(const segue_app *app, int64_t after, uint32_t timeout_ms, segue_value **account);
-/**
- * Makes an account, with this device as its first, and its manager.
- *   name         copied: of the account, as other devices show it when they join; 1...255 bytes
- *   device_name  copied, may be NULL: the name of the host; 1...255 bytes
- */
-segue_status segue_app_create_account(segue_app *app, const char *name, size_t name_length, const char *device_name,
-                                      size_t length);
-/**
- * Makes an invite: a link, often shown as a QR code, with which one device can join within ten minutes. A holder of the
- * link can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
- *   options  borrowed, may be NULL; a dictionary of some of {"addresses": array of at most 8 strings (IPv4 or IPv6
- *            addresses at which this device is reached; default: those of its networks), "automatic": bool (admits its
- *            device without asking: where no user could be asked; default false)}
- *   invite   out, owned: release with segue_value_release; a dictionary {"link": string, "expires": date}
- * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (an option, by name), INVALID_STATE (this device is in no
- * network, or does not listen).
- */
-segue_status segue_app_invite(segue_app *app, const segue_value *options, segue_value **invite);
-/**
- * Voids invites that can be used. A join that has begun with one goes on: see segue_app_answer_join.
- *   link  copied, may be NULL: all of them; else the "link" of one, at most 2048 bytes
- * Errors: INVALID_URL (no invite, and why).
- */
-segue_status segue_app_cancel_invites(segue_app *app, const char *link, size_t length);
-/**
- * Tells what an invite says, so that the user can be asked before this device dials the other. Needs no account.
- *   link    copied; at most 2048 bytes
- *   invite  out, owned: release with segue_value_release; a dictionary {"account": UUID, "account_name": string (as the
- *           link says: nothing has proved it yet), "addresses": array of strings (with the port)}
- * Errors: INVALID_URL (no invite, and why), UNSUPPORTED_VERSION (of a newer Segue).
- */
-segue_status segue_app_read_invite(const segue_app *app, const char *link, size_t length, segue_value **invite);
-/**
- * Asks to join the account of an invite, and returns when both devices show their digits. Show them: the users compare
- * them, and the manager admits. Then call segue_app_await_join.
- *   link         copied; at most 2048 bytes
- *   device_name  copied, may be NULL: the name of the host; 1...255 bytes
- *   timeout_ms   until the other device is reached; 0: SEGUE_LIMIT_CONTINUATION_MS; more counts as 20 s
- *   join         out, owned: release with segue_value_release; a dictionary {"join": integer, "digits": string,
- *                "account_name": string, "device_name": string (the manager's), "platform": string (empty if not
- *                known), "clock_here": date, "clock_there": date (both absent unless the clocks of the two devices
- *                differ by more than a day)}
- * Errors: INVALID_URL, CONNECTION_UNAVAILABLE (none of its addresses answers), BUSY (this device is joining already),
- * NOT_ALLOWED (the invite is void; the other side speaks for another account), DECLINED (the other device ended it),
- * INVALID_STATE (in an account already).
- */
-segue_status segue_app_join(segue_app *app, const char *link, size_t length, const char *device_name,
-                            size_t device_name_length, uint32_t timeout_ms, segue_value **join);
-/**
- * Waits until this device is in the account.
- *   join        of segue_app_join
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000. The join goes on when the time is up: ask again
- * Errors: NOT_FOUND (no such join), DECLINED (by the user of the manager), NOT_ALLOWED (the account is not that of the
- * invite), REMOTE_APPLICATION_TIMED_OUT.
- */
-segue_status segue_app_await_join(segue_app *app, int64_t join, uint32_t timeout_ms);
-/**
- * Answers for the user. At the manager: whether the other device is admitted, after the digits were compared. At the
- * device that joins: false ends it.
- *   join  of segue_app_get_account or segue_app_join
- * Errors: NOT_FOUND (no such join), INVALID_STATE (it has ended, or was answered; true is not this device's to say).
- */
-segue_status segue_app_answer_join(segue_app *app, int64_t join, bool admits);
-/**
- * Renames a device. The manager renames any; another device asks the manager for a name of its own, and gets the newest
- * one if it asks more often than every 5 s.
- *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account; NULL: this one
- *   name    copied; 1...255 bytes
- * Errors: NOT_FOUND (the account has no such device), CONNECTION_UNAVAILABLE (the manager is not linked).
- */
-segue_status segue_app_rename_device(segue_app *app, const uint8_t *device, const char *name, size_t length);
-/**
- * Puts a device out of the account, for good: a lost one, or one that was sold. Its links end within a second, and no
- * device of the account that hears of it links with it again. The manager only.
- *   device  copied: SEGUE_ID_SIZE bytes, of segue_app_get_account: one of "devices", "refused" or "takeovers"
- * Errors: NOT_FOUND (the account has no such device), INVALID_ARGUMENT (it is this one: see segue_app_leave_account).
- */
-segue_status segue_app_revoke_device(segue_app *app, const uint8_t *device);
-/**
- * Answers for the user: the device of a take-over is the manager from now on. Ask first, and show its name and
- * fingerprint: only the user can tell a thief from a device of the user that was admitted while this one slept. The
- * usual answer is no, which needs no call.
- *   device  copied: SEGUE_ID_SIZE bytes, of the "takeovers" of segue_app_get_account
- *   digest  copied: SEGUE_DIGEST_SIZE bytes, the "digest" there: what was shown is what counts
- * Errors: NOT_FOUND (no such take-over waits).
- */
-segue_status segue_app_accept_roster(segue_app *app, const uint8_t *device, const uint8_t *digest);
-/**
- * Takes this device out of its account, and forgets the account here, also one that cannot be used. If the manager is
- * not linked, it lists this device until that is revoked there. If the state folder belongs to another machine, the
- * account and the inbox that came with it are set aside, and this machine begins anew.
- *   abandons  a manager with other devices leaves only if true: the account then has none until a recovery file makes
- *             one of the others the manager
- *   result    out, owned: release with segue_value_release; a dictionary {"aside": string, absent if nothing was kept:
- *             the names of the files to which what could not be used was moved}
- * Errors: INVALID_STATE (abandons is false, and this is the manager of other devices).
- */
-segue_status segue_app_leave_account(segue_app *app, bool abandons, segue_value **result);
-/**
- * Gets the recovery file: the key of the account, encrypted. With it and its passphrase any other device of the account
- * becomes the manager. Store it where a lost device does not take it along. The manager only.
- *   passphrase  copied: 12 characters to 1024 bytes
- *   recovery    out, owned: release with segue_value_release; a dictionary {"file": data (PEM)}
- * Errors: INVALID_ARGUMENT (the passphrase is too short).
- */
-segue_status segue_app_get_recovery_file(const segue_app *app, const char *passphrase, size_t length,
-                                         segue_value **recovery);
-/**
- * Makes this device the manager of its account, which then can revoke the one that is lost.
- *   file        copied: what segue_app_get_recovery_file gave; at most 8192 bytes
- *   passphrase  copied; at most 1024 bytes
- * Errors: MALFORMED (no recovery file), NOT_ALLOWED (another passphrase, or another account).
- */
-segue_status segue_app_recover_account(segue_app *app, const uint8_t *file, size_t size, const char *passphrase,
-                                       size_t length);
-/**
- * Sets how this device meets others; what is not named stays as it is. Stored by the agent, at once. Needs no account.
- *   settings  borrowed; a dictionary of some of {"port": integer (0...65535; 0: any that is free, the same one after
- *             each start), "addresses": array of at most 16 strings (IPv4 or IPv6 addresses with a port, that are
- *             dialled beside those found), "discovery": bool (finds and is found by multicast in the local network),
- *             "push": string ("ask", "at-once" or "never": whether other devices may have activities continued here,
- *             R3.15; default "ask", see segue_app_get_pushes), "private": bool (offers of this device go to no device
- *             of the account; links of segue_app_link carry them, R10.2), "private_types": array of at most 64 strings
- *             (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
- *             identifiers)}. An array replaces the former one
- * Errors: WRONG_KIND (no dictionary), INVALID_ARGUMENT (a setting, by name).
- */
-segue_status segue_app_set_devices(segue_app *app, const segue_value *settings);
-/**
- * Pushes the current activity of an app to another device (R3.15): an app there continues it, which need not run. The
- * settings of that device's user decide whether it does so at once, asks (the default), or never does. Returns when the
- * app there is chosen; the receipt with the same continuation_id says how it ended, as for segue_activity_push. Stay
- * open until then.
- *   device             copied: SEGUE_ID_SIZE bytes, of segue_app_get_account
- *   bundle_identifier  copied; of the app there; NULL: whichever fits best (R6.2)
- *   timeout_ms         for the answer, which may be a user's; 0: 60 s; at most 600000
- *   result             out, owned: release with segue_value_release; a dictionary as of segue_activity_push, about the
- *                      app there, without "shared"
- * Errors: those of segue_activity_push, here or there; LIMIT_EXCEEDED also if 4 pushes of this process, or 16 of all,
- * wait for answers of other devices, or there 4 of this device, or 16 of all; DECLINED (the user there has declined,
- * has not answered, or is not there to be asked; that device takes nothing), CONNECTION_UNAVAILABLE (it is not
- * linked, or no longer: then it may have begun there), NOT_FOUND (the account has no such device), INVALID_ARGUMENT
- * (it is this one), NOT_ALLOWED (the activity is private, by segue_activity_set_private or by the user's settings,
- * R10.2), NOT_FOUND (it is no longer offered), REMOTE_APPLICATION_TIMED_OUT (it has not answered).
- */
-segue_status segue_activity_push_to_device(segue_activity *activity, const uint8_t *device,
-                                           const char *bundle_identifier, size_t length, uint32_t timeout_ms,
-                                           segue_value **result);
-/**
- * Tells what other devices push about which the user of this one is to be asked; at once, or when that changes. While a
- * call with "after" waits, and for 5 s after it has returned, there is somebody who can ask; without anybody a push is
- * declined. A call without it only looks. A push is no longer listed once it is over: it was answered, its time is up,
- * the other device no longer waits for it or offers it, or is no longer linked.
- *   after       0: at once. 1: at once, as one who can ask. Else the "change" of the answer before: waits until there
- *               is another one, or the time is up
- *   timeout_ms  0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; does not count if after is 0 or 1
- *   pushes      out, owned: release with segue_value_release; a dictionary {"change": integer (above 1), "pushes":
- *               array of dictionaries {"push": UUID, "device": UUID, "device_name": string (by the account),
- *               "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name": string (the
- *               origin's), "bundle_identifier": string (of the app here that would continue it), "receiver_name":
- *               string (its name), "received": date, "expires": date (declined then)}}
- */
-segue_status segue_app_get_pushes(const segue_app *app, int64_t after, uint32_t timeout_ms, segue_value **pushes);
-/**
- * Answers for the user. If true, returns when the app is chosen that continues it; it need not run.
- *   push  copied: SEGUE_ID_SIZE bytes, of segue_app_get_pushes
- * Errors: NOT_FOUND (it is not asked about any longer, or not offered any longer; no app fits, and why).
- */
-segue_status segue_app_answer_push(segue_app *app, const uint8_t *push, bool accepts);
 
 #ifdef __cplusplus
 }

@@ -31,12 +31,6 @@ private func defaultType(of app: App?) throws(SegueError) -> String {
   return try app.firstType()
 }
 
-@_cdecl("segue_activity_retain") @implementation
-public func segue_activity_retain(_ activity: OpaquePointer?) -> segue_status { handles.retain(activity, .activity) }
-
-@_cdecl("segue_activity_release") @implementation
-public func segue_activity_release(_ activity: OpaquePointer?) -> segue_status { handles.release(activity, .activity) }
-
 @_cdecl("segue_activity_decode") @implementation
 public func segue_activity_decode(
   _ app: OpaquePointer?, _ document: UnsafePointer<UInt8>?, _ length: Int,

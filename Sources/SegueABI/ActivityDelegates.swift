@@ -185,11 +185,6 @@ public func segue_activity_delegate_on_did_resume_back(
   }
 }
 
-@_cdecl("segue_activity_delegate_release") @implementation
-public func segue_activity_delegate_release(_ delegate: OpaquePointer?) -> segue_status {
-  handles.release(delegate, .activityDelegate)
-}
-
 @_cdecl("segue_activity_delegate_leave") @implementation
 public func segue_activity_delegate_leave(_ delegate: OpaquePointer?) -> segue_status {
   let status = handles.call(delegate, .activityDelegate) { (delegate) throws(SegueError) in delegate.leave() }
@@ -207,9 +202,3 @@ public func segue_save_fail(
 ) -> segue_status {
   handles.call(save, .save) { (save) throws(SegueError) in try save.fail(Arguments.reason(reason, length)) }
 }
-
-@_cdecl("segue_save_retain") @implementation
-public func segue_save_retain(_ save: OpaquePointer?) -> segue_status { handles.retain(save, .save) }
-
-@_cdecl("segue_save_release") @implementation
-public func segue_save_release(_ save: OpaquePointer?) -> segue_status { handles.release(save, .save) }

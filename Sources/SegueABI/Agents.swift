@@ -1,8 +1,9 @@
-// Section 11 of segue.h: the agent.
+// Section 14 of segue.h: the agent.
 import CSegue
 import SegueApp
 import SegueModel
 import SegueRuntime
+import SegueWire
 
 @_cdecl("segue_app_set_accepts_waiting") @implementation
 public func segue_app_set_accepts_waiting(_ app: OpaquePointer?, _ accepts: Bool) -> segue_status {
@@ -25,77 +26,16 @@ public func segue_app_launch(
 
 @_cdecl("segue_activity_push") @implementation
 public func segue_activity_push(
-  _ activity: OpaquePointer?, _ bundle: UnsafePointer<CChar>?, _ length: Int, _ timeout: UInt32,
-  _ result: UnsafeMutablePointer<OpaquePointer?>?
+  _ activity: OpaquePointer?, _ device: UnsafePointer<UInt8>?, _ bundle: UnsafePointer<CChar>?, _ length: Int,
+  _ timeout: UInt32, _ result: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
     let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
     let timeout = try Arguments.timeout(timeout)
     guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
-    try handles.give(try app.push(activity, to: bundle, timeout: timeout), to: result)
-  }
-}
-
-@_cdecl("segue_app_get_inbox") @implementation
-public func segue_app_get_inbox(
-  _ app: OpaquePointer?, _ entries: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    let out = try Arguments.required(entries, "entries")
-    try handles.give(try app.inbox(), to: out)
-  }
-}
-
-@_cdecl("segue_app_get_failures") @implementation
-public func segue_app_get_failures(
-  _ app: OpaquePointer?, _ failures: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    let out = try Arguments.required(failures, "failures")
-    try handles.give(try app.unheardFailures(), to: out)
-  }
-}
-
-@_cdecl("segue_app_drop_entry") @implementation
-public func segue_app_drop_entry(_ app: OpaquePointer?, _ continuation: UnsafePointer<UInt8>?) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    try app.dropEntry(try Arguments.identifier(continuation, "continuation_id"))
-  }
-}
-
-@_cdecl("segue_app_retry_entry") @implementation
-public func segue_app_retry_entry(_ app: OpaquePointer?, _ continuation: UnsafePointer<UInt8>?) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    try app.retryEntry(try Arguments.identifier(continuation, "continuation_id"))
-  }
-}
-
-@_cdecl("segue_app_withdraw_offer") @implementation
-public func segue_app_withdraw_offer(_ app: OpaquePointer?, _ offer: OpaquePointer?) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    try handles.use(offer, .offer) { (offer) throws(SegueError) in try app.withdraw(offer.offer) }
-  }
-}
-
-@_cdecl("segue_app_get_apps") @implementation
-public func segue_app_get_apps(
-  _ app: OpaquePointer?, _ apps: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    let out = try Arguments.required(apps, "apps")
-    try handles.give(try app.knownApps(), to: out)
-  }
-}
-
-@_cdecl("segue_app_get_route") @implementation
-public func segue_app_get_route(
-  _ app: OpaquePointer?, _ offer: OpaquePointer?, _ route: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    try handles.use(offer, .offer) { (offer) throws(SegueError) in
-      let out = try Arguments.required(route, "route")
-      try handles.give(try app.route(offer.offer), to: out)
-    }
+    if device == nil { return try handles.give(try app.push(activity, to: bundle, timeout: timeout), to: result) }
+    let device = try Arguments.identifier(device, "device")
+    try handles.give(try app.push(activity, to: bundle, on: device, timeout: timeout), to: result)
   }
 }
 
@@ -110,14 +50,29 @@ public func segue_activity_get_route(
   }
 }
 
-@_cdecl("segue_app_choose") @implementation
-public func segue_app_choose(
-  _ app: OpaquePointer?, _ type: UnsafePointer<CChar>?, _ typeLength: Int, _ bundle: UnsafePointer<CChar>?,
-  _ length: Int
+@_cdecl("segue_app_ask_agent") @implementation
+public func segue_app_ask_agent(
+  _ app: OpaquePointer?, _ request: UnsafePointer<CChar>?, _ length: Int, _ options: OpaquePointer?,
+  _ timeout: UInt32, _ answer: UnsafeMutablePointer<OpaquePointer?>?
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
-    let type = try Arguments.text(type, typeLength, "type", atMost: Limits.type)
-    let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
-    try app.choose(bundle, for: type)
+    let request = try Arguments.text(request, length, "request", atMost: Limits.identifier)
+    let timeout = try Arguments.timeout(timeout)
+    try handles.use(optional: options, .value) { (options) throws(SegueError) in
+      let answered = try app.ask(request, try entries(of: options?.value), timeout: timeout)
+      try handles.give(answered, to: answer)
+    }
   }
+}
+
+private func entries(of options: Value?) throws(SegueError) -> [(key: Value, value: Value)] {
+  guard let options else { return [] }
+  guard let entries = options.entries else {
+    throw SegueError(.wrongKind, "options: a dictionary is needed, not \(options.kind.name)")
+  }
+  guard options.encoding.count <= AgentRequest.sizeLimit else {
+    throw SegueError(
+      .limitExceeded, "options: \(options.encoding.count) bytes, at most \(AgentRequest.sizeLimit) are allowed")
+  }
+  return entries
 }

@@ -222,11 +222,6 @@ public func segue_app_delegate_on_opening_failed(
   configure(delegate) { $0.onOpeningFailed = function }
 }
 
-@_cdecl("segue_app_delegate_release") @implementation
-public func segue_app_delegate_release(_ delegate: OpaquePointer?) -> segue_status {
-  handles.release(delegate, .appDelegate)
-}
-
 @_cdecl("segue_error_get_status") @implementation
 public func segue_error_get_status(
   _ error: OpaquePointer?, _ status: UnsafeMutablePointer<segue_status>?
@@ -244,9 +239,3 @@ public func segue_error_get_message(
     try Results.give(line, to: message, length: length)
   }
 }
-
-@_cdecl("segue_error_retain") @implementation
-public func segue_error_retain(_ error: OpaquePointer?) -> segue_status { handles.retain(error, .error) }
-
-@_cdecl("segue_error_release") @implementation
-public func segue_error_release(_ error: OpaquePointer?) -> segue_status { handles.release(error, .error) }

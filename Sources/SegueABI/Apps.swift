@@ -144,12 +144,6 @@ public func segue_app_close(_ app: OpaquePointer?) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in try app.close() }
 }
 
-@_cdecl("segue_app_retain") @implementation
-public func segue_app_retain(_ app: OpaquePointer?) -> segue_status { handles.retain(app, .app) }
-
-@_cdecl("segue_app_release") @implementation
-public func segue_app_release(_ app: OpaquePointer?) -> segue_status { handles.release(app, .app) }
-
 @_cdecl("segue_app_dispatch") @implementation
 public func segue_app_dispatch(
   _ app: OpaquePointer?, _ timeout: Int32, _ delivered: UnsafeMutablePointer<Int>?

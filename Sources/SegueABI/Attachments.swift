@@ -171,9 +171,3 @@ public func segue_activity_fetch_attachment_to_fd(
 public func segue_transfer_cancel(_ transfer: OpaquePointer?) -> segue_status {
   handles.call(transfer, .transfer) { (transfer) throws(SegueError) in transfer.cancel() }
 }
-
-@_cdecl("segue_transfer_retain") @implementation
-public func segue_transfer_retain(_ transfer: OpaquePointer?) -> segue_status { handles.retain(transfer, .transfer) }
-
-@_cdecl("segue_transfer_release") @implementation
-public func segue_transfer_release(_ transfer: OpaquePointer?) -> segue_status { handles.release(transfer, .transfer) }

@@ -28,6 +28,16 @@ public func segue_last_error(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity:
 @_cdecl("segue_free") @implementation
 public func segue_free(_ memory: UnsafeMutableRawPointer?) { free(memory) }
 
+@_cdecl("segue_retain") @implementation
+public func segue_retain(_ handle: UnsafeRawPointer?) -> segue_status {
+  handles.retain(handle.map { OpaquePointer($0) })
+}
+
+@_cdecl("segue_release") @implementation
+public func segue_release(_ handle: UnsafeRawPointer?) -> segue_status {
+  handles.release(handle.map { OpaquePointer($0) })
+}
+
 @_cdecl("segue_limit_get") @implementation
 public func segue_limit_get(_ limit: segue_limit, _ value: UnsafeMutablePointer<UInt64>?) -> segue_status {
   attempt { () throws(SegueError) in

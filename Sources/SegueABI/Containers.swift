@@ -51,6 +51,3 @@ public func segue_activity_access_begin(
 public func segue_access_end(_ access: OpaquePointer?) -> segue_status {
   handles.call(access, .access) { (access) throws(SegueError) in access.end() }
 }
-
-@_cdecl("segue_access_release") @implementation
-public func segue_access_release(_ access: OpaquePointer?) -> segue_status { handles.release(access, .access) }

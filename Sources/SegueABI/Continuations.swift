@@ -138,16 +138,6 @@ public func segue_continuation_get_offer(
   }
 }
 
-@_cdecl("segue_continuation_retain") @implementation
-public func segue_continuation_retain(_ continuation: OpaquePointer?) -> segue_status {
-  handles.retain(continuation, .continuation)
-}
-
-@_cdecl("segue_continuation_release") @implementation
-public func segue_continuation_release(_ continuation: OpaquePointer?) -> segue_status {
-  handles.release(continuation, .continuation)
-}
-
 @_cdecl("segue_restorable_create") @implementation
 public func segue_restorable_create(
   _ function: segue_restore_state_function?, _ context: UnsafeMutableRawPointer?, _ destroy: segue_destroy?,
@@ -158,11 +148,6 @@ public func segue_restorable_create(
     let out = try Arguments.required(restorable, "restorable")
     try handles.give(HostRestorable(Arguments.required(function, "function"), context), .restorable, to: out)
   }
-}
-
-@_cdecl("segue_restorable_release") @implementation
-public func segue_restorable_release(_ restorable: OpaquePointer?) -> segue_status {
-  handles.release(restorable, .restorable)
 }
 
 /// The host's callback for the state that comes back.

@@ -1,4 +1,4 @@
-// Section 15 of segue.h: documents. Their opening: AppDelegates.swift, Continuations.swift.
+// Section 12 of segue.h: documents. Their opening: AppDelegates.swift, Continuations.swift.
 import CSegue
 import SegueApp
 import SegueModel
@@ -105,9 +105,6 @@ public func segue_document_close(_ document: OpaquePointer?) -> segue_status {
   handles.call(document, .document) { (document) throws(SegueError) in document.app.close(document) }
 }
 
-@_cdecl("segue_document_release") @implementation
-public func segue_document_release(_ document: OpaquePointer?) -> segue_status { handles.release(document, .document) }
-
 @_cdecl("segue_document_get_responder") @implementation
 public func segue_document_get_responder(
   _ document: OpaquePointer?, _ responder: UnsafeMutablePointer<OpaquePointer?>?
@@ -145,9 +142,4 @@ public func segue_document_observe(
       throw error
     }
   }
-}
-
-@_cdecl("segue_document_observer_release") @implementation
-public func segue_document_observer_release(_ observer: OpaquePointer?) -> segue_status {
-  handles.release(observer, .documentObserver)
 }

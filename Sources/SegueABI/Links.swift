@@ -62,9 +62,3 @@ public func segue_app_link(
 public func segue_link_cancel(_ link: OpaquePointer?) -> segue_status {
   handles.call(link, .link) { $0.cancel() }
 }
-
-@_cdecl("segue_link_retain") @implementation
-public func segue_link_retain(_ link: OpaquePointer?) -> segue_status { handles.retain(link, .link) }
-
-@_cdecl("segue_link_release") @implementation
-public func segue_link_release(_ link: OpaquePointer?) -> segue_status { handles.release(link, .link) }

@@ -84,9 +84,3 @@ public func segue_offer_get_supports_continuation_streams(
 ) -> segue_status {
   get(offer, supports) { $0.description.supportsContinuationStreams }
 }
-
-@_cdecl("segue_offer_retain") @implementation
-public func segue_offer_retain(_ offer: OpaquePointer?) -> segue_status { handles.retain(offer, .offer) }
-
-@_cdecl("segue_offer_release") @implementation
-public func segue_offer_release(_ offer: OpaquePointer?) -> segue_status { handles.release(offer, .offer) }

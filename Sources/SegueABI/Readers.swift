@@ -84,6 +84,3 @@ public func segue_reader_take(
     held.reader = ahead
   }
 }
-
-@_cdecl("segue_reader_release") @implementation
-public func segue_reader_release(_ reader: OpaquePointer?) -> segue_status { handles.releaseAlone(reader, .reader) }

@@ -83,9 +83,3 @@ public func segue_receipt_get_date(
 public func segue_receipt_get_stale(_ receipt: OpaquePointer?, _ stale: UnsafeMutablePointer<Bool>?) -> segue_status {
   get(receipt, stale) { $0.isStale }
 }
-
-@_cdecl("segue_receipt_retain") @implementation
-public func segue_receipt_retain(_ receipt: OpaquePointer?) -> segue_status { handles.retain(receipt, .receipt) }
-
-@_cdecl("segue_receipt_release") @implementation
-public func segue_receipt_release(_ receipt: OpaquePointer?) -> segue_status { handles.release(receipt, .receipt) }

@@ -90,9 +90,3 @@ public func segue_request_refuse(
 public func segue_request_complete(_ request: OpaquePointer?, _ yes: Bool) -> segue_status {
   handles.call(request, .request) { (request) throws(SegueError) in try request.complete(yes) }
 }
-
-@_cdecl("segue_request_retain") @implementation
-public func segue_request_retain(_ request: OpaquePointer?) -> segue_status { handles.retain(request, .request) }
-
-@_cdecl("segue_request_release") @implementation
-public func segue_request_release(_ request: OpaquePointer?) -> segue_status { handles.release(request, .request) }

@@ -1,4 +1,4 @@
-// Section 14 of segue.h: responders. The app's did_update: AppDelegates.swift.
+// Section 11 of segue.h: responders. The app's did_update: AppDelegates.swift.
 import CSegue
 import SegueApp
 import SegueModel
@@ -57,11 +57,6 @@ public func segue_responder_create(
       throw error
     }
   }
-}
-
-@_cdecl("segue_responder_release") @implementation
-public func segue_responder_release(_ responder: OpaquePointer?) -> segue_status {
-  handles.release(responder, .responder)
 }
 
 @_cdecl("segue_responder_set_activity") @implementation

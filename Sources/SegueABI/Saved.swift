@@ -1,4 +1,4 @@
-// Section 11 of segue.h: saved activities and search.
+// Section 14 of segue.h: the deletion of saved activities.
 import CSegue
 import SegueApp
 import SegueModel
@@ -50,44 +50,5 @@ public func segue_app_delete_all_saved(
   return handles.call(app, .app) { (app) throws(SegueError) in
     _ = try Arguments.required(function, "function")
     try app.deleteSaved(nil, callback)
-  }
-}
-
-@_cdecl("segue_app_search") @implementation
-public func segue_app_search(
-  _ app: OpaquePointer?, _ query: UnsafePointer<CChar>?, _ queryLength: Int, _ bundle: UnsafePointer<CChar>?,
-  _ length: Int, _ limit: Int, _ results: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    let out = try Arguments.required(results, "results")
-    let query = try Arguments.optionalText(query, queryLength, "query", atMost: Limits.query) ?? ""
-    let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
-    guard 1...1_000 ~= limit else { throw SegueError(.invalidArgument, "limit: must be 1 to 1000") }
-    try handles.give(try app.search(query, in: bundle, limit: limit), to: out)
-  }
-}
-
-@_cdecl("segue_app_open_saved") @implementation
-public func segue_app_open_saved(
-  _ app: OpaquePointer?, _ found: OpaquePointer?, _ timeout: UInt32, _ result: UnsafeMutablePointer<OpaquePointer?>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    try handles.use(found, .value) { (found) throws(SegueError) in
-      guard found.value.kind == .dictionary else {
-        throw SegueError(.wrongKind, "found: a dictionary is needed, not \(found.value.kind.name)")
-      }
-      try handles.give(try app.openSaved(found.value, timeout: try Arguments.timeout(timeout)), to: result)
-    }
-  }
-}
-
-@_cdecl("segue_app_forget_saved") @implementation
-public func segue_app_forget_saved(
-  _ app: OpaquePointer?, _ bundle: UnsafePointer<CChar>?, _ length: Int, _ count: UnsafeMutablePointer<Int>?
-) -> segue_status {
-  handles.call(app, .app) { (app) throws(SegueError) in
-    let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
-    let deleted = try app.forgetSaved(of: bundle)
-    count?.pointee = deleted
   }
 }

@@ -95,9 +95,3 @@ public func segue_stream_ask_result(
     try stream.wait(wait)
   }
 }
-
-@_cdecl("segue_stream_retain") @implementation
-public func segue_stream_retain(_ stream: OpaquePointer?) -> segue_status { handles.retain(stream, .stream) }
-
-@_cdecl("segue_stream_release") @implementation
-public func segue_stream_release(_ stream: OpaquePointer?) -> segue_status { handles.release(stream, .stream) }

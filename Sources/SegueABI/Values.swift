@@ -76,9 +76,3 @@ public func segue_value_is_equal(
     try handles.use(other, .value) { (other) throws(SegueError) in equal?.pointee = held.value == other.value }
   }
 }
-
-@_cdecl("segue_value_retain") @implementation
-public func segue_value_retain(_ value: OpaquePointer?) -> segue_status { handles.retain(value, .value) }
-
-@_cdecl("segue_value_release") @implementation
-public func segue_value_release(_ value: OpaquePointer?) -> segue_status { handles.release(value, .value) }

@@ -143,6 +143,3 @@ public func segue_writer_finish(
     try handles.give(try held.writer.written(), to: out)
   }
 }
-
-@_cdecl("segue_writer_release") @implementation
-public func segue_writer_release(_ writer: OpaquePointer?) -> segue_status { handles.releaseAlone(writer, .writer) }

@@ -1,4 +1,4 @@
-// Section 12 of segue.h: the devices of a virtual fleet.
+// Section 16 of segue.h: the devices of a virtual fleet.
 import CSegue
 import SegueABI
 import SegueApp
@@ -85,12 +85,4 @@ public func segue_fleet_device_set_linked(
   call(device) { (device) throws(SegueError) in
     try handles.use(other, .fleetDevice) { (other) throws(SegueError) in try device.setLinked(other, linked) }
   }
-}
-
-@_cdecl("segue_fleet_device_retain") @implementation
-public func segue_fleet_device_retain(_ device: OpaquePointer?) -> segue_status { handles.retain(device, .fleetDevice) }
-
-@_cdecl("segue_fleet_device_release") @implementation
-public func segue_fleet_device_release(_ device: OpaquePointer?) -> segue_status {
-  handles.release(device, .fleetDevice)
 }

@@ -1,4 +1,4 @@
-// Section 12 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
+// Section 16 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CLinux
 import CLoaded
 import CSegue
@@ -52,12 +52,6 @@ public func segue_fleet_create(
     try handles.give(LiveFleet(seed: seed), .fleet, to: Arguments.required(fleet, "fleet"))
   }
 }
-
-@_cdecl("segue_fleet_retain") @implementation
-public func segue_fleet_retain(_ fleet: OpaquePointer?) -> segue_status { handles.retain(fleet, .fleet) }
-
-@_cdecl("segue_fleet_release") @implementation
-public func segue_fleet_release(_ fleet: OpaquePointer?) -> segue_status { handles.release(fleet, .fleet) }
 
 @_cdecl("segue_fleet_add_device") @implementation
 public func segue_fleet_add_device(

@@ -45,9 +45,6 @@ extension App {
     guard isCurrent else { throw SegueError(.invalidState, "activity: is not the current one of its app") }
   }
 
-  /// The variables of this process that a program gets which the agent launches for it.
-  public static func launchEnvironment() throws(SegueError) -> Value { try AgentClient.environment() }
-
   private func ask(
     _ what: StaticString, _ activity: Identifier, in bundle: String?, on device: Identifier? = nil, timeout: Int64,
     waiting: Int64 = AgentClient.answerTime
@@ -59,96 +56,74 @@ extension App {
     ]
     if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
     if let device { entries.append((key: .string("device"), value: .uuid(device))) }
-    return try askAgent(what, entries, timeout: waiting)
+    return try askAgent(String(joining: "\(what)"), entries, timeout: waiting)
   }
 
-  /// The entries that wait for apps: an array of dictionaries, the oldest first.
-  public func inbox() throws(SegueError) -> Value {
-    try list("inbox", AnswerPages("entries", .rising, atMost: Limits.inboxEntries))
-  }
-
-  /// The last failures of which no host was told: an array of dictionaries, as `segue_app_get_failures` describes it.
-  public func unheardFailures() throws(SegueError) -> Value {
-    guard let failures = try askAgent("failures", [])["failures"] else { return try .array([]) }
-    return failures
-  }
-
-  /// The manifests of apps: an array of dictionaries, as `segue_app_get_apps` describes it.
-  public func knownApps() throws(SegueError) -> Value {
-    try list("apps", AnswerPages("apps", .counted, atMost: Limits.manifestFiles))
-  }
-
-  /// Asks for all pages of a list, within the time of one answer.
-  /// - Parameter entries: what each question says besides; its parameter: how many items are missing.
-  func list(
-    _ what: StaticString, _ pages: AnswerPages, _ entries: (Int) -> [(key: Value, value: Value)] = { _ in [] }
-  ) throws(SegueError) -> Value {
-    var pages = pages
-    let deadline = environment.now.uptime + AgentClient.answerTime
-    var timeout = AgentClient.answerTime
-    while true {
-      var question = entries(pages.missing)
-      if let after = pages.after { question.append((key: .string("after"), value: after)) }
-      guard try pages.add(try askAgent(what, question, timeout: timeout)) else { return try .array(pages.items) }
-      timeout = deadline - environment.now.uptime
-    }
-  }
-
-  /// The app that would continue an offer, and the reasons against the others: an array of dictionaries, as
-  /// `segue_app_get_route` describes it.
-  public func route(_ offer: Offer) throws(SegueError) -> Value {
-    try route([(key: .string("activity"), value: .uuid(offer.description.id))])
-  }
-
-  /// The same for an activity of this app.
+  /// The app that would continue an activity of this app, and the reasons against the others: a dictionary, as
+  /// `segue_activity_get_route` describes it.
   public func route(_ activity: LiveActivity) throws(SegueError) -> Value {
     let state = activity.read { $0 }
     var asker: AppIdentity?
     try perform { engine, _ in asker = engine.identity }
     guard let identity = asker else { throw SegueError(.invalidState, "app: is not open") }
-    return try route([
-      (key: .string("type"), value: .string(state.type)),
-      (key: .string("team"), value: .string(identity.team)),
-      (key: .string("bundle_identifier"), value: .string(identity.bundleIdentifier)),
-      (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
-      (key: .string("origin"), value: .uuid(identity.id)),
-    ])
+    return try askAgent(
+      "route",
+      [
+        (key: .string("type"), value: .string(state.type)),
+        (key: .string("team"), value: .string(identity.team)),
+        (key: .string("bundle_identifier"), value: .string(identity.bundleIdentifier)),
+        (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
+        (key: .string("origin"), value: .uuid(identity.id)),
+      ])
   }
 
-  private func route(_ question: [(key: Value, value: Value)]) throws(SegueError) -> Value {
-    guard let candidates = try askAgent("route", question)["candidates"] else { return try .array([]) }
-    return candidates
+  // MARK: Requests by name
+
+  /// Asks what sections 14 and 15 of segue.h list.
+  /// - Parameters:
+  ///   - name: of the request.
+  ///   - options: its other keys.
+  ///   - timeout: milliseconds for what the user or another device has to do; nil for the default of the request.
+  /// - Returns: a dictionary. A list is complete, however many answers it takes.
+  public func ask(
+    _ name: String, _ options: [(key: Value, value: Value)], timeout: Int64?
+  ) throws(SegueError) -> Value {
+    for option in options {
+      for taken in ["ask", "timeout"] where Text.isSame(option.key.string, taken) {
+        throw SegueError(.invalidArgument, "options: '\(taken)' is none; it is a parameter of the call")
+      }
+    }
+    let request = AgentRequest(name, options)
+    if let list = try request.list() { return try ask(request, list) }
+    var entries = options
+    if request.launches, request.option("environment") == nil {
+      entries.append((key: .string("environment"), value: try AgentClient.environment()))
+    }
+    let usual: Int64? = request.waits ? AgentClient.usualTimeout : nil
+    guard let timeout = timeout ?? usual else { return try askAgent(name, entries) }
+    entries.append((key: .string("timeout"), value: .integer(timeout)))
+    return try askAgent(name, entries, timeout: timeout + AgentClient.answerTime)
   }
 
-  /// Remembers the app that the user wants for a type; nil forgets it.
-  public func choose(_ bundle: String?, for type: String) throws(SegueError) {
-    var entries: [(key: Value, value: Value)] = [(key: .string("type"), value: .string(type))]
-    if let bundle { entries.append((key: .string("app"), value: .string(bundle))) }
-    _ = try askAgent("choose", entries)
-  }
-
-  /// Forgets an entry. Throws NOT_FOUND.
-  public func dropEntry(_ continuation: Identifier) throws(SegueError) { try change("drop", continuation) }
-
-  /// Lets the app of an entry get it again. Throws NOT_FOUND.
-  public func retryEntry(_ continuation: Identifier) throws(SegueError) { try change("retry", continuation) }
-
-  /// Ends an offer that the agent keeps (R2.5). Throws NOT_FOUND.
-  public func withdraw(_ offer: Offer) throws(SegueError) {
-    _ = try askAgent("withdraw", [(key: .string("activity"), value: .uuid(offer.description.id))])
-  }
-
-  private func change(_ what: StaticString, _ continuation: Identifier) throws(SegueError) {
-    _ = try askAgent(what, [(key: .string("continuation_id"), value: .uuid(continuation))])
+  /// Asks for all pages of a list, within the time of one answer.
+  private func ask(_ request: AgentRequest, _ list: AnswerPages) throws(SegueError) -> Value {
+    var pages = list
+    let deadline = environment.now.uptime + AgentClient.answerTime
+    var timeout = AgentClient.answerTime
+    while true {
+      var entries = request.entries(missing: pages.missing)
+      if let after = pages.after { entries.append((key: .string("after"), value: after)) }
+      guard try pages.add(try askAgent(request.name, entries, timeout: timeout)) else { return try pages.value() }
+      timeout = deadline - environment.now.uptime
+    }
   }
 
   /// - Parameter timeout: milliseconds for the answer.
   /// Throws MALFORMED if the answer has not got what callers rely on.
   func askAgent(
-    _ what: StaticString, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
+    _ name: String, _ entries: [(key: Value, value: Value)], timeout: Int64 = AgentClient.answerTime
   ) throws(SegueError) -> Value {
     if let error = refusal { throw error }
-    let name = String(joining: "\(what)")
     let request = try Value.dictionary([(key: Value.string("ask"), value: Value.string(name))] + entries)
     do throws(SegueError) {
       let answer = try environment.askAgent(request, timeout: timeout)

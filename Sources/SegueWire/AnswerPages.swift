@@ -40,6 +40,11 @@ public struct AnswerPages {
     }
   }
 
+  /// The whole list, as one answer has it.
+  public func value() throws(SegueError) -> Value {
+    try .dictionary([(key: .string(String(joining: "\(name)")), value: try .array(items))])
+  }
+
   /// The number of items that are missing.
   public var missing: Int { limit - items.count }
 

@@ -11,7 +11,7 @@ extension OneAtATime {
       functions.filter { $0.parameters.contains { $0.role == role && $0.isIn == isIn } }
     }
 
-    private static let takingHandles = functions("handle", isIn: true)
+    private static let takingHandles = functions.filter { $0.parameters.contains(where: \.takesHandle) }
     private static let takingText = functions("string", isIn: true)
     private static let takingData = functions("data", isIn: true)
     private static let giving = functions.filter { $0.parameters.contains { !$0.isIn } }
@@ -66,7 +66,7 @@ extension OneAtATime {
       function: SignatureTable.Function
     ) {
       withFixture { fixture in
-        for (index, parameter) in function.parameters.enumerated() where parameter.role == "handle" && parameter.isIn {
+        for (index, parameter) in function.parameters.enumerated() where parameter.takesHandle {
           let type = parameter.handle ?? ""
           var bad: [UInt] = [1, 4096, .max, 0x5E << 56, UInt(bitPattern: UnsafeRawPointer(fixture.text("an address")))]
           if parameter.nullable != true { bad.append(0) }
@@ -83,14 +83,28 @@ extension OneAtATime {
       }
     }
 
-    @Test(arguments: takingHandles.filter { $0.name.hasSuffix("_release") }) func `releases NULL, and nothing twice`(
-      function: SignatureTable.Function
-    ) {
+    @Test(arguments: SignatureTable.shared.handles)
+    func `a handle of any type is counted, and released neither twice nor as junk`(type: String) {
       withFixture { fixture in
-        #expect(fixture.library.status(function.name, .null) == ok)
-        let type = function.parameters[0].handle ?? ""
-        guard let stale = fixture.stale(type) else { return }
-        #expect(fixture.library.status(function.name, .handle(stale)) == invalidHandle)
+        let library = fixture.library
+        #expect(library.status("segue_release", .null) == ok)
+        #expect(library.status("segue_retain", .null) == invalidHandle)
+        for junk: UInt in [1, 4096, .max, 0x5E << 56, UInt(bitPattern: UnsafeRawPointer(fixture.text("an address")))] {
+          #expect(library.status("segue_retain", .handle(junk)) == invalidHandle, "\(String(junk, radix: 16))")
+          #expect(library.status("segue_release", .handle(junk)) == invalidHandle, "\(String(junk, radix: 16))")
+        }
+        guard let live = fixture.handle(type), let stale = fixture.stale(type) else { return }
+        let count = library.liveHandles
+        #expect(library.status("segue_retain", .handle(live)) == ok)
+        #expect(library.status("segue_release", .handle(live)) == ok)
+        #expect(library.status("segue_retain", .handle(stale)) == invalidHandle)
+        #expect(library.lastMessage.contains(type))
+        #expect(library.status("segue_release", .handle(stale)) == invalidHandle)
+        #expect(library.lastMessage.contains(type))
+        for other in [live + 1, live ^ 1 << 24, live ^ 1 << 40, live ^ 1 << 52] where other != live {
+          #expect(library.status("segue_release", .handle(other)) == invalidHandle, "\(String(other, radix: 16))")
+        }
+        #expect(library.liveHandles == count)
       }
     }
 

@@ -57,8 +57,8 @@ extension OneAtATime {
         guard arguments[2] == ready, calls.isEmpty else { return 0 }
         calls.append(library.status("segue_app_close", .handle(app)))
         calls.append(library.status("segue_app_dispatch", .handle(app), .int(0), .null))
-        calls.append(library.status("segue_app_retain", .handle(app)))
-        calls.append(library.status("segue_app_release", .handle(app)))
+        calls.append(library.status("segue_retain", .handle(app)))
+        calls.append(library.status("segue_release", .handle(app)))
         calls.append(library.status("segue_app_set_foreground", .handle(app), .int(1)))
         calls.append(library.status("segue_app_wake", .handle(app)))
         return 0
@@ -70,11 +70,11 @@ extension OneAtATime {
       dispatch(app) { !calls.isEmpty }
       #expect(calls == [busy, busy, ok, ok, ok, ok])
 
-      #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
+      #expect(library.status("segue_release", .handle(delegate)) == ok)
       #expect(destroyed.count == 1)
       #expect(library.status("segue_app_close", .handle(app)) == ok)
       #expect(library.status("segue_app_close", .handle(app)) == ok)
-      #expect(library.status("segue_app_release", .handle(app)) == ok)
+      #expect(library.status("segue_release", .handle(app)) == ok)
       #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
       #expect(destroyed.count == 1)
       #expect(library.liveHandles == before)
@@ -85,7 +85,7 @@ extension OneAtATime {
       let app = try app()
       var calls: [Int32] = []
       let connection = Callback("segue_connection_function") { [library] _ in
-        calls.append(library.status("segue_app_release", .handle(app)))
+        calls.append(library.status("segue_release", .handle(app)))
         return 0
       }
       let delegate = try made("segue_app_delegate_create", .null, .null)
@@ -95,7 +95,7 @@ extension OneAtATime {
       while library.status("segue_app_dispatch", .handle(app), .int(1_000), .null) == ok {}
       #expect(calls == [ok])
       #expect(library.status("segue_app_close", .handle(app)) == invalidHandle)
-      #expect(library.status("segue_app_delegate_release", .handle(delegate)) == ok)
+      #expect(library.status("segue_release", .handle(delegate)) == ok)
       #expect(library.liveHandles == before)
       withExtendedLifetime(connection) {}
     }
@@ -112,7 +112,7 @@ extension OneAtATime {
       }
       let connection = Callback("segue_connection_function") { [library] _ in
         #expect(
-          library.status("segue_app_delegate_release", .handle(delegate)) == (inside.isEmpty ? ok : invalidHandle))
+          library.status("segue_release", .handle(delegate)) == (inside.isEmpty ? ok : invalidHandle))
         inside.append(destroyed.count)
         return 0
       }
@@ -123,7 +123,7 @@ extension OneAtATime {
       dispatch(app) { !inside.isEmpty }
       #expect(inside == [0])
       #expect(destroyed.count == 1)
-      #expect(library.status("segue_app_release", .handle(app)) == ok)
+      #expect(library.status("segue_release", .handle(app)) == ok)
       #expect(destroyed.count == 1)
       #expect(library.liveHandles == before)
       withExtendedLifetime((connection, destroy)) {}
@@ -173,7 +173,7 @@ extension OneAtATime {
       let onContinue = Callback("segue_continue_function") { [library] arguments in
         guard continued == 1 else { return continued }
         kept = UInt(arguments[2])
-        #expect(library.status("segue_activity_retain", .handle(kept)) == ok)
+        #expect(library.status("segue_retain", .handle(kept)) == ok)
         return continued
       }
       let delegate = try made("segue_app_delegate_create", .null, .null)
@@ -199,7 +199,7 @@ extension OneAtATime {
         }
         try #require(status == ok && count == 1)
         #expect(library.status("segue_app_continue", .handle(apps[1]), .handle(offer), .int(0), .null) == ok)
-        #expect(library.status("segue_offer_release", .handle(offer)) == ok)
+        #expect(library.status("segue_release", .handle(offer)) == ok)
         run()
       }
       func named(_ callback: String) -> Bool { lines.contains("\(callback) gave 7, which is no segue_reply") }
@@ -226,11 +226,8 @@ extension OneAtATime {
       #expect(declined == 16 && named("will_resume_back"), "\(lines)")
 
       #expect(library.status("segue_log_set", .int(1), .null, .null, .null) == ok)
-      for (type, handle) in [
-        ("activity", kept), ("activity", activity), ("app", apps[0]), ("app", apps[1]), ("app_delegate", delegate),
-        ("activity_delegate", keeper), ("fleet_device", device), ("fleet", fleet),
-      ] {
-        #expect(library.status("segue_\(type)_release", .handle(handle)) == ok)
+      for handle in [kept, activity, apps[0], apps[1], delegate, keeper, device, fleet] {
+        #expect(library.status("segue_release", .handle(handle)) == ok)
       }
       #expect(library.liveHandles == before)
       withExtendedLifetime((log, willSave, ended, willResumeBack, onContinue, resumed)) {}

@@ -17,7 +17,7 @@ extension OneAtATime {
       }
       try #require(status == ok)
       try body(activity)
-      #expect(library.status("segue_activity_release", .handle(activity)) == ok)
+      #expect(library.status("segue_release", .handle(activity)) == ok)
       #expect(library.liveHandles == before)
     }
 
@@ -52,7 +52,7 @@ extension OneAtATime {
     }
 
     @Test func `the last error is its thread's own`() {
-      #expect(library.status("segue_activity_release", .handle(1)) == invalidHandle)
+      #expect(library.status("segue_release", .handle(1)) == invalidHandle)
       let mine = library.lastMessage
       let others = Box()
       let done = DispatchSemaphore(value: 0)

@@ -43,7 +43,7 @@ final class Fixture {
 
   /// Releases everything.
   func end() {
-    for (type, handle) in handles { library.status("\(type)_release", .handle(handle)) }
+    for handle in handles.values { library.status("segue_release", .handle(handle)) }
     handles = [:]
     memory.forEach { $0.deallocate() }
     memory = []
@@ -73,7 +73,7 @@ final class Fixture {
     for (index, parameter) in function.parameters.enumerated() where !parameter.isIn {
       guard let given = output(index), given != 0 else { continue }
       switch parameter.role {
-      case "handle": #expect(library.status("\(parameter.handle ?? "")_release", .handle(given)) == ok)
+      case "handle": #expect(library.status("segue_release", .handle(given)) == ok)
       case "string": library.call("segue_free", .handle(given))
       case "data" where parameter.size == nil: library.call("segue_free", .handle(given))
       default: break
@@ -84,28 +84,28 @@ final class Fixture {
   /// A handle that was valid once.
   func stale(_ type: String) -> UInt? {
     switch type {
-    case "segue_value": made("segue_value_decode", [.pointer(bytes([0xF6])), .int(1)]).map { released(type, $0) }
-    case "segue_writer": made("segue_writer_create", []).map { released(type, $0) }
+    case "segue_value": made("segue_value_decode", [.pointer(bytes([0xF6])), .int(1)]).map { released($0) }
+    case "segue_writer": made("segue_writer_create", []).map { released($0) }
     case "segue_reader":
-      handles["segue_value"].flatMap { made("segue_reader_create", [.handle($0)]) }.map { released(type, $0) }
+      handles["segue_value"].flatMap { made("segue_reader_create", [.handle($0)]) }.map { released($0) }
     case "segue_activity":
-      made("segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)]).map { released(type, $0) }
+      made("segue_activity_create", [.null, .pointer(text("com.example.type")), .int(-1)]).map { released($0) }
     case "segue_app":
-      made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released(type, $0) }
-    case "segue_fleet": made("segue_fleet_create", [.int(1)]).map { released(type, $0) }
+      made("segue_app_create", [.pointer(text("com.example.app")), .int(-1)]).map { released($0) }
+    case "segue_fleet": made("segue_fleet_create", [.int(1)]).map { released($0) }
     case "segue_fleet_device":
       // The device is of a fleet of its own: two devices of one fleet have two names. The fleet goes with the device.
       made("segue_fleet_create", [.int(1)])
         .flatMap { fleet in
-          defer { library.status("segue_fleet_release", .handle(fleet)) }
+          defer { library.status("segue_release", .handle(fleet)) }
           return made("segue_fleet_add_device", [.handle(fleet), .pointer(text("stale")), .int(-1)])
         }
-        .map { released(type, $0) }
+        .map { released($0) }
     case "segue_restorable":
       made("segue_restorable_create", [argument(for: "segue_restore_state_function"), .null, .null])
-        .map { released(type, $0) }
+        .map { released($0) }
     case "segue_activity_delegate", "segue_app_delegate":
-      made("\(type)_create", [.null, .null]).map { released(type, $0) }
+      made("\(type)_create", [.null, .null]).map { released($0) }
     default: nil
     }
   }
@@ -182,8 +182,8 @@ final class Fixture {
     return status == 0 ? handle : nil
   }
 
-  private func released(_ type: String, _ handle: UInt) -> UInt {
-    #expect(library.status("\(type)_release", .handle(handle)) == 0)
+  private func released(_ handle: UInt) -> UInt {
+    #expect(library.status("segue_release", .handle(handle)) == 0)
     return handle
   }
 }

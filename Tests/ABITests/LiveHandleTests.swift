@@ -43,7 +43,7 @@ extension OneAtATime {
         switch parameter.role {
         case "string": library.call("segue_free", .handle(given))
         case "handle" where given != 0:
-          #expect(library.status("\(parameter.handle ?? "")_release", .handle(given)) == ok)
+          #expect(library.status("segue_release", .handle(given)) == ok)
         default: break
         }
       }
@@ -130,13 +130,12 @@ extension OneAtATime {
         let live = SignatureTable.shared.handles.compactMap { type in fixture.handle(type).map { (type, $0) } }
         #expect(live.count == SignatureTable.shared.handles.count, "one of each type")
         let count = library.liveHandles
-        for function in Self.functions {
+        for function in Self.functions where function.parameters.contains(where: \.takesHandle) {
           guard let good = fixture.arguments(function) else {
             Issue.record("no arguments for \(function.name)")
             continue
           }
-          for (index, parameter) in function.parameters.enumerated() where parameter.role == "handle" && parameter.isIn
-          {
+          for (index, parameter) in function.parameters.enumerated() where parameter.takesHandle {
             let type = parameter.handle ?? ""
             for (name, bad) in live.filter({ $0.0 != type })
               + [("a released one", stale[type] ?? fixture.stale(type))]
@@ -287,15 +286,13 @@ extension OneAtATime {
       let pair = try Pair()
       for type in Pair.given {
         let handle = try #require(pair.handles[type])
-        if Self.functions.contains(where: { $0.name == "\(type)_retain" }) {
-          #expect(library.status("\(type)_retain", .handle(handle)) == ok)
-          #expect(library.status("\(type)_release", .handle(handle)) == ok)
-        }
+        #expect(library.status("segue_retain", .handle(handle)) == ok)
+        #expect(library.status("segue_release", .handle(handle)) == ok)
       }
       let handles = pair.handles
       pair.end()
       for (type, handle) in handles {
-        #expect(library.status("\(type)_release", .handle(handle)) == invalidHandle, "\(type)")
+        #expect(library.status("segue_release", .handle(handle)) == invalidHandle, "\(type)")
       }
       #expect(library.liveHandles == before)
     }

@@ -59,9 +59,9 @@ final class Pair {
   /// Releases everything, each handle once.
   func end() {
     for (type, handle) in handles.sorted(by: { $0.key > $1.key }) {
-      #expect(library.status("\(type)_release", .handle(handle)) == ok, "\(type)")
+      #expect(library.status("segue_release", .handle(handle)) == ok, "\(type)")
     }
-    #expect(library.status("segue_app_release", .handle(origin)) == ok)
+    #expect(library.status("segue_release", .handle(origin)) == ok)
     close(otherDevice)
     scratch.deallocate()
     try? FileManager.default.removeItem(at: folder)
@@ -102,7 +102,7 @@ final class Pair {
   /// Keeps a handle that a callback was lent.
   private func keep(_ type: String, _ handle: UInt64) {
     guard handles[type] == nil else { return }
-    #expect(library.status("\(type)_retain", .word(handle)) == ok)
+    #expect(library.status("segue_retain", .word(handle)) == ok)
     handles[type] = UInt(handle)
   }
 
@@ -208,7 +208,7 @@ final class Pair {
           .null, .pointer($0))
         #expect(status == ok, "\(library.lastMessage)")
       }
-      #expect(library.status("segue_request_release", .handle(request)) == ok)
+      #expect(library.status("segue_release", .handle(request)) == ok)
       withUnsafePointer(to: handles["segue_restorable"]) {
         let status = library.status("segue_continuation_restore", .word(arguments[3]), .pointer($0), .int(1))
         #expect(status == ok, "\(library.lastMessage)")
@@ -282,10 +282,10 @@ final class Pair {
     let continuation = try begin()
     try #require(library.status("segue_continuation_cancel", .handle(continuation)) == ok)
     dispatch { failures == 1 }
-    try #require(library.status("segue_continuation_release", .handle(continuation)) == ok)
+    try #require(library.status("segue_release", .handle(continuation)) == ok)
     // It may have asked for a save, or not; what follows is to have its own.
     if let save = handles.removeValue(forKey: "segue_save") {
-      try #require(library.status("segue_save_release", .handle(save)) == ok)
+      try #require(library.status("segue_release", .handle(save)) == ok)
     }
     try #require(
       library.status("segue_activity_set_needs_save", .handle(handles["segue_activity"] ?? 0), .int(1)) == ok)
@@ -297,11 +297,11 @@ final class Pair {
     defer { self.reason = nil }
     let failed = failures
     if let former = handles.removeValue(forKey: "segue_error") {
-      try #require(library.status("segue_error_release", .handle(former)) == ok)
+      try #require(library.status("segue_release", .handle(former)) == ok)
     }
     let continuation = try begin()
     dispatch { failures > failed }
-    try #require(library.status("segue_continuation_release", .handle(continuation)) == ok)
+    try #require(library.status("segue_release", .handle(continuation)) == ok)
   }
 
   /// The whole way; the answer to will_save comes when that has returned.

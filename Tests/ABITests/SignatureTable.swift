@@ -17,6 +17,8 @@ struct SignatureTable: Decodable, Sendable {
     let required: Bool?
 
     var isIn: Bool { direction == "in" }
+    /// Whether it takes a handle of one type.
+    var takesHandle: Bool { role == "handle" && isIn && handle != "any" }
   }
 
   struct Function: Decodable, Sendable, CustomTestStringConvertible {
@@ -44,8 +46,8 @@ struct SignatureTable: Decodable, Sendable {
       var table = try JSONDecoder().decode(SignatureTable.self, from: data)
       if !SharedLibrary.shared.hasFleet {
         table.functions.removeAll { $0.only_in != nil }
-        let released = Set(table.functions.map(\.name))
-        table.handles.removeAll { !released.contains("\($0)_release") }
+        let used = Set(table.functions.flatMap { $0.parameters.compactMap(\.handle) })
+        table.handles.removeAll { !used.contains($0) }
       }
       return table
     } catch {

@@ -39,7 +39,7 @@ extension OneAtATime {
       }
       try #require(library.status("segue_writer_end", .handle(writer)) == ok)
       let value = try made("segue_writer_finish", .handle(writer))
-      try #require(library.status("segue_writer_release", .handle(writer)) == ok)
+      try #require(library.status("segue_release", .handle(writer)) == ok)
       return value
     }
 
@@ -54,8 +54,8 @@ extension OneAtATime {
       #expect(library.status("segue_writer_end", .handle(writer)) == ok)
       let value = try made("segue_writer_finish", .handle(writer))
       #expect(try made("segue_value_get_count", .handle(value)) == UInt(statuses.joined().count { $0 == ok }))
-      for (type, handle) in ["segue_value": value, "segue_writer": writer] {
-        #expect(library.status("\(type)_release", .handle(handle)) == ok)
+      for handle in [value, writer] {
+        #expect(library.status("segue_release", .handle(handle)) == ok)
       }
       #expect(library.liveHandles == before)
     }
@@ -86,8 +86,8 @@ extension OneAtATime {
       }
       #expect(parts.flatMap(\.1).isEmpty)
       #expect(parts.flatMap(\.0).sorted() == (0..<UInt64(Self.count)).map { $0 })
-      for (type, handle) in ["segue_value": value, "segue_reader": reader] {
-        #expect(library.status("\(type)_release", .handle(handle)) == ok)
+      for handle in [value, reader] {
+        #expect(library.status("segue_release", .handle(handle)) == ok)
       }
       #expect(library.liveHandles == before)
     }
@@ -100,15 +100,15 @@ extension OneAtATime {
         let statuses = twice { [library] in
           (
             library.status("segue_writer_put_null", .handle(writer)),
-            library.status("segue_writer_release", .handle(writer))
+            library.status("segue_release", .handle(writer))
           )
         }
         #expect(Set(statuses.map(\.0)).isSubset(of: [ok, busy, invalidState, invalidHandle]))
         #expect(Set(statuses.map(\.1)).isSubset(of: [ok, busy, invalidHandle]))
         let released = statuses.count { $0.1 == ok }
         #expect(released <= 1)
-        if released == 0 { #expect(library.status("segue_writer_release", .handle(writer)) == ok) }
-        #expect(library.status("segue_writer_release", .handle(writer)) == invalidHandle)
+        if released == 0 { #expect(library.status("segue_release", .handle(writer)) == ok) }
+        #expect(library.status("segue_release", .handle(writer)) == invalidHandle)
       }
       #expect(library.liveHandles == before)
     }

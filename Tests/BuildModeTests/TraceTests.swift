@@ -42,7 +42,7 @@ private struct ShippedFleet {
     create = try find("segue_fleet_create")
     play = try find("segue_fleet_play")
     hash = try find("segue_fleet_get_trace_hash")
-    release = try find("segue_fleet_release")
+    release = try find("segue_release")
   }
 
   /// Nil: a call failed.

@@ -92,3 +92,9 @@ import Testing
     #expect(segue_last_error(nil, 0) == SEGUE_ERROR_NOT_FOUND)
   }
 }
+
+/// In Swift a handle is an OpaquePointer, which is no `const void *`.
+@discardableResult
+func segue_release(_ handle: OpaquePointer?) -> segue_status { segue_release(handle.map { UnsafeRawPointer($0) }) }
+@discardableResult
+func segue_retain(_ handle: OpaquePointer?) -> segue_status { segue_retain(handle.map { UnsafeRawPointer($0) }) }

@@ -31,7 +31,7 @@ extension HandleTests {
       if editor.failsAtOnce {
         segue_save_fail(save, "no room", 7)
       } else {
-        segue_save_retain(save)
+        segue_retain(save)
         editor.retained.append(save)
       }
       return SEGUE_REPLY_LATER
@@ -51,11 +51,11 @@ extension HandleTests {
       #expect(editor.saves == saves, "2 s after the change")
     }
     segue_app_close(app)
-    for save in editor.retained { segue_save_release(save) }
-    segue_activity_delegate_release(delegate)
-    segue_activity_release(activity)
-    segue_app_release(app)
-    segue_fleet_device_release(device)
-    segue_fleet_release(fleet)
+    for save in editor.retained { segue_release(save) }
+    segue_release(delegate)
+    segue_release(activity)
+    segue_release(app)
+    segue_release(device)
+    segue_release(fleet)
   }
 }

@@ -46,22 +46,22 @@ private func lastMessage() -> String {
     let first = try handles.make(object, kind)
     let second = try handles.make(object, kind)
     #expect(first == second)
-    #expect(handles.release(first, kind.type) == SEGUE_OK)
+    #expect(handles.release(first) == SEGUE_OK)
     #expect(use(second) == SEGUE_OK)
-    #expect(handles.release(second, kind.type) == SEGUE_OK)
+    #expect(handles.release(second) == SEGUE_OK)
     #expect(use(second) == SEGUE_ERROR_INVALID_HANDLE)
   }
 
   @Test func `the last release lets go of the object, once`() throws {
     let ledger = Ledger()
     let pointer = try make(ledger)
-    #expect(handles.retain(pointer, kind.type) == SEGUE_OK)
-    #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+    #expect(handles.retain(pointer) == SEGUE_OK)
+    #expect(handles.release(pointer) == SEGUE_OK)
     #expect(ledger.released.load(ordering: .relaxed) == 0)
-    #expect(handles.release(pointer, kind.type) == SEGUE_OK)
-    #expect(handles.release(pointer, kind.type) == SEGUE_ERROR_INVALID_HANDLE)
+    #expect(handles.release(pointer) == SEGUE_OK)
+    #expect(handles.release(pointer) == SEGUE_ERROR_INVALID_HANDLE)
     #expect(lastMessage() == "segue_save: was released, or never was a handle")
-    #expect(handles.retain(pointer, kind.type) == SEGUE_ERROR_INVALID_HANDLE)
+    #expect(handles.retain(pointer) == SEGUE_ERROR_INVALID_HANDLE)
     #expect(ledger.released.load(ordering: .relaxed) == 1)
     #expect(ledger.destroyed.load(ordering: .relaxed) == 1)
   }
@@ -69,17 +69,17 @@ private func lastMessage() -> String {
   @Test func `NULL is no handle, and may be released`() {
     #expect(use(nil) == SEGUE_ERROR_INVALID_HANDLE)
     #expect(lastMessage() == "segue_save: is NULL")
-    #expect(handles.retain(nil, kind.type) == SEGUE_ERROR_INVALID_HANDLE)
-    #expect(handles.release(nil, kind.type) == SEGUE_OK)
+    #expect(handles.retain(nil) == SEGUE_ERROR_INVALID_HANDLE)
+    #expect(handles.release(nil) == SEGUE_OK)
   }
 
   @Test func `an object that is released during a call stays until the call ends`() throws {
     let ledger = Ledger()
     let pointer = try make(ledger)
     let status = handles.call(pointer, kind) { object in
-      #expect(handles.release(pointer, kind.type) == SEGUE_OK)
-      #expect(handles.release(pointer, kind.type) == SEGUE_ERROR_INVALID_HANDLE)
-      #expect(handles.retain(pointer, kind.type) == SEGUE_ERROR_INVALID_HANDLE)
+      #expect(handles.release(pointer) == SEGUE_OK)
+      #expect(handles.release(pointer) == SEGUE_ERROR_INVALID_HANDLE)
+      #expect(handles.retain(pointer) == SEGUE_ERROR_INVALID_HANDLE)
       #expect(use(pointer) == SEGUE_ERROR_INVALID_HANDLE)
       #expect(object.ledger.destroyed.load(ordering: .relaxed) == 0)
       #expect(ledger.released.load(ordering: .relaxed) == 0)
@@ -92,17 +92,17 @@ private func lastMessage() -> String {
   @Test func `an object whose last handle goes while calls use it is told at once, and only then`() throws {
     let ledger = Ledger()
     let pointer = try make(ledger)
-    #expect(handles.retain(pointer, kind.type) == SEGUE_OK)
+    #expect(handles.retain(pointer) == SEGUE_OK)
     _ = handles.call(pointer, kind) { _ in
-      #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+      #expect(handles.release(pointer) == SEGUE_OK)
       #expect(ledger.unheld.load(ordering: .relaxed) == 0)
-      #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+      #expect(handles.release(pointer) == SEGUE_OK)
       #expect(ledger.unheld.load(ordering: .relaxed) == 1)
       #expect(ledger.released.load(ordering: .relaxed) == 0)
     }
     #expect(ledger.unheld.load(ordering: .relaxed) == 1 && ledger.released.load(ordering: .relaxed) == 1)
     let idle = Ledger()
-    #expect(handles.release(try make(idle), kind.type) == SEGUE_OK)
+    #expect(handles.release(try make(idle)) == SEGUE_OK)
     #expect(idle.unheld.load(ordering: .relaxed) == 0 && idle.released.load(ordering: .relaxed) == 1)
   }
 
@@ -110,18 +110,17 @@ private func lastMessage() -> String {
     let pointer = try make()
     #expect(handles.call(pointer, otherKind) { _ in } == SEGUE_ERROR_INVALID_HANDLE)
     #expect(lastMessage() == "segue_offer: is a segue_save")
-    #expect(handles.release(pointer, otherKind.type) == SEGUE_ERROR_INVALID_HANDLE)
-    #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+    #expect(handles.release(pointer) == SEGUE_OK)
   }
 
   @Test func `a stale handle does not reach the object that has the slot now`() throws {
     let stale = try make()
-    #expect(handles.release(stale, kind.type) == SEGUE_OK)
+    #expect(handles.release(stale) == SEGUE_OK)
     let fresh = try make()
     #expect(Ticket(stale)?.index == Ticket(fresh)?.index)
     #expect(use(stale) == SEGUE_ERROR_INVALID_HANDLE)
     #expect(use(fresh) == SEGUE_OK)
-    #expect(handles.release(fresh, kind.type) == SEGUE_OK)
+    #expect(handles.release(fresh) == SEGUE_OK)
   }
 
   @Test func `junk is no handle`() throws {
@@ -134,7 +133,7 @@ private func lastMessage() -> String {
     junk += (0..<20_000).map { _ in random.next() }
     junk += (0..<20_000).map { _ in tag | random.next() >> 8 }
     for word in junk { #expect(use(OpaquePointer(bitPattern: word)) == SEGUE_ERROR_INVALID_HANDLE) }
-    #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+    #expect(handles.release(pointer) == SEGUE_OK)
   }
 
   @Test func `a handle lent to a callback ends with it unless it was retained`() throws {
@@ -145,10 +144,10 @@ private func lastMessage() -> String {
     #expect(ledger.destroyed.load(ordering: .relaxed) == 1)
     handles.lend(Witness(ledger), kind) { pointer in
       kept = pointer
-      #expect(handles.retain(pointer, kind.type) == SEGUE_OK)
+      #expect(handles.retain(pointer) == SEGUE_OK)
     }
     #expect(ledger.destroyed.load(ordering: .relaxed) == 1)
-    #expect(handles.release(kept, kind.type) == SEGUE_OK)
+    #expect(handles.release(kept) == SEGUE_OK)
     #expect(ledger.destroyed.load(ordering: .relaxed) == 2)
   }
 
@@ -164,25 +163,25 @@ private func lastMessage() -> String {
       }
     }
     #expect(status == SEGUE_OK)
-    #expect(handles.retain(pointer, kind.type) == SEGUE_ERROR_LIMIT_EXCEEDED)
+    #expect(handles.retain(pointer) == SEGUE_ERROR_LIMIT_EXCEEDED)
     slot.pointee.publish(generation: UInt64(ticket.generation))
-    #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+    #expect(handles.release(pointer) == SEGUE_OK)
   }
 
   @Test func `a slot whose generations are used up is not used again`() throws {
     let first = try make()
     let index = try #require(Ticket(first)?.index)
-    #expect(handles.release(first, kind.type) == SEGUE_OK)
+    #expect(handles.release(first) == SEGUE_OK)
     let slot = try #require(SlotStore.find(index))
     slot.pointee.clear(nextGeneration: Slot.lastGeneration)
     let last = try make()
     #expect(Ticket(last)?.index == index)
     #expect(use(last) == SEGUE_OK)
-    #expect(handles.release(last, kind.type) == SEGUE_OK)
+    #expect(handles.release(last) == SEGUE_OK)
     #expect(use(last) == SEGUE_ERROR_INVALID_HANDLE)
     let next = try make()
     #expect(Ticket(next)?.index != index)
-    #expect(handles.release(next, kind.type) == SEGUE_OK)
+    #expect(handles.release(next) == SEGUE_OK)
   }
 
   @Test func `ten thousand handles are ten thousand objects`() throws {
@@ -190,7 +189,7 @@ private func lastMessage() -> String {
     let pointers = try (0..<10_000).map { _ in try make(ledger) }
     #expect(Set(pointers).count == 10_000)
     #expect(pointers.allSatisfy { use($0) == SEGUE_OK })
-    #expect(pointers.allSatisfy { handles.release($0, kind.type) == SEGUE_OK })
+    #expect(pointers.allSatisfy { handles.release($0) == SEGUE_OK })
     #expect(ledger.destroyed.load(ordering: .relaxed) == 10_000)
     #expect(ProcessState.slots?.liveCount == 0)
   }
@@ -217,12 +216,12 @@ private func lastMessage() -> String {
               guard let pointer = try? handles.make(Witness(ledger), kind) else { break }
               made.add(1, ordering: .relaxed)
               // The count that stood there is ours now: others may use it meanwhile, and find it gone.
-              if let former = board.exchange(place, pointer) { _ = handles.release(former, kind.type) }
+              if let former = board.exchange(place, pointer) { _ = handles.release(former) }
             case 2:
               let pointer = board.peek(place)
-              if let pointer, handles.retain(pointer, kind.type) == SEGUE_OK {
+              if let pointer, handles.retain(pointer) == SEGUE_OK {
                 #expect(use(pointer) == SEGUE_OK)
-                #expect(handles.release(pointer, kind.type) == SEGUE_OK)
+                #expect(handles.release(pointer) == SEGUE_OK)
               }
             default:
               let pointer = board.peek(place)
@@ -237,7 +236,7 @@ private func lastMessage() -> String {
       }.start()
     }
     for _ in 0..<threadCount { done.wait() }
-    for place in 0..<Board.size { _ = handles.release(board.exchange(place, nil), kind.type) }
+    for place in 0..<Board.size { _ = handles.release(board.exchange(place, nil)) }
     #expect(made.load(ordering: .relaxed) > 0)
     #expect(ledger.released.load(ordering: .relaxed) == made.load(ordering: .relaxed))
     #expect(ledger.destroyed.load(ordering: .relaxed) == made.load(ordering: .relaxed))

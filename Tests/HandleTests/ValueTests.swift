@@ -12,7 +12,7 @@ import Testing
     var writer: OpaquePointer?
     #expect(segue_writer_create(&writer) == SEGUE_OK)
     body(try #require(writer))
-    #expect(segue_writer_release(writer) == SEGUE_OK)
+    #expect(segue_release(writer) == SEGUE_OK)
   }
 
   private var lastMessage: String {
@@ -25,7 +25,7 @@ import Testing
     var value: OpaquePointer?
     #expect(segue_value_decode(cbor, cbor.count, &value) == SEGUE_OK, "\(lastMessage)")
     try body(try #require(value))
-    #expect(segue_value_release(value) == SEGUE_OK)
+    #expect(segue_release(value) == SEGUE_OK)
   }
 
   /// {"": 8, "a/b": {"~": [false, 1.5]}, "tasks": [{"text": "milk", "due": 1(0)}, 37(...)], 1: 2}, and a set.
@@ -62,7 +62,7 @@ import Testing
       #expect(segue_writer_finish(writer, &value) == SEGUE_OK, "\(lastMessage)")
     }
     try body(try #require(value))
-    #expect(segue_value_release(value) == SEGUE_OK)
+    #expect(segue_release(value) == SEGUE_OK)
   }
 
   // MARK: Writers
@@ -89,7 +89,7 @@ import Testing
       func finish() -> segue_status {
         var value: OpaquePointer?
         let status = segue_writer_finish(writer, &value)
-        #expect(segue_value_release(value) == SEGUE_OK)
+        #expect(segue_release(value) == SEGUE_OK)
         return status
       }
       for key in ["a", "a"] {
@@ -139,11 +139,11 @@ import Testing
       var part: OpaquePointer?
       #expect(segue_value_find_value(value, "tasks", end, &part) == SEGUE_OK)
       #expect(segue_value_find_string(part, "0/text", 6, nil, nil) == SEGUE_OK)
-      #expect(segue_value_release(part) == SEGUE_OK)
+      #expect(segue_release(part) == SEGUE_OK)
       #expect(segue_value_find_value(value, "", 0, &part) == SEGUE_OK)
       var isSame = false
       #expect(segue_value_is_equal(value, part, &isSame) == SEGUE_OK && isSame)
-      #expect(segue_value_release(part) == SEGUE_OK)
+      #expect(segue_release(part) == SEGUE_OK)
       // A key of no bytes has a path below something, and by itself it is found by key.
       #expect(segue_dictionary_get_int64(value, "", 0, &number) == SEGUE_OK && number == 8)
     }
@@ -202,32 +202,40 @@ import Testing
       var bytes: UnsafeMutablePointer<UInt8>?
       var length = 0
       var part: OpaquePointer?
-      #expect(segue_array_get_bool(array, 0, &bool) == SEGUE_OK && bool)
-      #expect(segue_array_get_int64(array, 1, &number) == SEGUE_OK && number == -1)
-      #expect(segue_array_get_double(array, 1, &real) == SEGUE_OK && real == -1)
-      #expect(segue_array_get_double(array, 2, &real) == SEGUE_OK && real == 1.5)
-      #expect(segue_array_get_string(array, 3, &text, &length) == SEGUE_OK)
+      #expect(segue_value_find_bool(array, "0", end, &bool) == SEGUE_OK && bool)
+      #expect(segue_value_find_int64(array, "1", end, &number) == SEGUE_OK && number == -1)
+      #expect(segue_value_find_double(array, "1", end, &real) == SEGUE_OK && real == -1)
+      #expect(segue_value_find_double(array, "2", end, &real) == SEGUE_OK && real == 1.5)
+      #expect(segue_value_find_string(array, "3", end, &text, &length) == SEGUE_OK)
       #expect(text.map { String(cString: $0) } == "x" && length == 1)
       segue_free(text)
-      #expect(segue_array_get_data(array, 4, &bytes, &length) == SEGUE_OK && bytes?.pointee == 7)
+      #expect(segue_value_find_data(array, "4", end, &bytes, &length) == SEGUE_OK && bytes?.pointee == 7)
       segue_free(bytes)
-      #expect(segue_array_get_date(array, 5, &real) == SEGUE_OK && real == 0)
+      #expect(segue_value_find_date(array, "5", end, &real) == SEGUE_OK && real == 0)
+      #expect(segue_array_get_value(array, 1, &part) == SEGUE_OK)
+      #expect(segue_value_find_int64(part, "", 0, &number) == SEGUE_OK && number == -1)
+      #expect(segue_release(part) == SEGUE_OK)
       #expect(segue_array_get_value(array, 6, &part) == SEGUE_OK)
-      #expect(segue_array_get_int64(part, 0, &number) == SEGUE_OK && number == 9)
-      #expect(segue_value_release(part) == SEGUE_OK)
-      #expect(segue_array_get_int64(array, 7, &number) == SEGUE_ERROR_NOT_FOUND)
-      #expect(segue_array_get_int64(array, -1, &number) == SEGUE_ERROR_NOT_FOUND)
-      #expect(segue_array_get_int64(array, 0, &number) == SEGUE_ERROR_WRONG_KIND)
+      #expect(segue_value_find_int64(part, "0", end, &number) == SEGUE_OK && number == 9)
+      #expect(segue_release(part) == SEGUE_OK)
+      for index in [7, -1, Int.max] {
+        #expect(segue_array_get_value(array, index, &part) == SEGUE_ERROR_NOT_FOUND, "\(index)")
+      }
+      #expect(segue_array_get_value(array, 0, nil) == SEGUE_OK)
+      #expect(segue_value_find_int64(array, "0", end, &number) == SEGUE_ERROR_WRONG_KIND)
     }
     try withExample { value in
-      #expect(segue_array_get_bool(value, 0, nil) == SEGUE_ERROR_WRONG_KIND)
+      #expect(segue_array_get_value(value, 0, nil) == SEGUE_ERROR_WRONG_KIND)
       var words: OpaquePointer?
       #expect(segue_value_find_value(value, "words", end, &words) == SEGUE_OK)
+      var word: OpaquePointer?
+      #expect(segue_array_get_value(words, 1, &word) == SEGUE_OK)
       var text: UnsafeMutablePointer<CChar>?
-      #expect(segue_array_get_string(words, 1, &text, nil) == SEGUE_OK)
+      #expect(segue_value_find_string(word, "", 0, &text, nil) == SEGUE_OK)
       #expect(text.map { String(cString: $0) } == "two", "in the order of the encoding")
       segue_free(text)
-      #expect(segue_value_release(words) == SEGUE_OK)
+      #expect(segue_release(word) == SEGUE_OK)
+      #expect(segue_release(words) == SEGUE_OK)
     }
   }
 }

@@ -8,7 +8,15 @@
 #include <signal.h>
 #include <time.h>
 
-enum { THREADS = 8, TRAIL = 12, MOST_THREADS = 4096, MOST_FUNCTIONS = 4096, LAST_STATUS = 24 };
+enum {
+  THREADS = 8,
+  TRAIL = 12,
+  MOST_THREADS = 4096,
+  MOST_FUNCTIONS = 4096,
+  MOST_TYPES = 64,
+  MOST_REQUESTS = 256,
+  LAST_STATUS = 24
+};
 /** One call in this many comes with a fixture, or with a continuation. */
 enum { SCENE_EVERY = 400, HANDOFF_EVERY = 60 };
 /** A run that makes no call for so long hangs. */
@@ -16,6 +24,10 @@ enum { PATIENCE_SECONDS = 60 };
 
 atomic_bool is_stopping;
 atomic_ulong calls_made[MOST_FUNCTIONS], calls_succeeded[MOST_FUNCTIONS];
+/** The same of each type of handle, and of each request. */
+static atomic_ulong retains_made[MOST_TYPES], retains_succeeded[MOST_TYPES];
+static atomic_ulong releases_made[MOST_TYPES], releases_succeeded[MOST_TYPES];
+static atomic_ulong requests_made[MOST_REQUESTS], requests_succeeded[MOST_REQUESTS];
 atomic_long calls_left;
 const char *folder;
 static uint64_t seed;
@@ -158,26 +170,42 @@ static bool is_among(const char *name, const char *const *names, size_t count) {
   return false;
 }
 
+bool is_called(const struct function *function, const char *name) { return strcmp(function->name, name) == 0; }
+
+static const struct function *function_called(const char *name) {
+  for (int i = 0; i < function_count; i++)
+    if (is_called(&functions[i], name))
+      return &functions[i];
+  fail("no such function", name);
+}
+
+/** A function for handles of any type counts as one for each type, and one for any request likewise. */
+static const struct function *one_of_all(void) {
+  uint32_t place = draw((uint32_t)(function_count + 2 * handle_count + request_count));
+  if (place < (uint32_t)function_count)
+    return &functions[place];
+  place -= (uint32_t)function_count;
+  if (place < (uint32_t)request_count)
+    return function_called("segue_app_ask_agent");
+  return function_called(place % 2 ? "segue_retain" : "segue_release");
+}
+
 /** Now and then one without which nothing else happens; seldom one that ends what others have begun. */
 static const struct function *any_function(void) {
   static const char *const frequent[] = {"segue_app_dispatch", "segue_app_get_offers", "segue_activity_become_current",
                                          "segue_activity_set_needs_save"};
   static const char *const rare[] = {"segue_app_close",
-                                     "segue_app_release",
                                      "segue_app_continue",
                                      "segue_log_set",
                                      "segue_activity_invalidate",
-                                     "segue_activity_release",
                                      "segue_continuation_cancel",
-                                     "segue_activity_delegate_release",
-                                     "segue_app_delegate_release",
                                      "segue_app_set_delegate",
                                      "segue_activity_set_delegate",
                                      "segue_activity_resign_current",
                                      "segue_limit_set"};
   bool wants_frequent = draw(5) == 0, takes_rare = draw(16) == 0;
   while (true) {
-    const struct function *any = &functions[draw((uint32_t)function_count)];
+    const struct function *any = one_of_all();
     if (wants_frequent ? is_among(any->name, frequent, sizeof frequent / sizeof *frequent)
                        : takes_rare || !is_among(any->name, rare, sizeof rare / sizeof *rare))
       return any;
@@ -185,27 +213,41 @@ static const struct function *any_function(void) {
 }
 
 segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64_t third) {
-  struct call call = {.words = {first, second, third}};
-  for (int i = 0; i < function_count; i++)
-    if (strcmp(functions[i].name, name) == 0)
-      call.function = &functions[i];
-  if (!call.function)
-    fail("no such function", name);
+  struct call call = {.function = function_called(name), .words = {first, second, third}};
   return make_call(&call);
+}
+
+static void count_use(atomic_ulong *made, atomic_ulong *succeeded, segue_status status) {
+  *made += 1;
+  *succeeded += status == SEGUE_OK;
+}
+
+/** Ends a call of a function that has many uses: counts it, and keeps or releases its handle. */
+static void clear_up(struct call *call, segue_status status) {
+  int type = call->type, request = call->request;
+  if (is_called(call->function, "segue_retain")) {
+    count_use(&retains_made[type], &retains_succeeded[type], status);
+    if (status == SEGUE_OK)
+      pool_put(type, call->words[0]);
+  } else if (is_called(call->function, "segue_release")) {
+    count_use(&releases_made[type], &releases_succeeded[type], status);
+    if (call->taken && status == SEGUE_ERROR_BUSY)
+      pool_put(type, call->taken);
+  } else if (is_called(call->function, "segue_app_ask_agent")) {
+    if (request >= 0)
+      count_use(&requests_made[request], &requests_succeeded[request], status);
+    if (call->options)
+      segue_release((const void *)(uintptr_t)call->options);
+  }
 }
 
 void call_something(void) {
   if (is_stopping || calls_left <= 0)
     return;
-  struct call call = {.function = any_function(), .descriptor = -1};
+  struct call call = {.function = any_function(), .descriptor = -1, .request = -1};
   make_arguments(&call);
   segue_status status = make_call(&call);
-  for (int type = 0; type < handle_count; type++) {
-    if (call.taken && call.function == &functions[handle_types[type].release] && status == SEGUE_ERROR_BUSY)
-      pool_put(type, call.taken);
-    if (handle_types[type].retain >= 0 && call.function == &functions[handle_types[type].retain] && status == SEGUE_OK)
-      pool_put(type, call.words[0]);
-  }
+  clear_up(&call, status);
   if (call.descriptor >= 0 && (status != SEGUE_OK || strcmp(call.function->name, "segue_app_link") != 0))
     close(call.descriptor);
   if (atomic_load(&calls_left) > 0)
@@ -280,16 +322,35 @@ static bool has_to_call_back(const char *callback, unsigned long wanted) {
   return strcmp(callback, "did_resume_back") == 0 ? wanted >= 500000 : has_to_bring_about_all(wanted);
 }
 
+/** A function, or a use of one that has many: with handles of a type, or for a request. */
+static void report_use(const char *name, const char *of, unsigned long made, unsigned long succeeded) {
+  char use[256];
+  snprintf(use, sizeof use, "%s%s%s", name, *of ? ": " : "", of);
+  if (made == 0)
+    fail("never called", use);
+  if (succeeded == 0)
+    printf("never successful: %s\n", use);
+}
+
+static void report_uses(void) {
+  for (int i = 0; i < function_count; i++)
+    report_use(functions[i].name, "", calls_made[i], calls_succeeded[i]);
+  for (int i = 0; i < handle_count; i++) {
+    report_use("segue_retain", handle_types[i], retains_made[i], retains_succeeded[i]);
+    report_use("segue_release", handle_types[i], releases_made[i], releases_succeeded[i]);
+  }
+  for (int i = 0; i < request_count; i++)
+    report_use("segue_app_ask_agent", requests[i].name, requests_made[i], requests_succeeded[i]);
+}
+
 static void report(unsigned long wanted) {
   unsigned long made = 0, succeeded = 0;
   for (int i = 0; i < function_count; i++) {
     made += calls_made[i];
     succeeded += calls_succeeded[i];
-    if (has_to_bring_about_all(wanted) && calls_made[i] == 0)
-      fail("never called", functions[i].name);
-    if (has_to_bring_about_all(wanted) && calls_succeeded[i] == 0)
-      printf("never successful: %s\n", functions[i].name);
   }
+  if (has_to_bring_about_all(wanted))
+    report_uses();
   printf("callbacks:");
   for (int i = 0; i < callback_count; i++) {
     printf(" %s %lu", callback_names[i], callback_counts[i]);
@@ -301,7 +362,7 @@ static void report(unsigned long wanted) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 3 || function_count > MOST_FUNCTIONS)
+  if (count != 3 || function_count > MOST_FUNCTIONS || handle_count > MOST_TYPES || request_count > MOST_REQUESTS)
     return 2;
   unsigned long wanted = strtoul(arguments[1], NULL, 10);
   seed = strtoull(arguments[2], NULL, 10);

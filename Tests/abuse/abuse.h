@@ -38,6 +38,8 @@ enum type {
   TYPE_FUNCTION,
 };
 
+enum { ANY_HANDLE = -2 };
+
 typedef void callback(void);
 
 struct parameter {
@@ -45,7 +47,7 @@ struct parameter {
   enum role role;
   enum type type;
   bool is_in, nullable, required, is_enumerator, is_destroy;
-  int handle;         /* index into handle_types, or -1 */
+  int handle;         /* index into handle_types, ANY_HANDLE, or -1 */
   int length;         /* the parameter that is its length or capacity, or -1 */
   int size;           /* fixed bytes, or 0 */
   callback *callback; /* what to pass, or NULL */
@@ -59,15 +61,26 @@ struct function {
   bool gives_status;
 };
 
-struct handle_type {
+enum option_kind { OPTION_BOOL, OPTION_INTEGER, OPTION_STRING, OPTION_DATA, OPTION_UUID, OPTION_ARRAY };
+
+/** An option of a request to the agent, by the header. */
+struct option {
   const char *name;
-  int retain, release; /* indices into functions; retain may be -1 */
+  enum option_kind kind;
+};
+
+struct request {
+  const char *name;
+  const struct option *options;
+  int count;
 };
 
 extern const struct function functions[];
 extern const int function_count;
-extern const struct handle_type handle_types[];
+extern const char *const handle_types[];
 extern const int handle_count;
+extern const struct request requests[];
+extern const int request_count;
 
 /* One call --------------------------------------------------------------------------------------------------------- */
 
@@ -79,10 +92,14 @@ struct call {
   _Alignas(16) unsigned char outputs[MOST_PARAMETERS * ROOM]; /* a place for each output */
   uint64_t list[MOST_OFFERS];                                 /* handles, in or out */
   unsigned char buffer[BUFFER];                               /* what has a capacity */
-  uint64_t taken; /* a handle that was taken out of its pool, to be released */
-  size_t context; /* what is passed as the context, or 0 */
-  int descriptor; /* one that segue_app_link owns if it succeeds, and nothing else does, or -1 */
-  bool must_fail; /* a handle in it cannot be valid */
+
+  int type;         /* that of a handle that may have any */
+  uint64_t taken;   /* a handle that was taken out of its pool, to be released */
+  int request;      /* index into requests, or -1 */
+  uint64_t options; /* a value that was made for the request, or 0 */
+  size_t context;   /* what is passed as the context, or 0 */
+  int descriptor;   /* one that segue_app_link owns if it succeeds, and nothing else does, or -1 */
+  bool must_fail;   /* a handle in it cannot be valid */
 };
 
 /** Arguments at random, most of them good. */
@@ -94,6 +111,30 @@ segue_status make_call(struct call *call);
 
 /** Makes a call with these arguments. */
 segue_status call_with(const char *name, uint64_t first, uint64_t second, uint64_t third);
+
+bool is_called(const struct function *function, const char *name);
+
+/* Bytes to call with ----------------------------------------------------------------------------------------------- */
+
+struct bytes {
+  const void *start;
+  size_t count;
+};
+#define TEXT(text)                                                                                                     \
+  { text, sizeof text - 1 }
+#define ANY(list) ((list)[draw(sizeof(list) / sizeof *(list))])
+
+struct bytes any_text(void);
+struct bytes any_data(void);
+
+/* Requests to the agent: indices into `requests`, -1 for one that is none ------------------------------------------ */
+
+/** Its name, or another text. */
+struct bytes request_name(int request);
+/** Options, most of them good. They are the caller's, to be released. */
+uint64_t make_options(int request);
+/** Whether it takes a timeout. */
+bool request_waits(int request);
 
 /* Handles, memory and descriptors to call with --------------------------------------------------------------------- */
 

@@ -17,13 +17,6 @@ enum { LONGEST = (16 << 20) + 64 };
 #endif
 static const char long_text[LONGEST];
 
-struct bytes {
-  const void *start;
-  size_t count;
-};
-#define TEXT(text)                                                                                                     \
-  { text, sizeof text - 1 }
-
 static const struct bytes texts[] = {
     TEXT("com.example.a"),
     TEXT("com.example.b"),
@@ -94,7 +87,12 @@ static const size_t no_lengths[] = {SIZE_MAX - 1, (size_t)PTRDIFF_MAX, (size_t)P
 static const double reals[] = {
     0, -0.0, 1, -1, 1.5, NAN, INFINITY, 1e10, 1e18, 1e308, 5e-324, 9007199254740993.0, -62135596800.0};
 
-#define ANY(list) ((list)[draw(sizeof(list) / sizeof *(list))])
+struct bytes any_text(void) {
+  return ANY(texts);
+}
+struct bytes any_data(void) {
+  return ANY(data);
+}
 
 static void set_length(struct call *call, int index, size_t length) {
   int place = call->function->parameters[index].length;
@@ -139,9 +137,27 @@ static uint64_t junk(void) {
   }
 }
 
+/** One of those without which little else happens; they are seldom released. */
+static bool is_needed(int type) {
+  static const char *const needed[] = {"segue_app", "segue_activity", "segue_activity_delegate", "segue_app_delegate"};
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    if (strcmp(handle_types[type], needed[i]) == 0)
+      return true;
+  return false;
+}
+
+static int any_type(bool releases) {
+  int type;
+  do
+    type = (int)draw((uint32_t)handle_count);
+  while (releases && is_needed(type) && draw(16));
+  return type;
+}
+
 static uint64_t make_handle(struct call *call, const struct parameter *parameter) {
-  bool releases = call->function == &functions[handle_types[parameter->handle].release];
-  bool may_be_null = parameter->nullable || releases;
+  bool releases = is_called(call->function, "segue_release");
+  bool may_have_any = parameter->handle == ANY_HANDLE;
+  int type = call->type = may_have_any ? any_type(releases) : parameter->handle;
   uint64_t handle;
   switch (draw(24)) {
   case 0:
@@ -153,19 +169,21 @@ static uint64_t make_handle(struct call *call, const struct parameter *parameter
   case 2: {
     int other = (int)draw((uint32_t)handle_count);
     handle = pool_look(other);
-    if (handle && other != parameter->handle) {
+    if (may_have_any || other == type) {
+      handle = pool_stale(type);
+    } else if (handle) {
       call->must_fail = true;
       return handle;
     }
     break;
   }
   case 3:
-    handle = pool_stale(parameter->handle);
+    handle = pool_stale(type);
     break;
   default:
-    handle = releases ? call->taken = pool_take(parameter->handle) : pool_look(parameter->handle);
+    handle = releases ? call->taken = pool_take(type) : pool_look(type);
   }
-  if (!handle && !may_be_null)
+  if (!handle && !parameter->nullable)
     call->must_fail = true;
   return handle;
 }
@@ -185,8 +203,9 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   uint64_t word;
   /* For ever is too long for a test, and a time that is long is no other case than a short one. */
   if (strcmp(parameter->name, "timeout_ms") == 0) {
-    bool waits = strcmp(call->function->name, "segue_app_dispatch") == 0 ||
-                 strcmp(call->function->name, "segue_fleet_wait") == 0;
+    bool waits = is_called(call->function, "segue_app_dispatch") || is_called(call->function, "segue_fleet_wait");
+    if (is_called(call->function, "segue_app_ask_agent") && !request_waits(call->request) && draw(8))
+      return 0;
     return draw(32) == 0 && !waits ? draw_word() : draw(3);
   }
   /* The same with the time and the life of a fleet, which are all spent inside the call. */
@@ -231,6 +250,8 @@ static uint64_t make_argument(struct call *call, int index) {
     return make_output(call, index, parameter);
   switch (parameter->role) {
   case ROLE_HANDLE:
+    if (strcmp(parameter->name, "options") == 0 && draw(4))
+      return call->options = make_options(call->request);
     return make_handle(call, parameter);
   case ROLE_HANDLES:
     return make_list(call, index, parameter);
@@ -239,12 +260,18 @@ static uint64_t make_argument(struct call *call, int index) {
       return make_bytes(call, index, (struct bytes){folder, strlen(folder)});
     if (strcmp(parameter->name, "path") == 0)
       return make_bytes(call, index, (struct bytes)TEXT("file"));
+    if (strcmp(parameter->name, "request") == 0) {
+      call->request = draw(16) ? (int)draw((uint32_t)request_count) : -1;
+      return make_bytes(call, index, request_name(call->request));
+    }
     /* So that some are there. */
     if (strcmp(parameter->name, "name") == 0 && strstr(call->function->name, "attach") && draw(4))
       return make_bytes(call, index, (struct bytes)TEXT("attached"));
     return make_bytes(call, index, ANY(texts));
   case ROLE_DATA:
-    return parameter->size ? (draw(16) ? (uintptr_t)long_text : 0) : make_bytes(call, index, ANY(data));
+    if (parameter->size)
+      return draw(parameter->nullable ? 2 : 16) ? (uintptr_t)long_text : 0;
+    return make_bytes(call, index, ANY(data));
   case ROLE_CALLBACK:
     if (parameter->is_destroy)
       return call->context ? (uintptr_t)parameter->callback : 0;

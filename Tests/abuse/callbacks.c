@@ -48,11 +48,10 @@ atomic_ulong callback_counts[sizeof callback_names / sizeof *callback_names];
 static void lent(const char *type, const void *pointer) {
   int index = handle_type(type);
   uint64_t handle = (uintptr_t)pointer;
-  int retain = handle_types[index].retain;
-  if (draw(4) == 0 && retain >= 0 && functions[retain].call(&handle) == SEGUE_OK)
+  if (draw(4) == 0 && segue_retain(pointer) == SEGUE_OK)
     pool_put(index, handle);
   else if (draw(256) == 0)
-    functions[handle_types[index].release].call(&handle);
+    segue_release(pointer);
 }
 
 /** Counts a callback, and checks its context: each callback calls this first. Whether there is more to do. */

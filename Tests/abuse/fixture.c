@@ -111,7 +111,7 @@ static void make_fleet(void) {
   segue_activity_create(app, NULL, 0, &activity);
   segue_activity_become_current(activity);
   OF_FLEET(segue_fleet_run)(fleet, NULL);
-  segue_activity_push(activity, "com.example.launched", NUL, 1000, &result);
+  segue_activity_push(activity, NULL, "com.example.launched", NUL, 1000, &result);
   if (result)
     PUT(segue_value, result);
   PUT(segue_fleet, fleet);

@@ -14,13 +14,13 @@ static atomic_size_t context_count;
 
 int handle_type(const char *name) {
   for (int type = 0; type < handle_count; type++)
-    if (strcmp(handle_types[type].name, name) == 0)
+    if (strcmp(handle_types[type], name) == 0)
       return type;
   fail("no such handle", name);
 }
 
 /** Few apps: each that is open has its own connection, and perhaps a thread. */
-static int places(int type) { return strcmp(handle_types[type].name, "segue_app") == 0 ? APPS : PLACES; }
+static int places(int type) { return strcmp(handle_types[type], "segue_app") == 0 ? APPS : PLACES; }
 
 static atomic_ullong *place(int type) { return &pools[type][draw((uint32_t)places(type))]; }
 
@@ -38,7 +38,7 @@ uint64_t pool_take(int type) { return atomic_exchange(place(type), 0); }
 uint64_t pool_stale(int type) { return stale[type][draw(STALE)]; }
 
 void release_handle(int type, uint64_t handle) {
-  segue_status status = (segue_status)functions[handle_types[type].release].call(&handle);
+  segue_status status = segue_release((const void *)(uintptr_t)handle);
   if (status == SEGUE_ERROR_BUSY) /* another thread is in a call with it */
     pool_put(type, handle);
   else
@@ -47,7 +47,7 @@ void release_handle(int type, uint64_t handle) {
 
 void pool_put(int type, uint64_t handle) {
   if (type >= TYPES)
-    fail("more types than there is room for", handle_types[type].name);
+    fail("more types than there is room for", handle_types[type]);
   handle = atomic_exchange(place(type), handle);
   if (handle)
     release_handle(type, handle);

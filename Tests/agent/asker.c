@@ -44,7 +44,7 @@ static int show(const char *what, segue_value *value) {
   if (isShown)
     printf("%s %s\n", what, json);
   segue_free(json);
-  segue_value_release(value);
+  segue_release(value);
   return isShown;
 }
 
@@ -55,16 +55,16 @@ int main(int count, char **arguments) {
       !check(segue_app_set_chooser(app, true)) || !check(segue_app_open(app)))
     return 2;
   if (strcmp(arguments[1], "inbox") == 0) {
-    isRight = check(segue_app_get_inbox(app, &answer)) && show("inbox", answer);
+    isRight = check(segue_app_ask_agent(app, "inbox", SEGUE_NUL_TERMINATED, NULL, 0, &answer)) && show("inbox", answer);
   } else if (count == 4) {
     segue_offer *offer = first_offer();
     isRight = offer &&
               check(segue_app_launch(app, offer, arguments[2], SEGUE_NUL_TERMINATED,
                                      (uint32_t)strtoul(arguments[3], NULL, 10), &answer)) &&
               show("launched", answer);
-    segue_offer_release(offer);
+    segue_release(offer);
   }
   segue_app_close(app);
-  segue_app_release(app);
+  segue_release(app);
   return isRight ? 0 : 1;
 }

@@ -47,7 +47,7 @@ static void refuse(const char *name, unsigned error) {
 
 int main(int count, char **arguments) {
   segue_app *app = NULL;
-  segue_value *entries = NULL;
+  segue_value *answer = NULL;
   char message[SEGUE_MESSAGE_SIZE];
   REQUIRE(count == 3);
   OK(segue_app_create("com.example.refused", NUL, &app));
@@ -55,14 +55,14 @@ int main(int count, char **arguments) {
   printf("asking %d\n", (int)getpid());
   fflush(stdout);
   refuse(arguments[1], (unsigned)atoi(arguments[2]));
-  segue_status status = segue_app_get_inbox(app, &entries);
+  segue_status status = segue_app_ask_agent(app, "inbox", NUL, NULL, 0, &answer);
   if (status == SEGUE_OK) {
     puts("OK");
   } else {
     segue_last_error(message, sizeof message);
     printf("%s: %s\n", segue_status_name(status), message);
   }
-  OK(segue_value_release(entries));
-  OK(segue_app_release(app));
+  OK(segue_release(answer));
+  OK(segue_release(app));
   return 0;
 }

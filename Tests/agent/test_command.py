@@ -133,7 +133,7 @@ with app:
             _native.library.segue_continuation_cancel(handle)  # which the user knows
         while "continues now" in app.describe():  # the next one would cancel it
             app.dispatch(1)
-        _native.library.segue_continuation_release(handle)
+        _native.library.segue_release(handle)
     print("continued", flush=True)
     while True:
         app.dispatch(1)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -21,7 +20,7 @@ import cbor2
 import pytest
 import wire
 from inbox import output
-from native import Native, load
+from native import Native, ask_agent, load
 from programs import ProgramError
 
 
@@ -152,10 +151,7 @@ def test_connections_that_were_closed_do_not_count(agent, folder, threads):
 
     def call() -> None:
         for _ in range(500):
-            value = ctypes.c_void_p()
-            arguments = (ctypes.c_int64(0), ctypes.c_uint32(0), ctypes.byref(value))
-            statuses.append(library.segue_app_get_account(app.app, *arguments))
-            library.segue_value_release(value)
+            statuses.append(ask_agent(library, app.app, "account")[0])
 
     calls = [threading.Thread(target=call) for _ in range(threads)]
     for each in calls:

@@ -22,10 +22,10 @@ from typing import Any
 import cbor2
 import pytest
 import wire
-from native import TEAM, Native, load
+from native import TEAM, Native, ask_agent, load
 from project import ROOT, build
 
-INVALID_ARGUMENT, MALFORMED, SYSTEM, CANCELLED, TIMED_OUT = 1, 7, 13, 15, 22
+INVALID_ARGUMENT, MALFORMED, WRONG_KIND, LIMIT_EXCEEDED, SYSTEM, CANCELLED, TIMED_OUT = 1, 7, 9, 10, 13, 15, 22
 NUL = ctypes.c_size_t(-1)
 
 
@@ -91,12 +91,14 @@ def said(app: Native, name: str, *arguments: Any) -> tuple[int, str]:
     status = getattr(app.library, name)(app.app, *arguments, ctypes.byref(value))
     message = ctypes.create_string_buffer(512)
     app.library.segue_last_error(message, ctypes.c_size_t(512))
-    app.library.segue_value_release(value)
+    app.library.segue_release(value)
     return status, message.value.decode() if status != 0 else ""
 
 
-def search(app: Native) -> tuple[int, str]:
-    return said(app, "segue_app_search", None, NUL, None, NUL, ctypes.c_size_t(1000))
+def asks(app: Native, request: str, options: Any = None, timeout: int = 0) -> tuple[int, str]:
+    """The same of a request by name."""
+    status, answer = ask_agent(app.library, app.app, request, options, timeout)
+    return status, answer if status != 0 else ""
 
 
 def entry(number: int) -> dict[str, Any]:
@@ -117,36 +119,36 @@ def manifest(number: int) -> dict[str, Any]:
     return {"path": f"/{number}", "error": "x"}
 
 
-LISTS: dict[str, tuple[Callable[[Native], tuple[int, str]], str, Callable[[int], dict[str, Any]]]] = {
-    "inbox": (lambda app: said(app, "segue_app_get_inbox"), "entries", entry),
-    "apps": (lambda app: said(app, "segue_app_get_apps"), "apps", manifest),
-    "search": (search, "results", result),
+LISTS: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    "inbox": ("entries", entry),
+    "apps": ("apps", manifest),
+    "search": ("results", result),
 }
 
 
 @pytest.mark.parametrize("kind", LISTS)
 def test_a_list_without_an_end_ends(native, false_agent, kind):
     """The same page again and again; and empty ones."""
-    call, name, item = LISTS[kind]
+    name, item = LISTS[kind]
     pages = [{name: [item(5)], "more": True}]
     agent = false_agent(lambda _: pages[0])
     began = time.monotonic()
     if kind != "apps":
-        status, message = call(native)
+        status, message = asks(native, kind)
         assert status == MALFORMED and "its numbers are out of order" in message
         assert len(agent.asked) == 2
     pages[0] = {name: [], "more": True}
-    status, message = call(native)
+    status, message = asks(native, kind)
     assert status == MALFORMED and "empty, and not the last" in message
     assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(("kind", "most"), [("inbox", 1_000), ("apps", 20_000)])
 def test_a_list_has_no_more_than_there_may_be(native, false_agent, kind, most):
-    call, name, item = LISTS[kind]
+    name, item = LISTS[kind]
     next_number = iter(range(1, 1 << 30))
     false_agent(lambda _: {name: [item(next(next_number)) for _ in range(200)], "more": True})
-    status, message = call(native)
+    status, message = asks(native, kind)
     assert status == MALFORMED and f"more than {most}" in message
 
 
@@ -161,29 +163,28 @@ def test_all_pages_of_a_list_have_one_time(native, false_agent):
 
     false_agent(reply)
     began = time.monotonic()
-    status, _ = said(native, "segue_app_get_inbox")
+    status, _ = asks(native, "inbox")
     assert status == TIMED_OUT and 29 < time.monotonic() - began < 32
 
 
-CALLS = {
-    "account": ("segue_app_get_account", (ctypes.c_int64(0), ctypes.c_uint32(0))),
-    "failures": ("segue_app_get_failures", ()),
-    "pushes": ("segue_app_get_pushes", (ctypes.c_int64(0), ctypes.c_uint32(0))),
-    "invite": ("segue_app_invite", (None,)),
-    "read-invite": ("segue_app_read_invite", (b"segue:x", NUL)),
-    "join": ("segue_app_join", (b"segue:x", NUL, None, NUL, ctypes.c_uint32(0))),
-    "recovery-file": ("segue_app_get_recovery_file", (b"correct horse battery", NUL)),
-    "leave-account": ("segue_app_leave_account", (ctypes.c_bool(False),)),
+OPTIONS: dict[str, dict[str, Any] | None] = {
+    "account": None,
+    "failures": None,
+    "pushes": None,
+    "invite": None,
+    "read-invite": {"link": "segue:x"},
+    "join": {"link": "segue:x"},
+    "recovery-file": {"passphrase": "correct horse battery"},
+    "leave-account": {"abandons": False},
 }
 
 
 @pytest.mark.parametrize("wrong", [[], {"aside": 1}, {"change": "x"}])
-@pytest.mark.parametrize("question", CALLS)
+@pytest.mark.parametrize("question", OPTIONS)
 def test_an_answer_is_what_was_asked_for(native, false_agent, question, wrong):
     """Bindings read entries of it by their names."""
     agent = false_agent(lambda _: wrong)
-    name, arguments = CALLS[question]
-    status, message = said(native, name, *arguments)
+    status, message = asks(native, question, OPTIONS[question])
     assert agent.asked[0]["ask"] == question
     if question == "leave-account" and wrong == {"change": "x"}:
         assert status == 0, "aside may be missing, and what is not known is passed on"
@@ -195,12 +196,43 @@ def test_an_answer_is_what_was_asked_for(native, false_agent, question, wrong):
 def test_an_answer_at_once_has_no_timeout_to_wait_for(native, false_agent, question):
     """A call waits for its timeout and 30 s more: of a stopped agent it hears after 30 s."""
     agent = false_agent(lambda _: [])
-    for after, waits in [(0, False), (1, question == "account"), (77, True)]:
-        said(native, CALLS[question][0], ctypes.c_int64(after), ctypes.c_uint32(5_000))
-        asked = agent.asked.pop()
-        assert asked.get("after", 0) == after and asked.get("timeout") == (5_000 if waits else None)
-    too_long = said(native, CALLS[question][0], ctypes.c_int64(0), ctypes.c_uint32(3_600_001))
+    for options in (None, {}):
+        asks(native, question, options)
+        assert agent.asked.pop() == {"ask": question}
+    for after in (1, 77):
+        for timeout, waits in [(5_000, 5_000), (0, 20_000)]:
+            asks(native, question, {"after": after}, timeout)
+            assert agent.asked.pop() == {"ask": question, "after": after, "timeout": waits}
+    too_long = asks(native, question, timeout=600_001)
     assert too_long[0] == INVALID_ARGUMENT and not agent.asked
+
+
+@pytest.mark.parametrize(
+    ("request_name", "options", "timeout", "expected"),
+    [
+        ("inbox", [], 0, (WRONG_KIND, "options: a dictionary is needed, not array")),
+        ("invite", {"ask": "join"}, 0, (INVALID_ARGUMENT, "options: 'ask' is none")),
+        ("invite", {"timeout": 5}, 0, (INVALID_ARGUMENT, "options: 'timeout' is none")),
+        ("inbox", {"after": 5}, 0, (INVALID_ARGUMENT, "options: 'after' is none of inbox")),
+        ("search", {"limit": 1_001}, 0, (INVALID_ARGUMENT, "limit: must be 1 to 1000")),
+        ("invite", {"addresses": ["x" * 65_536]}, 0, (LIMIT_EXCEEDED, "at most 65536 are allowed")),
+        ("", None, 0, (INVALID_ARGUMENT, "request: ")),
+        ("x" * 256, None, 0, (LIMIT_EXCEEDED, "request: ")),
+        ("join", {"link": "segue:x"}, 600_001, (INVALID_ARGUMENT, "timeout_ms: ")),
+    ],
+)
+def test_a_request_that_cannot_be_one_is_not_asked(native, false_agent, request_name, options, timeout, expected):
+    agent = false_agent(lambda _: {})
+    status, message = asks(native, request_name, options, timeout)
+    assert status == expected[0] and expected[1] in message and not agent.asked
+
+
+def test_a_request_goes_to_the_agent_as_it_is(native, false_agent):
+    """Also one that this library does not know: the agent may be newer."""
+    agent = false_agent(lambda _: {"one": 1})
+    options = {"device": uuid.uuid4(), "more": [1, {"deep": b"bytes"}]}
+    assert ask_agent(native.library, native.app, "something-new", options, 7) == (0, {"one": 1})
+    assert agent.asked == [{"ask": "something-new", "timeout": 7, **options}]
 
 
 @pytest.mark.parametrize("question", ["push", "route"])
@@ -211,10 +243,10 @@ def test_an_answer_about_an_activity_is_what_was_asked_for(native, false_agent, 
     native.call("segue_activity_create", native.app, b"com.example.a", NUL, ctypes.byref(activity))
     native.call("segue_activity_become_current", activity)
     if question == "push":
-        status = native.library.segue_activity_push(activity, None, NUL, ctypes.c_uint32(0), ctypes.byref(value))
+        status = native.library.segue_activity_push(activity, None, None, NUL, ctypes.c_uint32(0), ctypes.byref(value))
     else:
         status = native.library.segue_activity_get_route(activity, ctypes.byref(value))
-    native.call("segue_activity_release", activity)
+    native.call("segue_release", activity)
     assert status == MALFORMED and agent.asked[0]["ask"] == question
 
 
@@ -234,8 +266,10 @@ def test_an_answer_about_an_offer_is_what_was_asked_for(folder, false_agent, que
     if question == "continue":
         status, message = said(app, "segue_app_launch", offer, None, NUL, ctypes.c_uint32(0))
     else:
-        status, message = said(app, "segue_app_get_route", offer)
-    app.call("segue_offer_release", offer)
+        id = ctypes.create_string_buffer(16)
+        app.call("segue_offer_get_id", offer, id)
+        status, message = asks(app, "route", {"activity": uuid.UUID(bytes=id.raw)})
+    app.call("segue_release", offer)
     app.close()
     assert status == MALFORMED and f"the agent's answer to '{question}'" in message
     assert agent.asked[0]["ask"] == question
@@ -243,7 +277,7 @@ def test_an_answer_about_an_offer_is_what_was_asked_for(folder, false_agent, que
 
 @pytest.mark.parametrize("name", ["takeovers", "refused"])
 def test_devices_that_are_not_in_the_list_are_what_callers_read(native, false_agent, name):
-    """A digest has the bytes that segue_app_accept_roster takes."""
+    """A digest has the bytes that "accept-roster" takes."""
     date, id = cbor2.CBORTag(1, 0), uuid.uuid4()
     unlisted = {"device": id, "fingerprint": "1234", "date": date, "name": "laptop"}
     lists: dict[str, list[Any]] = {
@@ -266,23 +300,19 @@ def test_devices_that_are_not_in_the_list_are_what_callers_read(native, false_ag
     }
     answers = [{**account, **lists}]
     false_agent(lambda _: answers[0])
-    call, arguments = CALLS["account"]
-    assert said(native, call, *arguments) == (0, "")
+    assert asks(native, "account") == (0, "")
     for wrong in (None, {}, [1], [{**lists[name][0], "date": "now"}], lists[name] * 17):
         answers[0] = {**account, **lists, name: wrong}
-        status, message = said(native, call, *arguments)
+        status, message = asks(native, "account")
         assert status == MALFORMED and "the agent's answer to 'account'" in message
     answers[0] = {**account, **lists, "takeovers": [{**lists["takeovers"][0], "digest": bytes(31)}]}
-    status, message = said(native, call, *arguments)
+    status, message = asks(native, "account")
     assert status == MALFORMED and "'digest' is not 32 bytes" in message
 
 
 def test_an_answer_about_a_saved_activity_is_what_was_asked_for(native, false_agent):
     false_agent(lambda _: {"continuation_id": uuid.uuid4(), "bundle_identifier": "x", "app_name": "x", "outcome": 9})
-    found = ctypes.c_void_p()
-    native.call("segue_value_decode", b"\xa0", 1, ctypes.byref(found))
-    status, message = said(native, "segue_app_open_saved", found, ctypes.c_uint32(0))
-    native.call("segue_value_release", found)
+    status, message = asks(native, "open", {})
     assert status == MALFORMED and "the agent's answer to 'open'" in message
 
 
@@ -290,7 +320,7 @@ def test_an_answer_about_a_saved_activity_is_what_was_asked_for(native, false_ag
 
 
 def test_without_a_folder_no_agent_runs(native):
-    _, message = said(native, "segue_app_get_inbox")
+    _, message = asks(native, "inbox")
     assert "no agent runs" in message
 
 
@@ -298,7 +328,7 @@ def test_a_folder_that_is_a_link_is_named(native, control, tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     control.parent.symlink_to(tmp_path / "elsewhere")
     try:
-        _, message = said(native, "segue_app_get_inbox")
+        _, message = asks(native, "inbox")
         assert str(control.parent) in message and "is a symbolic link, or no folder" in message
     finally:
         control.parent.unlink()
@@ -315,7 +345,7 @@ def test_without_descriptors_that_is_the_reason(native, false_agent):
     try:
         for more in range(6):
             resource.setrlimit(resource.RLIMIT_NOFILE, (used + more, former[1]))
-            status, message = said(native, "segue_app_get_inbox")
+            status, message = asks(native, "inbox")
             if status == 0:
                 break
             assert status == SYSTEM and "Too many open files" in message
@@ -333,7 +363,7 @@ def refused() -> Iterator[Path]:
         yield build(ROOT / "Tests" / "agent" / "refused.c", Path(place))
 
 
-def asks(program: Path, folder: Path, call: str, error: int) -> str:
+def asks_refused(program: Path, folder: Path, call: str, error: int) -> str:
     """Runs an app that asks the agent on a thread to which the system refuses that call. Returns the result."""
     done = subprocess.run(
         [program, call, str(error)],
@@ -355,9 +385,9 @@ REFUSALS = {"a sandbox": errno.EPERM, "no memory": errno.ENOMEM}
 def test_what_the_system_refuses_is_the_reason(folder, false_agent, refused, call, reason):
     """An agent runs, and a sandbox, or a system without memory, keeps the app from asking it."""
     agent = false_agent(lambda _: {"entries": [], "more": False})
-    assert asks(refused, folder, "none", 0) == "OK"
+    assert asks_refused(refused, folder, "none", 0) == "OK"
     began, asked = time.monotonic(), len(agent.asked)
-    said = asks(refused, folder, call, REFUSALS[reason])
+    said = asks_refused(refused, folder, call, REFUSALS[reason])
     assert said.startswith("SYSTEM: ") and said.endswith(os.strerror(REFUSALS[reason])), said
     assert time.monotonic() - began < 5
     assert len(agent.asked) == asked + (call in ("poll", "recvmsg"))
@@ -403,14 +433,13 @@ def test_the_last_release_closes_the_app_though_a_thread_waits_for_the_agent(fol
     statuses: list[int] = []
 
     def wait() -> None:
-        value = ctypes.c_void_p()
-        statuses.append(library.segue_app_get_inbox(app, ctypes.byref(value)))
+        statuses.append(ask_agent(library, app, "inbox")[0])
 
     waiting = threading.Thread(target=wait)
     waiting.start()
     assert agent.came.wait(10)
     began = time.monotonic()
-    assert library.segue_app_release(app) == 0
+    assert library.segue_release(app) == 0
     assert not list(folder.iterdir()), "it is closed: the hub that it carried has gone"
     waiting.join(10)
     assert time.monotonic() - began < 5

@@ -12,14 +12,13 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-import cbor2
 import commands
 import pytest
 import segue
 from agents import AgentDevice
 from hostile import HostileHub
 from intruder import Keys, secured
-from native import load
+from native import ask_agent, load
 
 DAY = 86_400
 INVALID_ARGUMENT, NOT_FOUND = 1, 8
@@ -95,32 +94,29 @@ class InC:
         assert self.library.segue_app_open(self.app) == 0
 
     def account(self) -> dict[str, Any]:
-        value, bytes, length = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
-        get = self.library.segue_app_get_account
-        assert get(self.app, ctypes.c_int64(0), ctypes.c_uint32(0), ctypes.byref(value)) == 0
-        assert self.library.segue_value_encode(value, ctypes.byref(bytes), ctypes.byref(length)) == 0
-        found = cbor2.loads(ctypes.string_at(bytes, length.value))
-        self.library.segue_free(bytes)
-        self.library.segue_value_release(value)
+        status, found = ask_agent(self.library, self.app, "account")
+        assert status == 0, found
         return found
 
-    def accept(self, device: bytes | None, digest: bytes | None) -> int:
-        return self.library.segue_app_accept_roster(self.app, device, digest)
+    def accept(self, **options: uuid.UUID | bytes) -> int:
+        return ask_agent(self.library, self.app, "accept-roster", options)[0]
 
     def close(self) -> None:
-        assert self.library.segue_app_release(self.app) == 0
+        assert self.library.segue_release(self.app) == 0
 
 
 def accept_in_c(folder: Path) -> None:
     """The device and the digest that were shown, and no others."""
     window = InC(folder)
     waiting = window.account()["takeovers"][0]
-    device, digest = waiting["device"].bytes, waiting["digest"]
+    device, digest = waiting["device"], waiting["digest"]
     other = bytes([digest[0] ^ 1]) + digest[1:]
-    assert window.accept(device, other) == window.accept(uuid.uuid4().bytes, digest) == NOT_FOUND
-    assert window.accept(None, digest) == window.accept(device, None) == INVALID_ARGUMENT
-    assert window.accept(device, digest) == 0
-    assert window.accept(device, digest) == NOT_FOUND
+    assert window.accept(device=device, digest=other) == NOT_FOUND
+    assert window.accept(device=uuid.uuid4(), digest=digest) == NOT_FOUND
+    assert window.accept(digest=digest) == window.accept(device=device) == INVALID_ARGUMENT
+    assert window.accept(device=device, digest=digest[1:]) == INVALID_ARGUMENT
+    assert window.accept(device=device, digest=digest) == 0
+    assert window.accept(device=device, digest=digest) == NOT_FOUND
     window.close()
 
 

@@ -102,7 +102,7 @@ static void continue_one(void) {
     REQUIRE(attempt < 2);
     REQUIRE(attempt == 0 || fault_fired());
     int over = receiver.arrived + receiver.failed;
-    OK(segue_continuation_release(begin()));
+    OK(segue_release(begin()));
     double end = milliseconds() + PATIENCE;
     while (receiver.arrived + receiver.failed == over && milliseconds() < end)
       pump();

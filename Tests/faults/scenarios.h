@@ -94,11 +94,11 @@ static void answering_later(void) {
     REQUIRE(receiver.arrived + receiver.failed == attempt + 1);
     if (receiver.arrived == 0) {
       REQUIRE(fault_fired());
-      OK(segue_continuation_release(continuation));
+      OK(segue_release(continuation));
       continuation = begin();
     }
   }
-  OK(segue_continuation_release(continuation));
+  OK(segue_release(continuation));
   OK(segue_continuation_complete(receiver.unanswered, true));
   AWAIT(origin.ended, 1);
 }
@@ -114,7 +114,7 @@ static void restoring(void) {
 static void not_handling(void) {
   open_both();
   receiver.refuses = true;
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   double end = milliseconds() + PATIENCE;
   while (origin.ended + receiver.failed == 0 && milliseconds() < end)
     pump();
@@ -126,7 +126,7 @@ static void not_handling(void) {
 static void declining(void) {
   receiver.declines = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.failed, 1);
   REQUIRE(receiver.last_status == SEGUE_ERROR_DECLINED);
   REQUIRE(origin.saves == 0);
@@ -140,16 +140,16 @@ static void cancelling(void) {
   OK(segue_continuation_cancel(continuation));
   AWAIT(receiver.failed, 1);
   REQUIRE(receiver.last_status == SEGUE_ERROR_USER_CANCELLED || is_connection_trouble(receiver.last_status));
-  OK(segue_continuation_release(continuation));
+  OK(segue_release(continuation));
 }
 
 static void replacing(void) {
   origin.saves_later = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.announced, 1);
   origin.saves_later = false;
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.failed, 1);
   AWAIT(receiver.announced, 2);
   double end = milliseconds() + PATIENCE;
@@ -164,7 +164,7 @@ static void replacing(void) {
 static void origin_closing(void) {
   origin.saves_later = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.announced, 1);
   close_app(&origin);
   AWAIT(receiver.gone, 1);
@@ -178,7 +178,7 @@ static void origin_closing(void) {
 static void receiver_closing(void) {
   origin.saves_later = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.announced, 1);
   close_app(&receiver);
   REQUIRE(receiver.failed == 1 && receiver.arrived == 0);
@@ -187,7 +187,7 @@ static void receiver_closing(void) {
 static void invalidating(void) {
   origin.saves_later = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.announced, 1);
   OK(segue_activity_invalidate(origin.activity));
   AWAIT(receiver.failed, 1);
@@ -199,7 +199,7 @@ static void not_saving(void) {
   OK(segue_limit_set(SEGUE_LIMIT_SAVE_MS, 30));
   origin.saves_later = true;
   open_both();
-  OK(segue_continuation_release(begin()));
+  OK(segue_release(begin()));
   AWAIT(receiver.failed, 1);
   REQUIRE(receiver.last_status == SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT ||
           (fault_fired() && is_connection_trouble(receiver.last_status)));

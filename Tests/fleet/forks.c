@@ -6,7 +6,7 @@ static void play(void) {
   segue_fleet *fleet;
   OK(segue_fleet_create(1, &fleet));
   OK(segue_fleet_play(fleet, 1, 1, 5));
-  OK(segue_fleet_release(fleet));
+  OK(segue_release(fleet));
 }
 
 int main(void) {

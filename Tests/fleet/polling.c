@@ -38,7 +38,7 @@ static void note(struct participant *app) {
 static void *saveLater(void *context) {
   nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   OK(segue_save_complete(context));
-  OK(segue_save_release(context));
+  OK(segue_release(context));
   return NULL;
 }
 
@@ -46,7 +46,7 @@ static segue_reply savesElsewhere(void *context, segue_activity *activity, segue
   struct program *program = context;
   segue_reply reply = will_save(context, activity, save);
   if (reply == SEGUE_REPLY_LATER) {
-    OK(segue_save_retain(save));
+    OK(segue_retain(save));
     REQUIRE(pthread_create(&program->saving, NULL, saveLater, save) == 0);
   }
   return reply;
@@ -58,7 +58,7 @@ static void start(struct program *program, segue_fleet *fleet, const char *name)
   program->app.inside = note;
   OK(segue_fleet_add_device(fleet, name, NUL, &device));
   OK(segue_fleet_device_create_app(device, "com.example.notes", NUL, &program->app.app));
-  OK(segue_fleet_device_release(device));
+  OK(segue_release(device));
   prepare_participant(&program->app);
   OK(segue_activity_delegate_on_will_save(program->app.watcher, savesElsewhere));
   OK(segue_app_open(program->app.app));
@@ -91,7 +91,7 @@ static void *loop(void *context) {
   return NULL;
 }
 
-static void goOn(struct program *viewer) { OK(segue_continuation_release(continue_first(&viewer->app))); }
+static void goOn(struct program *viewer) { OK(segue_release(continue_first(&viewer->app))); }
 
 static void end(segue_fleet *fleet, struct program *programs, int count) {
   char *violation;
@@ -103,7 +103,7 @@ static void end(segue_fleet *fleet, struct program *programs, int count) {
   if (violation != NULL)
     puts(violation);
   REQUIRE(violation == NULL);
-  OK(segue_fleet_release(fleet));
+  OK(segue_release(fleet));
 }
 
 // One thread, two loops, and nobody told outside of them. Late: the fleet goes on for a minute before the first turn.
@@ -220,7 +220,7 @@ static void attachments(void) {
   REQUIRE(pread(fileno(file), came, sizeof came, 0) == sizeof bytes);
   REQUIRE(memcmp(came, bytes, sizeof bytes) == 0);
   fclose(file);
-  OK(segue_transfer_release(transfer));
+  OK(segue_release(transfer));
   int ends[2];
   REQUIRE(pipe(ends) == 0 && signal(SIGPIPE, SIG_DFL) == SIG_DFL);
   close(ends[0]);
@@ -232,7 +232,7 @@ static void attachments(void) {
     turn(&programs[1], 0);
   }
   close(ends[1]);
-  OK(segue_transfer_release(transfer));
+  OK(segue_release(transfer));
   end(fleet, programs, 2);
 }
 

@@ -104,7 +104,7 @@ APART = """
 #include <segue.h>
 #include <stdio.h>
 typedef segue_status create(const char *, size_t, segue_app **);
-typedef segue_status release(segue_app *);
+typedef segue_status release(const void *);
 int main(int count, char **paths) {
   segue_app *apps[2];
   release *releases[2];
@@ -112,7 +112,7 @@ int main(int count, char **paths) {
     void *library = dlopen(paths[1 + i], RTLD_NOW | RTLD_LOCAL);
     if (!library || ((create *)dlsym(library, "segue_app_create"))("org.example.a", SEGUE_NUL_TERMINATED, &apps[i]))
       return count;
-    releases[i] = (release *)dlsym(library, "segue_app_release");
+    releases[i] = (release *)dlsym(library, "segue_release");
   }
   for (int i = 0; i < 4; i++)
     printf("%d ", releases[i % 2](apps[i < 2 ? 1 - i : i % 2]));

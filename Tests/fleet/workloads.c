@@ -99,7 +99,7 @@ int main(int count, char **arguments) {
       fputs(text, stdout);
       segue_free(text);
     }
-    must(segue_fleet_release(fleet), seed);
+    must(segue_release(fleet), seed);
   }
   size_t handles;
   must(segue_debug_live_handles(&handles), 0);

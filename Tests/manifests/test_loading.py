@@ -70,8 +70,8 @@ class App:
         return activity
 
     def close(self) -> None:
-        assert self.library.segue_app_release(self.handle) == OK
-        assert self.library.segue_app_delegate_release(self.delegate) == OK
+        assert self.library.segue_release(self.handle) == OK
+        assert self.library.segue_release(self.delegate) == OK
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def test_what_it_says_holds_from_the_start(app, folder, tmp_path, name):
             viewer.call(getter, offer, ctypes.byref(said), ctypes.byref(length))
             assert ctypes.string_at(said, length.value).decode() == expected
             viewer.library.segue_free(said)
-        viewer.call("segue_offer_release", offer)
-        viewer.call("segue_activity_release", activity)
+        viewer.call("segue_release", offer)
+        viewer.call("segue_release", activity)
     finally:
         viewer.close()
 
@@ -126,7 +126,7 @@ def test_its_types_are_those_that_it_continues(app, folder, tmp_path):
             while count.value == 0:
                 assert app.library.segue_app_dispatch(app.handle, 10_000, None) == OK
                 assert app.library.segue_app_get_offers(app.handle, None, ctypes.c_size_t(0), ctypes.byref(count)) == OK
-            origin.call("segue_activity_release", activity)
+            origin.call("segue_release", activity)
         finally:
             origin.close()
         while count.value == 1:

@@ -47,7 +47,7 @@ def test_a_state_that_is_stale_says_why_in_one_line(origin):
     app.call("segue_value_find_string", came, path, len(path), ctypes.byref(text), ctypes.byref(length))
     assert ctypes.string_at(text, length.value) == b"disk full [2J"
     app.library.segue_free(text)
-    app.call("segue_value_release", came)
+    app.call("segue_release", came)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ static void *edits(void *context) {
       segue_activity_become_current(activity);
       segue_activity_set_needs_save(activity, true);
     }
-    segue_activity_release(activity);
+    segue_release(activity);
   }
   return NULL;
 }
@@ -41,9 +41,9 @@ static void *continues(void *context) {
         segue_continuation_get_progress(continuation, &received, &total);
         if (count % 2)
           segue_continuation_cancel(continuation);
-        segue_continuation_release(continuation);
+        segue_release(continuation);
       }
-      segue_offer_release(offer);
+      segue_release(offer);
     }
     char *text = NULL;
     if (segue_app_describe(party->receiver.app, &text, NULL) == SEGUE_OK)
@@ -122,7 +122,7 @@ static void properties_from_all_threads(void) {
     REQUIRE(pthread_create(&threads[i], NULL, i < WRITERS ? sets : gets, (void *)(intptr_t)i) == 0);
   for (int i = 0; i < WRITERS + READERS; i++)
     pthread_join(threads[i], NULL);
-  OK(segue_activity_release(shared));
+  OK(segue_release(shared));
   close_participant(&self);
 }
 

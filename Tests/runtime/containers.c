@@ -59,7 +59,7 @@ static segue_status try_to_read(const char *path, char *text, size_t size) {
   OK(segue_access_end(access));
   REQUIRE(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
   OK(segue_access_end(access));
-  OK(segue_access_release(access));
+  OK(segue_release(access));
   return SEGUE_OK;
 }
 
@@ -97,7 +97,7 @@ static void inside(void) {
   OK(begin("docs/file", SEGUE_ACCESS_WRITE, &access, &fd));
   REQUIRE(pwrite(fd, "INSIDE", 6, 0) == 6 && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0);
   REQUIRE(fcntl(fd, F_GETFD) == FD_CLOEXEC);
-  OK(segue_access_release(access));
+  OK(segue_release(access));
   REQUIRE(fcntl(fd, F_GETFD) == -1);
   expect_text("docs/file", "INSIDE");
   REQUIRE(begin("docs/file", 2, &access, &fd) == SEGUE_ERROR_INVALID_ARGUMENT);
@@ -242,7 +242,7 @@ static void host(void) {
   snprintf(url, sizeof url, "file://LocalHost%s/docs/file", home);
   segue_access *access;
   OK(segue_activity_access_begin(activity, url, NUL, 0, &access, NULL));
-  OK(segue_access_release(access));
+  OK(segue_release(access));
 }
 
 /* It is not opened at all: a writer would see that. */
@@ -297,7 +297,7 @@ static void vanishing(void) {
   OK(begin("docs/file", 0, &access, &fd));
   REQUIRE(unlink("docs/file") == 0);
   REQUIRE(read(fd, text, sizeof text) == 6);
-  OK(segue_access_release(access));
+  OK(segue_release(access));
   expect("docs/file", LATER);
 }
 
@@ -346,7 +346,7 @@ static void ten_thousand(void) {
   for (int i = 0; i < 10000; i++) {
     segue_access *access = NULL;
     if (begin(paths[i % 5], 0, &access, NULL) == SEGUE_OK)
-      OK(segue_access_release(access));
+      OK(segue_release(access));
   }
   OK(segue_debug_live_handles(&now));
   REQUIRE(descriptors() == before && now == handles);
@@ -413,8 +413,8 @@ int main(int count, char **arguments) {
   for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
     if (strcmp(attacks[i].name, arguments[2]) == 0) {
       attacks[i].run();
-      OK(segue_activity_release(activity));
-      OK(segue_app_release(app));
+      OK(segue_release(activity));
+      OK(segue_release(app));
       return 0;
     }
   return 2;

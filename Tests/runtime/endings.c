@@ -30,10 +30,10 @@ static void restoring_after_close(void) {
   for (int i = 0; i < 2; i++)
     REQUIRE(segue_continuation_restore(continuation, &restorable, 1) == SEGUE_ERROR_INVALIDATED);
   REQUIRE(object.destroyed == 0);
-  OK(segue_restorable_release(restorable));
+  OK(segue_release(restorable));
   REQUIRE(object.destroyed == 1);
-  OK(segue_continuation_release(continuation));
-  OK(segue_activity_release(activity));
+  OK(segue_release(continuation));
+  OK(segue_release(activity));
   close_participant(&receiver);
   close_participant(&origin);
   REQUIRE(object.destroyed == 1);
@@ -52,8 +52,8 @@ static void closing_between_arrival_and_continue(void) {
       OK(segue_continuation_get_progress(continuation, &received, &total));
     close_participant(&receiver);
     REQUIRE(receiver.arrived == 0 && receiver.failed == 1);
-    OK(segue_continuation_release(continuation));
-    OK(segue_activity_release(activity));
+    OK(segue_release(continuation));
+    OK(segue_release(activity));
     close_participant(&origin);
   }
 }
@@ -86,9 +86,9 @@ static void ending_after_a_move(void) {
   dispatch_until(&receiver, &receiver.arrived, 1);
   wait_until(&ended, 1);
   REQUIRE(moved == 1 && ended == 1);
-  OK(segue_continuation_release(continuation));
-  OK(segue_activity_delegate_release(delegate));
-  OK(segue_activity_release(activity));
+  OK(segue_release(continuation));
+  OK(segue_release(delegate));
+  OK(segue_release(activity));
   close_participant(&receiver);
   close_participant(&origin);
   REQUIRE(ended == 1);
@@ -105,8 +105,8 @@ static void progress_after_the_end(void) {
     REQUIRE(total > 0 && received == total);
     OK(segue_app_close(receiver.app));
   }
-  OK(segue_continuation_release(continuation));
-  OK(segue_activity_release(activity));
+  OK(segue_release(continuation));
+  OK(segue_release(activity));
   close_participant(&receiver);
   close_participant(&origin);
 }
@@ -116,14 +116,14 @@ static void progress_after_the_end(void) {
 static pthread_t answering;
 static void *answer(void *save) {
   OK(segue_save_complete(save));
-  OK(segue_save_release(save));
+  OK(segue_release(save));
   return NULL;
 }
 
 static segue_reply saved_by_another(void *context, segue_activity *activity, segue_save *save) {
   (void)activity;
   ((struct participant *)context)->announced++; /* before the answer, which is what the test waits for */
-  OK(segue_save_retain(save));
+  OK(segue_retain(save));
   REQUIRE(pthread_create(&answering, NULL, answer, save) == 0);
   return SEGUE_REPLY_LATER;
 }
@@ -137,7 +137,7 @@ static void answering_will_save_elsewhere(void) {
   OK(segue_activity_set_delegate(activity, delegate));
   for (int i = 1; i <= 300; i++) {
     OK(segue_activity_set_needs_save(activity, true));
-    OK(segue_continuation_release(continue_first(&receiver)));
+    OK(segue_release(continue_first(&receiver)));
     dispatch_until(&receiver, &receiver.arrived, i);
     pthread_join(answering, NULL);
     bool needs_save = true;
@@ -148,8 +148,8 @@ static void answering_will_save_elsewhere(void) {
     REQUIRE(needs_save);
   }
   REQUIRE(saver.announced == 300);
-  OK(segue_activity_release(activity));
-  OK(segue_activity_delegate_release(delegate));
+  OK(segue_release(activity));
+  OK(segue_release(delegate));
   close_participant(&receiver);
   close_participant(&origin);
   REQUIRE(saver.destroyed == 1); /* the last callback may have returned no sooner */
@@ -185,8 +185,8 @@ static void closing_each_other(void) {
   int later = closed[0] == SEGUE_OK;
   REQUIRE(closed[later] == SEGUE_ERROR_BUSY && closed[1 - later] == SEGUE_OK);
   for (int i = 0; i < 2; i++) {
-    OK(segue_app_release(pair[i]));
-    OK(segue_app_delegate_release(delegates[i]));
+    OK(segue_release(pair[i]));
+    OK(segue_release(delegates[i]));
   }
 }
 
@@ -197,7 +197,7 @@ static void release_the_other(void *context, segue_app *app, segue_connection co
   if (connection != SEGUE_CONNECTION_READY)
     return;
   pthread_barrier_wait(&inside);
-  OK(segue_app_release(self == &origin ? receiver.app : origin.app));
+  OK(segue_release(self == &origin ? receiver.app : origin.app));
   self->ready++;
 }
 
@@ -216,7 +216,7 @@ static void releasing_each_other(void) {
   for (int i = 0; i < 2; i++)
     wait_until(&apps[i]->ready, 1);
   for (int i = 0; i < 2; i++)
-    OK(segue_app_delegate_release(apps[i]->delegate));
+    OK(segue_release(apps[i]->delegate));
   for (int i = 0; i < 2; i++)
     wait_until(&apps[i]->destroyed, 1);
 }

@@ -20,16 +20,16 @@ static void use_apps_and_activities(void) {
   OK(segue_app_create("com.example.forks", NUL, &app));
   OK(segue_activity_create(app, TYPE, NUL, &activity));
   OK(segue_activity_set_title(activity, "title", NUL));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
   OK(segue_app_close(app));
-  OK(segue_app_release(app));
+  OK(segue_release(app));
 }
 
 static void use_attachments(void) {
   segue_activity *activity;
   OK(segue_activity_create(NULL, TYPE, NUL, &activity));
   OK(segue_activity_attach_bytes(activity, "name", NUL, (const uint8_t *)"bytes", 5));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
 }
 
 static void log_and_limits(void) { fork_while_threads_work(use_log_and_limits, FORKS); }
@@ -55,7 +55,7 @@ static segue_activity *held;
 static void release_beside_a_file(void) {
   int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
   REQUIRE(file >= 0);
-  OK(segue_activity_release(held));
+  OK(segue_release(held));
   REQUIRE(fcntl(file, F_GETFD) >= 0);
 }
 
@@ -65,7 +65,7 @@ static void what_is_attached(void) {
   OK(segue_activity_attach_bytes(held, "name", NUL, (const uint8_t *)"bytes", 5));
   use = release_beside_a_file;
   fork_and_use();
-  OK(segue_activity_release(held));
+  OK(segue_release(held));
 }
 
 int main(int count, char **arguments) {

@@ -43,7 +43,7 @@ static void offer(segue_app *app) {
   segue_activity *activity;
   OK(segue_activity_create(app, "com.example.editing", NUL, &activity));
   OK(segue_activity_become_current(activity));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
 }
 
 static void wait_until_ready(segue_app *app) {
@@ -118,8 +118,8 @@ static void quiet(void) {
   wait_until_ready(app);
   offer(app);
   check_same(&before);
-  OK(segue_app_release(app));
-  OK(segue_app_release(threaded));
+  OK(segue_release(app));
+  OK(segue_release(threaded));
   check_threads(0);
   check_same(&before);
 }
@@ -141,7 +141,7 @@ static void broken_pipe(void) {
       offer(app);
     close(connection);
   }
-  OK(segue_app_release(app));
+  OK(segue_release(app));
   puts("alive");
 }
 
@@ -162,7 +162,7 @@ static void reopen(segue_delivery delivery, int times) {
       wait_until_ready(app);
     if (i % 2)
       OK(segue_app_close(app));
-    OK(segue_app_release(app));
+    OK(segue_release(app));
   }
   size_t left = 0;
   OK(segue_debug_live_handles(&left));

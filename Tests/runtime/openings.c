@@ -18,8 +18,8 @@ static segue_reply open_document(void *context, segue_app *app, const char *url,
   struct participant *self = called(context);
   (void)app, (void)activity;
   REQUIRE(length == strlen(FILE_URL) && memcmp(url, FILE_URL, length) == 0);
-  segue_continuation_release(self->unanswered);
-  OK(segue_continuation_retain(self->unanswered = one));
+  segue_release(self->unanswered);
+  OK(segue_retain(self->unanswered = one));
   opened++;
   return SEGUE_REPLY_LATER;
 }
@@ -43,7 +43,7 @@ static segue_activity *activity_of(segue_document *document) {
   segue_activity *activity = NULL;
   OK(segue_document_get_responder(document, &responder));
   OK(segue_responder_get_activity(responder, &activity));
-  OK(segue_responder_release(responder));
+  OK(segue_release(responder));
   return activity;
 }
 
@@ -54,8 +54,8 @@ static bool has_continued(segue_document *document) {
   if (!activity)
     return false;
   OK(segue_activity_get_continued_from(activity, &from));
-  OK(segue_activity_release(activity));
-  segue_value_release(from);
+  OK(segue_release(activity));
+  segue_release(from);
   return from != NULL;
 }
 
@@ -65,7 +65,7 @@ static bool gets_its_own(segue_document *document) {
   for (int i = 0; i < 10000; i++) {
     segue_activity *activity = activity_of(document);
     bool is_own = activity && !has_continued(document);
-    segue_activity_release(activity);
+    segue_release(activity);
     if (is_own)
       return true;
     nanosleep(&moment, NULL); /* nobody is told */
@@ -84,12 +84,12 @@ static void offer_a_document(void) {
   REQUIRE(activity);
   OK(segue_activity_set_delegate(activity, origin.watcher));
   OK(segue_activity_become_current(activity));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
   wait_until(&receiver.appeared, 1);
 }
 
 static void end(void) {
-  OK(segue_document_release(offered));
+  OK(segue_release(offered));
   close_participant(&receiver);
   close_participant(&origin);
 }
@@ -135,8 +135,8 @@ static void a_document_is_made_as_its_opening_fails(void) {
     OK(ending.status);
     wait_until(&origin.ended, i);
     REQUIRE(gets_its_own(document));
-    OK(segue_document_release(document));
-    OK(segue_continuation_release(one));
+    OK(segue_release(document));
+    OK(segue_release(one));
   }
   end();
 }
@@ -157,8 +157,8 @@ static void a_document_is_handed_over_as_the_user_cancels(void) {
     REQUIRE(ending.status == SEGUE_OK || ending.status == SEGUE_ERROR_REMOTE_APPLICATION_TIMED_OUT);
     if (ending.status == SEGUE_OK)
       REQUIRE(has_continued(document));
-    OK(segue_document_release(document));
-    OK(segue_continuation_release(one));
+    OK(segue_release(document));
+    OK(segue_release(one));
   }
   end();
 }
@@ -180,8 +180,8 @@ static void restore_and_open(bool answers_later) {
     wait_until(&origin.ended, i);
     REQUIRE(origin.last_outcome == SEGUE_OUTCOME_RESTORED);
     REQUIRE(has_continued(document));
-    OK(segue_document_release(document));
-    OK(segue_continuation_release(one));
+    OK(segue_release(document));
+    OK(segue_release(one));
   }
   end();
 }
@@ -218,10 +218,10 @@ static void an_answer_at_the_end_of_the_restoration_counts(void) {
     OK(segue_continuation_complete(one, true));
     wait_until(&origin.ended, i);
     REQUIRE(origin.last_outcome == SEGUE_OUTCOME_RESTORED);
-    OK(segue_continuation_release(one));
+    OK(segue_release(one));
   }
-  OK(segue_restorable_release(object));
-  OK(segue_activity_release(offered));
+  OK(segue_release(object));
+  OK(segue_release(offered));
   close_participant(&receiver);
   close_participant(&origin);
 }

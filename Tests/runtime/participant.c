@@ -31,13 +31,13 @@ static void set_payload(const char *size) {
   CHECK(segue_writer_finish(writer, &value));
   if (CHECK(segue_activity_set_user_info(activity, value)))
     say("payload set");
-  segue_value_release(value);
-  segue_writer_release(writer);
+  segue_release(value);
+  segue_release(writer);
   free(data);
 }
 
 static void create(const char *title) {
-  segue_activity_release(activity);
+  segue_release(activity);
   if (!CHECK(segue_activity_create(app, TYPE, NUL, &activity)))
     return;
   CHECK(segue_activity_set_delegate(activity, watcher));
@@ -85,8 +85,8 @@ static void delete_saved(const char *name) {
   CHECK(segue_writer_end(writer));
   CHECK(segue_writer_finish(writer, &names));
   CHECK(segue_app_delete_saved(app, names, deleted, NULL, NULL));
-  segue_value_release(names);
-  segue_writer_release(writer);
+  segue_release(names);
+  segue_release(writer);
 }
 
 static void set_title(const char *title) { CHECK(segue_activity_set_title(activity, title, NUL)); }
@@ -195,9 +195,9 @@ static void fetch(const char *words) {
 /** R3.15: to that app. */
 static void push(const char *app_name) {
   segue_value *result = NULL;
-  segue_status status = segue_activity_push(activity, app_name, NUL, 0, &result);
+  segue_status status = segue_activity_push(activity, NULL, app_name, NUL, 0, &result);
   say("push %s", segue_status_name(status));
-  segue_value_release(result);
+  segue_release(result);
 }
 
 /** "DEVICE": its identifier in hexadecimal digits; to the app of this name there. */
@@ -206,9 +206,9 @@ static void push_to_device(const char *digits) {
   for (size_t i = 0; i < SEGUE_ID_SIZE; i++)
     sscanf(digits + 2 * i, "%2hhx", &device[i]);
   segue_value *result = NULL;
-  segue_status status = segue_activity_push_to_device(activity, device, NULL, 0, 0, &result);
+  segue_status status = segue_activity_push(activity, device, NULL, 0, 0, &result);
   say("push_to_device %s", segue_status_name(status));
-  segue_value_release(result);
+  segue_release(result);
 }
 
 static void expire(const char *seconds) {
@@ -231,7 +231,7 @@ static void set_private(const char *word) {
 
 static void drop_activity(const char *unused) {
   (void)unused;
-  segue_activity_release(activity);
+  segue_release(activity);
   activity = NULL;
   say("released");
 }
@@ -250,7 +250,7 @@ static void list(const char *unused) {
     CHECK(segue_offer_get_title(offers[i], &title, NULL));
     snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", i ? "|" : "", title ? title : "");
     segue_free(title);
-    segue_offer_release(offers[i]);
+    segue_release(offers[i]);
   }
   say("offers %zu %s", count, line);
 }
@@ -273,13 +273,13 @@ static void continue_offer(const char *text) {
     CHECK(segue_offer_get_title(offers[i], &its, NULL));
     if (!found && its && strcmp(its, title) == 0) {
       found = true;
-      segue_continuation_release(continuation);
+      segue_release(continuation);
       continuation = NULL;
       if (CHECK(segue_app_continue(app, offers[i], timeout, &continuation)))
         say("continuation %s", name_of(continuation));
     }
     segue_free(its);
-    segue_offer_release(offers[i]);
+    segue_release(offers[i]);
   }
   if (!found)
     say("error no offer %s", title);
@@ -344,7 +344,7 @@ static void fork_child(const char *unused) {
   say("in the child: %s %s %s %s %s %s", segue_status_name(segue_app_create("com.example.child", NUL, &another)),
       segue_status_name(segue_app_dispatch(app, 0, NULL)), segue_status_name(segue_activity_become_current(activity)),
       segue_status_name(segue_app_close(app)), segue_status_name(segue_debug_live_handles(&count)),
-      segue_status_name(segue_app_release(app)));
+      segue_status_name(segue_release(app)));
   segue_free(memory);
   say("the child has freed");
   pause();
@@ -533,14 +533,14 @@ int main(int count, char **arguments) {
   say("open");
   run();
   CHECK(segue_app_close(app));
-  segue_activity_release(activity);
-  segue_activity_release(continued);
-  segue_activity_delegate_release(watcher);
-  segue_continuation_release(continuation);
-  segue_continuation_release(unanswered);
-  segue_save_release(unsaved);
-  segue_app_delegate_release(delegate);
-  segue_app_release(app);
+  segue_release(activity);
+  segue_release(continued);
+  segue_release(watcher);
+  segue_release(continuation);
+  segue_release(unanswered);
+  segue_release(unsaved);
+  segue_release(delegate);
+  segue_release(app);
   size_t alive = 0;
   CHECK(segue_debug_live_handles(&alive));
   say("ended with %zu handles", alive);

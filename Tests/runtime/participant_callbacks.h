@@ -99,7 +99,7 @@ static void hand_over(segue_continuation *one) {
   if (count > 0)
     CHECK(segue_continuation_restore(one, objects, (size_t)count));
   for (int i = 0; i < count; i++)
-    CHECK(segue_restorable_release(objects[i]));
+    CHECK(segue_release(objects[i]));
 }
 
 static bool is_redelivered(segue_activity *arrived) {
@@ -109,7 +109,7 @@ static bool is_redelivered(segue_activity *arrived) {
   CHECK(segue_value_describe(origin, &text, NULL));
   bool redelivered = text && strstr(text, "\"redelivered\": true");
   segue_free(text);
-  segue_value_release(origin);
+  segue_release(origin);
   return redelivered;
 }
 
@@ -123,12 +123,12 @@ static segue_reply on_continue(void *context, segue_app *self, segue_activity *a
   say("continue %s %zu %s%s", name_of(one), length, title ? title : "", is_redelivered(arrived) ? " redelivered" : "");
   segue_free(title);
   segue_free(cbor);
-  segue_activity_release(continued);
-  segue_activity_retain(continued = arrived);
+  segue_release(continued);
+  segue_retain(continued = arrived);
   hand_over(one);
   if (continue_reply == SEGUE_REPLY_LATER) {
-    segue_continuation_release(unanswered);
-    segue_continuation_retain(unanswered = one);
+    segue_release(unanswered);
+    segue_retain(unanswered = one);
   }
   return continue_reply;
 }
@@ -148,8 +148,8 @@ static segue_reply will_save(void *context, segue_activity *self, segue_save *sa
   (void)context, (void)self;
   say("will_save");
   if (save_reply == SEGUE_REPLY_LATER) {
-    segue_save_release(unsaved);
-    segue_save_retain(unsaved = save);
+    segue_release(unsaved);
+    segue_retain(unsaved = save);
   }
   return save_reply;
 }

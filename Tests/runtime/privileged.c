@@ -13,7 +13,7 @@ int main(int count, char **arguments) {
   OK(segue_app_create("com.example.privileged", NUL, &app));
   OK(segue_app_set_runtime_folder(app, arguments[1], NUL));
   OK(segue_app_open(app));
-  OK(segue_app_release(app));
+  OK(segue_release(app));
   puts(getauxval(AT_SECURE) ? "secure" : "usual");
   return 0;
 }

@@ -46,7 +46,7 @@ int main(int count, char **arguments) {
     enter(call, 0);
     segue_status status = segue_app_open(app);
     REQUIRE(status == SEGUE_ERROR_SYSTEM || (status == SEGUE_OK && call == SYS_read));
-    OK(segue_app_release(app));
+    OK(segue_release(app));
     return 0;
   }
   OK(segue_app_open(app));
@@ -60,7 +60,7 @@ int main(int count, char **arguments) {
   enter(call, strcmp(arguments[3], "all") == 0);
   OK(segue_activity_create(app, "com.example.note", NUL, &activity));
   OK(segue_activity_become_current(activity));
-  OK(segue_activity_release(activity));
-  OK(segue_app_release(app));
+  OK(segue_release(activity));
+  OK(segue_release(app));
   return 0;
 }

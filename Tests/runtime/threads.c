@@ -16,7 +16,7 @@ static void call_inside(struct participant *self) {
   in_callback[1] = segue_app_dispatch(self->app, 0, NULL);
   in_callback[2] = segue_activity_create(self->app, TYPE, NUL, &activity);
   in_callback[3] = segue_activity_become_current(activity);
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
 }
 
 static void calls_inside_callbacks(void) {
@@ -50,12 +50,12 @@ static void delivery_by_thread(void) {
   segue_activity *activity = offer(&origin, "one");
   wait_until(&receiver.appeared, 1);
   for (int i = 1; i <= 20; i++) {
-    OK(segue_continuation_release(continue_first(&receiver)));
+    OK(segue_release(continue_first(&receiver)));
     wait_until(&receiver.arrived, i);
     REQUIRE(pthread_equal(first, receiver.thread));
   }
   REQUIRE(receiver.announced == 20 && receiver.failed == 0);
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
   close_participant(&receiver);
   close_participant(&origin);
 }
@@ -156,7 +156,7 @@ static void descriptor(void) {
   REQUIRE(readable(fd, 0));
   OK(segue_app_dispatch(receiver.app, 0, &delivered));
   REQUIRE(delivered == 0 && !readable(fd, 0));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
   close_participant(&origin);
   close_participant(&receiver);
 }
@@ -180,7 +180,7 @@ static void timeouts(void) {
 static void release_inside(void *context, segue_app *app, segue_connection connection) {
   (void)connection;
   ((struct participant *)context)->ready++;
-  OK(segue_app_release(app));
+  OK(segue_release(app));
 }
 
 static void last_release_inside_a_callback(void) {
@@ -198,8 +198,8 @@ static void last_release_inside_a_callback(void) {
       dispatch_until(self, &self->ready, 1);
     else
       wait_until(&self->ready, 1);
-    REQUIRE(segue_app_release(self->app) == SEGUE_ERROR_INVALID_HANDLE);
-    OK(segue_app_delegate_release(self->delegate));
+    REQUIRE(segue_release(self->app) == SEGUE_ERROR_INVALID_HANDLE);
+    OK(segue_release(self->delegate));
     wait_until(&self->destroyed, 1);
   }
 }
@@ -208,13 +208,13 @@ static void last_release_inside_a_callback(void) {
 static void released_delegate(void) {
   static struct participant self;
   open_participant(&self, "com.example.detached", SEGUE_DELIVER_HOST);
-  OK(segue_app_delegate_release(self.delegate));
+  OK(segue_release(self.delegate));
   REQUIRE(self.destroyed == 1);
   OK(segue_app_dispatch(self.app, 100, NULL));
   REQUIRE(self.ready == 0 && self.destroyed == 1);
-  OK(segue_app_release(self.app));
+  OK(segue_release(self.app));
   REQUIRE(self.destroyed == 1);
-  OK(segue_activity_delegate_release(self.watcher));
+  OK(segue_release(self.watcher));
 }
 
 static void *dispatch_for_ever(void *context) {
@@ -260,7 +260,7 @@ static void *call_while_cancelled(void *context) {
   OK(segue_activity_become_current(activity));
   OK(segue_activity_set_needs_save(activity, true));
   OK(segue_app_wake(self->app));
-  OK(segue_activity_release(activity));
+  OK(segue_release(activity));
   OK(segue_app_close(self->app));
   has_finished = true;
   pthread_testcancel();

@@ -152,7 +152,7 @@ ON_A_FLEET = """
 
 int main(void) {
     segue_fleet *fleet;
-    return segue_fleet_create(7, &fleet) != SEGUE_OK || segue_fleet_release(fleet) != SEGUE_OK;
+    return segue_fleet_create(7, &fleet) != SEGUE_OK || segue_release(fleet) != SEGUE_OK;
 }
 """
 PROJECT = """

@@ -43,7 +43,7 @@ else
     local info = segue.out("segue_value *", segue.activity_get_user_info, activity)
     local state = info ~= nil and segue.text(segue.value_describe, info) or "without a state"
     print(segue.text(segue.activity_get_title, activity) or "without a title", state)
-    segue.value_release(info)
+    segue.release(info)
     running = false
     return segue.REPLY_YES
   end)

@@ -313,7 +313,7 @@ local function caller(each)
     local message = ffi.new("char[?]", segue.MESSAGE_SIZE)
     library.segue_last_error(message, segue.MESSAGE_SIZE)
     -- The library names the type of a handle.
-    local said = ffi.string(message):gsub("^segue_[%w_]+", function(type) return of_type[type] end)
+    local said = ffi.string(message):gsub("^segue_[%w_]+", function(type) return of_type[type] or of_type.any end)
     raise("%s: %s: %s", name, ffi.string(library.segue_status_name(status)), said)
   end
 end

@@ -193,7 +193,7 @@ RESUME_BACK = """
     local _, _, activity = pair.continue {
       activity = { on_will_resume_back = function(_, _, changed) told = changed HANDLER end },
       app = { on_continue = function(_, _, continued)
-        segue.activity_retain(continued)
+        segue.retain(continued)
         kept = continued
       end } }
     segue.activity_set_title(kept, "there", Z)
@@ -239,7 +239,7 @@ def test_a_request_whose_handler_breaks_is_refused(lua):
         local pair, kept, refused = require "pair", nil, nil
         pair.continue {
           activity = { on_request = function() error "no such note" end },
-          app = { on_continue = function(_, _, activity) segue.activity_retain(activity) kept = activity end } }
+          app = { on_continue = function(_, _, activity) segue.retain(activity) kept = activity end } }
         segue.activity_request(kept, "ask", 3, 0, function(context, _, _, _, failure)
           refused = context .. ": " .. segue.text(segue.error_get_message, failure)
         end, "asked", nil, nil)
@@ -255,13 +255,13 @@ def test_a_stream_whose_handler_breaks_is_aborted(lua):
         local fds, byte, DONTWAIT = ffi.new "int[2]", ffi.new "char[1]", 64
         pair.continue {
           activity = { on_did_receive_stream = function(_, _, stream)
-            segue.stream_retain(stream)
+            segue.retain(stream)
             segue.stream_open(stream, fds)
             error "no room"
           end },
-          app = { on_continue = function(_, _, activity) segue.activity_retain(activity) kept = activity end } }
+          app = { on_continue = function(_, _, activity) segue.retain(activity) kept = activity end } }
         segue.activity_ask_stream(kept, 0, function(_, _, stream)
-          segue.stream_retain(stream)
+          segue.retain(stream)
           segue.stream_open(stream, fds + 1)
           got = stream
         end, nil, nil)
@@ -404,6 +404,13 @@ def test_the_loops_of_the_host_are_compiled(lua):
             "segue.out('bool', segue.value_is_equal, nil, nil)",
             "segue.value_is_equal: INVALID_HANDLE: value or other: is NULL",
         ),
+        ("segue.retain(nil)", "segue.retain: INVALID_HANDLE: handle: is NULL"),
+        ("segue.release(nil); segue.release('no handle')", "segue.release: INVALID_HANDLE: handle: never was one"),
+        (
+            "local writer = segue.out('segue_writer *', segue.writer_create); segue.release(writer); "
+            "segue.release(writer)",
+            "segue.release: INVALID_HANDLE: handle: was released, or never was a handle",
+        ),
         (
             "segue.app_delegate_on_continue(segue.out('segue_app_delegate *', segue.app_delegate_create, nil, nil), 1)",
             "segue.app_delegate_on_continue: function: cannot convert 'number' to ",
@@ -424,7 +431,7 @@ def test_any_number_of_functions_is_taken_and_let_go_of(lua):
         for _ = 1, 3000 do
           local function restore() return made end
           made[restore] = true
-          segue.restorable_release(segue.out("segue_restorable *", segue.restorable_create, restore, nil, nil))
+          segue.release(segue.out("segue_restorable *", segue.restorable_create, restore, nil, nil))
         end
         collectgarbage()
         for _ in pairs(made) do left = left + 1 end
@@ -460,7 +467,7 @@ FLEET = """
     local fleet = segue.out("segue_fleet *", segue.fleet_create, 7)
     segue.fleet_run(fleet, nil)
     io.write(tonumber(segue.out("uint64_t", segue.fleet_get_time_ms, fleet)) >= 0 and "moves ")
-    segue.fleet_release(fleet)
+    segue.release(fleet)
     io.write "ended"
 """
 

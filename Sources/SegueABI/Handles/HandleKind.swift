@@ -35,6 +35,15 @@ public enum HandleType: UInt8, Sendable {
     }
   }
 
+  /// Whether an object of this type is used by one call at a time.
+  var isUsedAlone: Bool { self == .writer || self == .reader }
+
+  /// The type that a handle says it has. Nil: it is none.
+  init?(of pointer: OpaquePointer) {
+    guard let ticket = Ticket(pointer) else { return nil }
+    self.init(rawValue: ticket.type)
+  }
+
   /// Its name in the header.
   var name: String {
     switch self {

@@ -30,7 +30,7 @@ public struct HandleTable: Sendable {
   }
 
   /// Does the same for an object that allows one call at a time: BUSY while another call has it. All functions of such
-  /// a type use this, and its release uses `releaseAlone`.
+  /// a type use this, and its release is `releaseAlone`.
   @inline(__always)
   func callAlone<Object>(
     _ pointer: OpaquePointer?, _ kind: HandleKind<Object>, _ body: (Object) throws(SegueError) -> Void
@@ -42,12 +42,9 @@ public struct HandleTable: Sendable {
     }
   }
 
-  /// Implements X_release of such an object; NULL is fine.
-  @inline(never)
-  func releaseAlone(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+  /// Takes a count of a handle of such an object.
+  private func releaseAlone(_ pointer: OpaquePointer, _ ticket: Ticket, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
-      guard let pointer else { return }
-      guard let ticket = Ticket(pointer) else { throw problem(pointer, type) }
       let (slot, _) = try take(pointer, type)
       let step = slot.pointee.release(ticket.generation)
       // Must happen before the slot can be reused.
@@ -171,24 +168,37 @@ public struct HandleTable: Sendable {
   @inline(never)
   private func lent(_ object: Handled, _ type: HandleType) -> OpaquePointer? { try? make(object, type) }
 
-  /// Implements X_retain.
-  @inline(never)
-  public func retain(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
-    attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
+  /// Implements segue_retain.
+  public func retain(_ pointer: OpaquePointer?) -> segue_status {
+    guard let pointer, let type = HandleType(of: pointer) else { return invalid(pointer) }
+    return attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
       // The pin guarantees the slot and the type, but a release may happen in between.
       let (slot, ticket) = try pin(pointer, type)
       defer { unpin(slot, ticket) }
       switch slot.pointee.retain(ticket.generation) {
-      case .full: throw SegueError(.limitExceeded, "\(type.name): too many counts")
+      case .full: throw SegueError(.limitExceeded, "\(type.name): too many counts of the handle")
       case .invalid: throw problem(pointer, type)
       default: break
       }
     }
   }
 
-  /// Implements X_release; NULL is fine.
+  /// Implements segue_release.
+  public func release(_ pointer: OpaquePointer?) -> segue_status {
+    guard let pointer else { return SEGUE_OK }
+    guard let ticket = Ticket(pointer), let type = HandleType(rawValue: ticket.type) else { return invalid(pointer) }
+    return type.isUsedAlone ? releaseAlone(pointer, ticket, type) : release(pointer, type)
+  }
+
+  private func invalid(_ pointer: OpaquePointer?) -> segue_status {
+    attemptAtOnce { () throws(SegueError) in
+      throw SegueError(.invalidHandle, "handle: \(pointer == nil ? "is NULL" : "never was one")")
+    }
+  }
+
+  /// Takes a count of a handle of a type; NULL is fine.
   @inline(never)
-  public func release(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
+  func release(_ pointer: OpaquePointer?, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
       guard pointer != nil else { return }
       // The object must stay until the count is taken, or the slot might have been reused.

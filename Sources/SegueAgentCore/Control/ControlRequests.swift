@@ -57,6 +57,7 @@ public final class ControlRequests {
     }
     do throws(SegueError) {
       let name = try Self.text(request, "ask", atMost: Limits.identifier)
+      try RequestOptions.check(request, of: name)
       switch true {
       case Text.isSame(name, "continue"): try `continue`(request, of: client, answer)
       case Text.isSame(name, "push"):

@@ -165,10 +165,6 @@ final class DeviceRequests {
   }
 
   private func invite(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
-    for entry in request.entries ?? [] {
-      guard let key = entry.key.string, ["ask", "addresses", "automatic"].contains(where: { Text.isSame($0, key) })
-      else { throw SegueError(.invalidArgument, "options: there is no '\(entry.key.string ?? "")'") }
-    }
     let isAutomatic = try Self.flag(request, "automatic")
     var addresses = devices.inviteAddresses
     if let value = request["addresses"] {

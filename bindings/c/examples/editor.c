@@ -62,7 +62,7 @@ static segue_value *make_user_info(const struct editor *editor) {
   segue_writer_put_uint64(writer, editor->selection);
   segue_writer_end(writer);
   notes_check(segue_writer_finish(writer, &user_info));
-  segue_writer_release(writer);
+  segue_release(writer);
   free(url);
   return user_info;
 }
@@ -86,7 +86,7 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
   segue_value *user_info = make_user_info(editor);
   if (user_info != NULL) {
     notes_check(segue_activity_set_user_info(activity, user_info));
-    segue_value_release(user_info);
+    segue_release(user_info);
   }
   /* The receiver then gets an older state, and both sides learn why. */
   if (user_info == NULL)
@@ -245,9 +245,9 @@ int main(int count, char **arguments) {
 
   bool written = write_file(&editor);
   notes_check(segue_app_close(editor.app)); /* no callback runs after this; the offer disappears everywhere */
-  segue_activity_delegate_release(editor.delegate);
-  segue_activity_release(editor.activity);
-  segue_app_release(editor.app);
+  segue_release(editor.delegate);
+  segue_release(editor.activity);
+  segue_release(editor.app);
   text_free(&editor.text);
   return written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -48,15 +48,15 @@ static segue_reply update(void *context, segue_activity *activity, segue_save *s
   notes_check(segue_writer_put_string(writer, "text", SEGUE_NUL_TERMINATED));
   if (segue_writer_put_string(writer, tab->text, SEGUE_NUL_TERMINATED) != SEGUE_OK) {
     printf("%s is not UTF-8\n", tab->name);
-    segue_writer_release(writer);
+    segue_release(writer);
     notes_check(segue_save_fail(save, "its text is not UTF-8", SEGUE_NUL_TERMINATED));
     return SEGUE_REPLY_LATER;
   }
   notes_check(segue_writer_end(writer));
   notes_check(segue_writer_finish(writer, &entries));
   notes_check(segue_activity_add_user_info_entries(activity, entries));
-  segue_value_release(entries);
-  segue_writer_release(writer);
+  segue_release(entries);
+  segue_release(writer);
   return SEGUE_REPLY_YES;
 }
 
@@ -69,7 +69,7 @@ static bool restore(void *context, segue_activity *activity) {
   size_t length = 0;
   notes_check(segue_activity_get_user_info(activity, &user_info));
   bool found = segue_dictionary_get_string(user_info, "text", SEGUE_NUL_TERMINATED, &text, &length) == SEGUE_OK;
-  segue_value_release(user_info);
+  segue_release(user_info);
   found = found && length < TEXT_SIZE;
   if (found)
     memcpy(tab->text, text, length + 1);
@@ -102,7 +102,7 @@ static segue_reply continue_activity(void *context, segue_app *app, segue_activi
     notes_check(segue_responder_set_activity(tab->responder, activity));
     notes_check(segue_responder_get_restorable(tab->responder, &restorable));
     notes_check(segue_continuation_restore(continuation, &restorable, 1));
-    segue_restorable_release(restorable);
+    segue_release(restorable);
     show(program, tab);
     reply = SEGUE_REPLY_YES;
   }
@@ -137,7 +137,7 @@ static void open_tab(struct program *program, struct tab *tab) {
   notes_check(segue_activity_create(program->app, tab->type, SEGUE_NUL_TERMINATED, &activity));
   notes_check(segue_activity_set_title(activity, tab->name, SEGUE_NUL_TERMINATED));
   notes_check(segue_responder_set_activity(tab->responder, activity));
-  segue_activity_release(activity);
+  segue_release(activity);
 }
 
 static void continue_frontmost(struct program *program) {
@@ -149,7 +149,7 @@ static void continue_frontmost(struct program *program) {
     return;
   }
   notes_check(segue_app_continue(program->app, offer, 0, NULL));
-  segue_offer_release(offer);
+  segue_release(offer);
 }
 
 /** Does what a line says. Whether the program goes on. */
@@ -221,8 +221,8 @@ int main(int argc, char **argv) {
   }
   notes_check(segue_app_close(program.app));
   for (int i = 0; i < TAB_COUNT; i++)
-    segue_responder_release(program.tabs[i].responder);
-  segue_app_delegate_release(delegate);
-  segue_app_release(program.app);
+    segue_release(program.tabs[i].responder);
+  segue_release(delegate);
+  segue_release(program.app);
   return EXIT_SUCCESS;
 }

@@ -47,7 +47,7 @@ static void continue_frontmost(struct viewer *viewer) {
 
   viewer->continuing = true;
   notes_check(segue_app_continue(viewer->app, offer, 0, NULL));
-  segue_offer_release(offer);
+  segue_release(offer);
 }
 
 /** The app has registered with the device's hub, and all offers have arrived. */
@@ -78,7 +78,7 @@ static void will_continue(void *context, segue_app *app, const char *type, size_
   uint32_t version;
   notes_check(segue_continuation_get_offer(continuation, &offer));
   notes_check(segue_offer_get_payload_version(offer, &version));
-  segue_offer_release(offer);
+  segue_release(offer);
   printf("continuing %.*s\n", (int)type_length, type);
   if (version > NOTES_PAYLOAD_VERSION) {
     char reason[128];
@@ -127,7 +127,7 @@ static bool restore_window(void *context, segue_activity *activity) {
     free(path);
   }
   segue_free(url);
-  segue_value_release(user_info);
+  segue_release(user_info);
   return viewer->restored;
 }
 
@@ -139,7 +139,7 @@ static segue_reply continue_activity(void *context, segue_app *app, segue_activi
   segue_restorable *window;
   notes_check(segue_restorable_create(restore_window, context, NULL, &window));
   notes_check(segue_continuation_restore(continuation, &window, 1));
-  segue_restorable_release(window);
+  segue_release(window);
   return SEGUE_REPLY_YES;
 }
 
@@ -183,7 +183,7 @@ int main(void) {
   while (!viewer.ended)
     notes_check(segue_app_dispatch(viewer.app, -1, NULL));
   notes_check(segue_app_close(viewer.app));
-  segue_app_delegate_release(viewer.delegate);
-  segue_app_release(viewer.app);
+  segue_release(viewer.delegate);
+  segue_release(viewer.app);
   return viewer.restored ? EXIT_SUCCESS : EXIT_FAILURE;
 }

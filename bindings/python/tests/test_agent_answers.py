@@ -58,6 +58,24 @@ def test_a_call_inside_the_log_callback_stays_on_its_thread() -> None:
     assert _native.interruptible(threading.get_ident) != threading.get_ident()
 
 
+def test_what_is_dropped_inside_the_log_callback_is_released_later(opened: Opener) -> None:
+    """No function of the library may be called there. The activity has a delegate, which is left to it."""
+    app = opened()
+    app.dispatch(0)
+    handles, contexts = _native.live_handles(), _native.live_contexts()
+    held = [segue.Activity(app, "com.example.notes.editing")]
+    held[0].on_will_save(lambda: None)
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            held.clear()
+
+    log_a_line(Handler())
+    assert (_native.live_handles(), _native.live_contexts()) == (handles + 2, contexts + 1)
+    app.dispatch(0)
+    assert (_native.live_handles(), _native.live_contexts()) == (handles, contexts)
+
+
 def test_no_app_is_closed_inside_the_log_callback(opened: Opener) -> None:
     """The thread of the library, which may be in it, would wait for itself, and the process never end."""
     app = opened()

@@ -413,4 +413,4 @@ def test_a_c_app_without_continue_hears_of_each_failure(
     with pytest.raises(segue.NotFoundError):
         offered.resume_back().wait()
     library.segue_app_set_delegate(scene.reader._handle, None)
-    library.segue_app_delegate_release(delegate)
+    library.segue_release(delegate)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,93 @@ def test_an_account_outlives_a_crash(segue_fleet: Fleet, devices: list[Device]) 
     reader = laptop.device.add_app("com.example.notes", Notes)
     segue_fleet.advance(60)
     assert [offer.title for offer in reader.offers] == ["Shopping list"]
+
+
+TOO_LONG: dict[str, Callable[[segue.App], Any]] = {
+    "name": lambda app: app.create_account("a" * 256),
+    "device_name": lambda app: app.create_account("a", "b" * 256),
+    "name of a device": lambda app: app.rename_device("a" * 256),
+    "link": lambda app: app.read_invite("segue:join?" + "a" * 2048),
+    "link to join": lambda app: app.join("segue:join?" + "a" * 2048),
+    "link to cancel": lambda app: app.cancel_invites("segue:join?" + "a" * 2048),
+    "passphrase": lambda app: app.recovery_file("a" * 1025),
+    "passphrase of a file": lambda app: app.recover_account(b"a", "a" * 1025),
+    "type": lambda app: app.choose("a" * 256, None),
+    "app": lambda app: app.choose("a", "b" * 256),
+    "query": lambda app: app.search("a" * 1025),
+    "bundle_identifier": lambda app: app.search("", "a" * 256),
+    "bundle_identifier to forget": lambda app: app.forget_saved("a" * 256),
+}
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+def test_a_text_that_is_too_long_is_refused_by_name(devices: list[Device], text: str) -> None:
+    with pytest.raises(segue.LimitExceededError, match=f": {text.split()[0]}: "):
+        TOO_LONG[text](devices[0].notes)
+
+
+REQUESTS = [
+    "account",
+    "accept-roster",
+    "answer-join",
+    "answer-push",
+    "apps",
+    "await-join",
+    "cancel-invites",
+    "choose",
+    "continue",
+    "create-account",
+    "drop",
+    "failures",
+    "forget",
+    "inbox",
+    "invite",
+    "join",
+    "leave-account",
+    "open",
+    "push",
+    "pushes",
+    "read-invite",
+    "recover-account",
+    "recovery-file",
+    "rename-device",
+    "retry",
+    "revoke-device",
+    "route",
+    "search",
+    "set-devices",
+    "withdraw",
+]
+
+
+def test_a_misspelled_option_is_refused_and_does_nothing(devices: list[Device]) -> None:
+    """It would count as absent: `forget` without an app deletes what all apps have saved."""
+    app = devices[0].notes
+    note = app.offer("Shopping list", "milk", eligible_for_search=True)
+    app.create_account("Home", "phone")
+    invites = app.invite(["192.0.2.1"]) and app.account().invites
+    for request in REQUESTS:
+        with pytest.raises(segue.InvalidArgumentError, match="appp") as raised:
+            app._ask(request, {"appp": "com.example.notes"})
+        if request != "set-devices":
+            assert f"'{request}'" in str(raised.value)
+    with pytest.raises(segue.InvalidArgumentError, match="keys must be strings"):
+        app._ask("forget", {7: "com.example.notes"})  # type: ignore[dict-item]
+    assert [each.title for each in app.search()] == ["Shopping list"]
+    account = app.account()
+    assert account.invites == invites == 1 and account.account_name == "Home"
+    for option in ("ask", "timeout"):
+        with pytest.raises(segue.InvalidArgumentError, match=f"'{option}' is none"):
+            app._ask("inbox", {option: 1})
+    with pytest.raises(segue.InvalidArgumentError, match="'after' is none of inbox"):
+        app._ask("inbox", {"after": 1})
+    with pytest.raises(segue.InvalidArgumentError, match="'timeout' of 'invite'"):
+        app._ask("invite", timeout_ms=1)
+    with pytest.raises(segue.UnsupportedVersionError, match="does not know 'no-such'"):
+        app._ask("no-such", {"appp": 1})
+    with pytest.raises(segue.LimitExceededError, match="options"):
+        app._ask("search", {"query": "x" * 65_536})
+    note.invalidate()
 
 
 def test_an_error_of_a_launch_is_raised_by_what_advances_the_fleet(

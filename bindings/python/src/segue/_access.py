@@ -25,7 +25,6 @@ class Access(_native.Handle):
             data = file.read()
     """
 
-    _noun = "access"
     _fd: int
     _write: bool
     _file: BinaryIO | None = None

@@ -306,7 +306,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         self._delegate, self._context = make_delegate(self, takes)
         library.segue_activity_set_delegate(self._handle, self._delegate)
         if former is not None:
-            library.segue_activity_delegate_release(former)
+            library.segue_release(former)
         if self._app is not None:
             self._app._delegated.add(self)
 
@@ -323,11 +323,11 @@ class Activity(ActivityProperties, ActivityCallbacks):
             return self._app._finish_later(result)
         # The handle that it borrows lasts as long as the callback.
         handle = self._handle
-        library.segue_activity_retain(handle)
+        library.segue_retain(handle)
         try:
-            self._app._run_later(result, lambda value, error: release("segue_activity_release", handle))
+            self._app._run_later(result, lambda value, error: release(handle))
         except BaseException:
-            release("segue_activity_release", handle)
+            release(handle)
             raise
 
     def _activity(self, handle: int) -> Activity:
@@ -336,7 +336,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
             self._handle = handle
         return self
 
-    def __del__(self, release: Callable[[str, int], None] = release) -> None:
+    def __del__(self, release: Callable[..., None] = release) -> None:
         delegate, self._delegate = self._delegate, None
         if delegate is None or _native.is_over():
             return super().__del__(release)
@@ -347,7 +347,7 @@ class Activity(ActivityProperties, ActivityCallbacks):
         if self._app is not None:
             self._app._outliving.add(kept)
         super().__del__(release)
-        release("segue_activity_delegate_leave", delegate)
+        release(delegate, leaves=True)
 
 
 def _owner(app: App | None) -> int | None:
@@ -366,7 +366,7 @@ def activity_of(app: App | None, handle: int, owned: bool) -> Activity:
 
 @_native.trampoline(_table.EXPLAIN)
 def _explained(answer: Pending[list[Reason]], _: int, reasons: int) -> None:
-    _native.library.segue_value_retain(reasons)
+    _native.library.segue_retain(reasons)
     found = [Reason(each["reason"], each["message"], each.get("app"), each.get("device")) for each in taken(reasons)]
     answer._app._answered(answer)
     answer._end(found)

@@ -56,8 +56,6 @@ def make_delegate(owner: Owner, takes: tuple[bool, ...]) -> tuple[int, int]:
 class _Save(_native.Handle):
     """The later answer to will_save."""
 
-    _noun = "save"
-
 
 def _summary(error: BaseException) -> str:
     """Returns the kind and text of a failed save for receivers. Errors of the package begin with their status."""

@@ -27,8 +27,6 @@ _HANDOFF, _SEARCH, _PUBLIC_INDEXING, _PREDICTION = 1, 2, 3, 4
 class ActivityProperties(_native.Handle):
     """The properties of an activity."""
 
-    _noun = "activity"
-
     @property
     def id(self) -> UUID:
         """The identifier under which the activity is offered."""

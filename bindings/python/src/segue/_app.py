@@ -373,44 +373,38 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         pushed = _arguments.instance(activity, Activity, "activity")._handle
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-        if device is None:
-            result = self._asked(library.segue_activity_push, pushed, app, len(app or b""), most)
-        else:
-            there = _arguments.identifier(device, "device")
-            result = self._asked(library.segue_activity_push_to_device, pushed, there, app, len(app or b""), most)
-        return push_of(result)
+        there = None if device is None else _arguments.identifier(device, "device")
+        return push_of(self._asked(library.segue_activity_push, pushed, there, app, len(app or b""), most))
 
     def inbox(self) -> list[InboxEntry]:
         """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""
-        return [entry_of(each) for each in self._asked(library.segue_app_get_inbox, self._handle)]
+        return [entry_of(each) for each in self._ask("inbox")["entries"]]
 
     def unheard_failures(self) -> list[Failure]:
         """Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told
         by, the oldest first, since the agent has started (R3.13): in C neither a log nor `did_fail`, or, for what fails
         after `continue`, `opening_failed`. A cancel by the user is none. Blocks until the agent answers."""
-        return [failure_of(each) for each in self._asked(library.segue_app_get_failures, self._handle)]
+        return [failure_of(each) for each in self._ask("failures")["failures"]]
 
     def drop(self, continuation_id: UUID) -> None:
         """Forgets an entry of the inbox. Blocks until the agent has."""
-        entry = _arguments.identifier(continuation_id, "continuation_id")
-        self._told(library.segue_app_drop_entry, self._handle, entry)
+        self._ask("drop", {"continuation_id": _arguments.uuid(continuation_id, "continuation_id")})
 
     def retry(self, continuation_id: UUID) -> None:
         """Lets the app of an entry of the inbox get it again, after three crashes or a cancel of the user: when it
         opens next, unless it is open. No app is started."""
-        entry = _arguments.identifier(continuation_id, "continuation_id")
-        self._told(library.segue_app_retry_entry, self._handle, entry)
+        self._ask("retry", {"continuation_id": _arguments.uuid(continuation_id, "continuation_id")})
 
     def withdraw(self, offer: Offer) -> None:
         """Withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5). Blocks until the
         agent has. Raises: NotFoundError."""
-        self._told(library.segue_app_withdraw_offer, self._handle, _arguments.instance(offer, Offer, "offer")._handle)
+        self._ask("withdraw", {"activity": _arguments.instance(offer, Offer, "offer").id})
 
     # ---- which app continues what ----
 
     def apps(self) -> list[KnownApp]:
         """Lists the manifests of apps (R6.1), those of higher precedence first. Blocks until the agent answers."""
-        return [known_app_of(each) for each in self._asked(library.segue_app_get_apps, self._handle)]
+        return [known_app_of(each) for each in self._ask("apps")["apps"]]
 
     def route(self, what: Offer | Activity) -> list[Candidate]:
         """Tells which app of this device would continue an offer or an activity, the first of them, and why no other
@@ -419,18 +413,18 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         if isinstance(what, Activity):
             answer = self._asked(library.segue_activity_get_route, what._handle)
         else:
-            offer = _arguments.instance(what, Offer, "what")._handle
-            answer = self._asked(library.segue_app_get_route, self._handle, offer)
-        return [candidate_of(each) for each in answer]
+            answer = self._ask("route", {"activity": _arguments.instance(what, Offer, "what").id})
+        return [candidate_of(each) for each in answer["candidates"]]
 
     def choose(self, type: str, bundle_identifier: str | None) -> None:
         """Remembers the app that the user wants for a type (R6.2). Blocks until the agent has.
 
         bundle_identifier: of that app; None forgets the choice
         """
-        wanted = _arguments.text(type, "type")
-        app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-        self._told(library.segue_app_choose, self._handle, wanted, len(wanted), app, len(app or b""))
+        options = {"type": _arguments.string(type, "type")}
+        if bundle_identifier is not None:
+            options["app"] = _arguments.string(bundle_identifier, "bundle_identifier")
+        self._ask("choose", options)
 
     # ---- saved activities and search ----
 
@@ -512,7 +506,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._answers = answers_of(self)
         library.segue_app_set_delegate(self._handle, self._delegate)
         if former is not None:
-            library.segue_app_delegate_release(former)
+            library.segue_release(former)
 
     def _hooked(self) -> None:
         """Sets a delegate for its activities once there is a handler; another one once there are more."""
@@ -530,7 +524,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         self._activity_delegate, _ = make_delegate(self, takes)
         library.segue_app_set_activity_delegate(self._handle, self._activity_delegate)
         if former is not None:
-            library.segue_activity_delegate_release(former)
+            library.segue_release(former)
         for activity in list(self._delegated):
             activity._hooked()
 
@@ -674,11 +668,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         connection = f", {self.connection.name.lower()}" if state == "open" else ""
         return f"{self._identifier!r} {state}{connection}"
 
-    def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
+    def __del__(self, release: Callable[[int], None] = _native.release) -> None:
         if self._opened and not self._closed and not _native.is_leaving():
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
         if self._delegate is not None:
-            release("segue_app_delegate_release", self._delegate)
+            release(self._delegate)
         if self._activity_delegate is not None:
-            release("segue_activity_delegate_release", self._activity_delegate)
+            release(self._activity_delegate)
         super().__del__(release)

@@ -50,6 +50,11 @@ def text(value: str, what: str) -> bytes:
         raise InvalidArgumentError(f"{what} is not UTF-8: {error.reason}") from error
 
 
+def string(value: str, what: str) -> str:
+    """Returns the string as a str, of no subclass."""
+    return text(value, what).decode()
+
+
 def reason(text: str) -> bytes:
     """Returns the UTF-8 of why something has failed. Any text will do: the library cuts a long one."""
     return str.encode(text, "utf-8", "replace")
@@ -81,6 +86,11 @@ def identifier(value: Any, what: str) -> bytes:
     if len(found) != ID_SIZE:
         raise InvalidArgumentError(f"{what}: has {len(found)} bytes, not {ID_SIZE}")
     return found
+
+
+def uuid(value: Any, what: str) -> UUID:
+    """Returns the UUID, of no subclass."""
+    return UUID(bytes=identifier(value, what))
 
 
 def path(value: Any, what: str) -> bytes:

@@ -29,8 +29,6 @@ _IN_MEMORY = (io.BytesIO, io.StringIO)
 class _Transfer(_native.Handle):
     """An attachment transfer to this app."""
 
-    _noun = "transfer"
-
 
 class _Fetching(Pending[None]):
     """Waits for an attachment; cancelling it cancels the transfer."""

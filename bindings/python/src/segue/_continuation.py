@@ -30,8 +30,6 @@ class Restorable(_native.Handle):
     restore_state: called with the activity; False: not restored
     """
 
-    _noun = "restorable"
-
     def __init__(self, restore_state: RestoreState):
         self._restoring = _Restoring(_arguments.function(restore_state, "restore_state"))
         context = self._restoring.context
@@ -73,7 +71,6 @@ class Continuation(_native.Handle, Pending[Activity]):
     declined.
     """
 
-    _noun = "continuation"
     _unanswered = False
     """The result is here, and its taker answers the origin."""
     _is_takers = False
@@ -291,7 +288,7 @@ class Continuation(_native.Handle, Pending[Activity]):
         self._app._forget(self)
         super()._end(result, error)
 
-    def __del__(self, release: Callable[[str, int], None] = _native.release) -> None:
+    def __del__(self, release: Callable[[int], None] = _native.release) -> None:
         if (self._unanswered or self._later is not None) and not _native.is_leaving():
             with suppress(Error):  # it has ended otherwise
                 self.complete(False)

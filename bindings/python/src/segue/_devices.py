@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from . import _arguments, _table
+from . import _arguments
 from ._account import (
     Account,
     Invite,
@@ -22,12 +22,13 @@ from ._account import (
     pushes_of,
 )
 from ._asking import Asking
-from ._native import library
-from ._values import value_of
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, LimitExceededError
 
 _MOST_MILLISECONDS = 600_000
-_DIGEST = _table.DIGEST_SIZE
+_DIGEST = 32
+"""Bytes of the digest of a take-over."""
+_RECOVERY_FILE = 8192
+"""The most bytes of a recovery file."""
 _PUSHES = ("ask", "at-once", "never")
 
 
@@ -47,17 +48,15 @@ class DeviceCalls(Asking):
         Ctrl-C ends your wait, not the question: that waits until its time is up, or its app is closed, and 4 at most
         wait for one process (LimitExceededError). Wait for a short time, and again.
         """
-        known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
-        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
-        return account_of(self._asked(library.segue_app_get_account, self._handle, known, most))
+        return account_of(self._watch("account", after, timeout))
 
     def create_account(self, name: str, device_name: str | None = None) -> None:
         """Makes an account, with this device as its first, and its manager.
 
         device_name: None: the name of the host
         """
-        text, device = _arguments.text(name, "name"), _optional(device_name, "device_name")
-        self._told(library.segue_app_create_account, self._handle, text, len(text), device, len(device or b""))
+        options = {"name": _arguments.string(name, "name"), **_named("device_name", device_name)}
+        self._ask("create-account", options)
 
     def invite(self, addresses: Iterable[str] | None = None, automatic: bool = False) -> Invite:
         """Makes an invite, with which one device can join within ten minutes. The manager only.
@@ -68,21 +67,18 @@ class DeviceCalls(Asking):
         options: dict[str, Any] = {"automatic": _arguments.truth(automatic, "automatic")}
         if addresses is not None:
             options["addresses"] = _arguments.texts(addresses, "addresses")
-        with value_of(options) as value:
-            return invite_of(self._asked(library.segue_app_invite, self._handle, value))
+        return invite_of(self._ask("invite", options))
 
     def cancel_invites(self, link: str | None = None) -> None:
         """Voids invites that can be used.
 
         link: of one of them; None: all
         """
-        text = _optional(link, "link")
-        self._told(library.segue_app_cancel_invites, self._handle, text, len(text or b""))
+        self._ask("cancel-invites", _named("link", link))
 
     def read_invite(self, link: str) -> InviteContents:
         """Tells what an invite says, and dials nothing. Raises: InvalidURLError (it is none, and why)."""
-        text = _arguments.text(link, "link")
-        return contents_of(self._asked(library.segue_app_read_invite, self._handle, text, len(text)))
+        return contents_of(self._ask("read-invite", {"link": _arguments.string(link, "link")}))
 
     def join(self, link: str, device_name: str | None = None, timeout: float | None = None) -> Join:
         """Asks to join the account of an invite. Returns when both devices show their digits: show them, too, and then
@@ -91,9 +87,8 @@ class DeviceCalls(Asking):
         device_name: None: the name of the host
         timeout: seconds until the other device is reached; None: the limit `continuation_ms`; more counts as 20
         """
-        text, device = _arguments.text(link, "link"), _optional(device_name, "device_name")
-        arguments = (text, len(text), device, len(device or b""), _arguments.wait(timeout, _MOST_MILLISECONDS))
-        return join_of(self._asked(library.segue_app_join, self._handle, *arguments))
+        options = {"link": _arguments.string(link, "link"), **_named("device_name", device_name)}
+        return join_of(self._ask("join", options, _arguments.wait(timeout, _MOST_MILLISECONDS)))
 
     def await_join(self, join: Join, timeout: float = _MOST_MILLISECONDS / 1000) -> None:
         """Waits until this device is in the account. Raises: DeclinedError (by the user of the manager),
@@ -101,14 +96,12 @@ class DeviceCalls(Asking):
 
         timeout: seconds, at most 600
         """
-        self._told(
-            library.segue_app_await_join, self._handle, _number(join), _arguments.wait(timeout, _MOST_MILLISECONDS)
-        )
+        self._ask("await-join", {"join": _number(join)}, _arguments.wait(timeout, _MOST_MILLISECONDS))
 
     def answer_join(self, join: Join, admits: bool) -> None:
         """Answers for the user, who has compared the digits: at the manager whether the device is admitted; at the one
         that joins, False ends it. Raises: InvalidStateError (it has ended), NotFoundError."""
-        self._told(library.segue_app_answer_join, self._handle, _number(join), _arguments.truth(admits, "admits"))
+        self._ask("answer-join", {"join": _number(join), "admits": _arguments.truth(admits, "admits")})
 
     def rename_device(self, name: str, device: UUID | None = None) -> None:
         """Renames a device. The manager renames any; another device asks the manager for a name of its own. Raises:
@@ -116,16 +109,17 @@ class DeviceCalls(Asking):
 
         device: None: this one
         """
-        text = _arguments.text(name, "name")
-        which = None if device is None else _arguments.identifier(device, "device")
-        self._told(library.segue_app_rename_device, self._handle, which, text, len(text))
+        options: dict[str, Any] = {"name": _arguments.string(name, "name")}
+        if device is not None:
+            options["device"] = _arguments.uuid(device, "device")
+        self._ask("rename-device", options)
 
     def revoke_device(self, device: UUID) -> None:
         """Puts a device out of the account for good. Its links end within a second. The manager only.
 
         device: one of `Account.devices`, of `Account.refused` or of `Account.takeovers`
         """
-        self._told(library.segue_app_revoke_device, self._handle, _arguments.identifier(device, "device"))
+        self._ask("revoke-device", {"device": _arguments.uuid(device, "device")})
 
     def accept_roster(self, device: UUID, digest: bytes) -> None:
         """Answers for the user: the device of a take-over is the manager from now on. Ask first, with its name and
@@ -136,8 +130,7 @@ class DeviceCalls(Asking):
         data = _arguments.data(digest, "digest")
         if len(data) != _DIGEST:
             raise InvalidArgumentError(f"digest: has {len(data)} bytes, not {_DIGEST}")
-        which = _arguments.identifier(device, "device")
-        self._told(library.segue_app_accept_roster, self._handle, which, data)
+        self._ask("accept-roster", {"device": _arguments.uuid(device, "device"), "digest": data})
 
     def leave_account(self, abandons: bool = False) -> str | None:
         """Takes this device out of its account, and forgets the account here.
@@ -146,8 +139,7 @@ class DeviceCalls(Asking):
 
         Returns the name of the file to which an account that cannot be used was moved, if there was one.
         """
-        leaves = _arguments.truth(abandons, "abandons")
-        answer = self._asked(library.segue_app_leave_account, self._handle, leaves)
+        answer = self._ask("leave-account", {"abandons": _arguments.truth(abandons, "abandons")})
         aside: str | None = answer.get("aside")
         return aside
 
@@ -157,8 +149,7 @@ class DeviceCalls(Asking):
 
         passphrase: at least 12 characters
         """
-        text = _arguments.text(passphrase, "passphrase")
-        answer = self._asked(library.segue_app_get_recovery_file, self._handle, text, len(text))
+        answer = self._ask("recovery-file", {"passphrase": _arguments.string(passphrase, "passphrase")})
         return bytes(answer["file"])
 
     def recover_account(self, file: bytes, passphrase: str) -> None:
@@ -167,8 +158,10 @@ class DeviceCalls(Asking):
 
         file: what `recovery_file` gave
         """
-        data, text = _arguments.data(file, "file"), _arguments.text(passphrase, "passphrase")
-        self._told(library.segue_app_recover_account, self._handle, data, len(data), text, len(text))
+        data, text = _arguments.data(file, "file"), _arguments.string(passphrase, "passphrase")
+        if len(data) > _RECOVERY_FILE:
+            raise LimitExceededError(f"file: has {len(data)} bytes, at most {_RECOVERY_FILE} are allowed")
+        self._ask("recover-account", {"file": data, "passphrase": text})
 
     def set_devices(
         self,
@@ -196,8 +189,7 @@ class DeviceCalls(Asking):
         for name, several in texts:
             if several is not None:
                 settings[name] = _arguments.texts(several, name)
-        with value_of(settings) as value:
-            self._told(library.segue_app_set_devices, self._handle, value)
+        self._ask("set-devices", settings)
 
     # ---- what other devices push (R3.15) ----
 
@@ -210,19 +202,24 @@ class DeviceCalls(Asking):
             as one who can ask; None: at once
         timeout: seconds; None: the limit `continuation_ms`. Ctrl-C: as for `account`
         """
-        known = 0 if after is None else _arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after")
-        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
-        return pushes_of(self._asked(library.segue_app_get_pushes, self._handle, known, most))
+        return pushes_of(self._watch("pushes", after, timeout))
 
     def answer_push(self, push: Pushed, accepts: bool) -> None:
         """Answers for the user. If True, returns when the app is chosen that continues it. Raises: NotFoundError (it is
         not asked about any longer, or not offered any longer; no app fits, and why)."""
-        which = _arguments.identifier(_arguments.instance(push, Pushed, "push").push, "push")
-        self._told(library.segue_app_answer_push, self._handle, which, _arguments.truth(accepts, "accepts"))
+        which = _arguments.uuid(_arguments.instance(push, Pushed, "push").push, "push")
+        self._ask("answer-push", {"push": which, "accepts": _arguments.truth(accepts, "accepts")})
+
+    def _watch(self, request: str, after: int | None, timeout: float | None) -> dict[str, Any]:
+        """Makes a request that waits for a change only if it says after which one. 0 is none."""
+        known = 0 if after is None else int(_arguments.integer(after, -(1 << 63), (1 << 63) - 1, "after"))
+        most = _arguments.wait(timeout, _MOST_MILLISECONDS)
+        return self._ask(request, {"after": known}, most) if known else self._ask(request)
 
 
-def _optional(text: str | None, what: str) -> bytes | None:
-    return None if text is None else _arguments.text(text, what)
+def _named(what: str, text: str | None) -> dict[str, str]:
+    """An option, unless it is None."""
+    return {} if text is None else {what: _arguments.string(text, what)}
 
 
 def _number(join: Join) -> int:

@@ -43,6 +43,7 @@ class Dispatcher(_native.Handle):
     """An app as far as running its callbacks goes, with what they raise and the tasks of async ones."""
 
     _noun = "app"
+    """By this, modules below the one of `App` recognise an app."""
     _opened = False
     _closed = False
 

@@ -130,7 +130,7 @@ class _Opened(Attachment):
         super().__del__(release)
         document = self.__dict__.get("document")
         if document is not None:
-            release("segue_document_release", document)
+            release(document)
 
 
 class Observation(Unique):
@@ -149,7 +149,7 @@ class Observation(Unique):
         """Ends it: the function is called no more. A second call has no effect."""
         observer, self._observer = self._observer, None
         if observer is not None:
-            library.segue_document_observer_release(observer)
+            library.segue_release(observer)
         opened = self._opened()
         if opened is not None:
             opened._observations.discard(self)
@@ -167,7 +167,7 @@ class Observation(Unique):
     def __del__(self, release: Any = _native.release) -> None:
         observer = self.__dict__.get("_observer")
         if observer is not None:
-            release("segue_document_observer_release", observer)
+            release(observer)
 
 
 def _overridden(host: weakref.ref[Any]) -> Changed:

@@ -53,8 +53,6 @@ class Link(Pending[str]):
 class _Requested(_native.Handle):
     """A link that the library has, or tries to make."""
 
-    _noun = "link"
-
 
 class _Ending(Pending[Exception]):
     """Waits for the end of a link."""

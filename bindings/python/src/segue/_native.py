@@ -11,7 +11,7 @@ import threading
 import weakref
 from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -248,9 +248,20 @@ def created_fd(function: Any, handle: int) -> int:
 
 # ---- handles ----
 
-_deferred: list[tuple[str, int]] = []
+_deferred: list[tuple[int, bool]] = []
 """Releases that were not possible where the garbage collector asked for them."""
-_releases: dict[str, Any] = {}
+_release_handle: Any
+_leave_delegate: Any
+
+
+def _bind() -> None:
+    """Looks up what finalizers call, once."""
+    global _release_handle, _leave_delegate
+    _release_handle = library.unchecked("segue_release")
+    _leave_delegate = library.unchecked("segue_activity_delegate_leave")
+
+
+library.bind(_bind)
 
 
 class _State:
@@ -262,18 +273,16 @@ class _State:
     """`inside` is set while the thread is in the log callback, where no function may be called."""
 
 
-def release(name: str, handle: int, state: type[_State] = _State) -> None:
-    """Releases a count; safe from finalizers, wherever they run."""
+def release(handle: int, state: type[_State] = _State, leaves: bool = False) -> None:
+    """Releases a count; safe from finalizers, wherever they run.
+
+    leaves: it is that of a delegate, which its activities keep
+    """
     if state.forked or state.finished:
         return
-    if getattr(state.logging, "inside", False):
-        _deferred.append((name, handle))
-        return
-    function = _releases.get(name)
-    if function is None:
-        function = _releases[name] = library.unchecked(name)
-    if function(handle) == Status.BUSY:  # the last count of an app, inside a callback
-        _deferred.append((name, handle))
+    function = _leave_delegate if leaves else _release_handle
+    if getattr(state.logging, "inside", False) or function(handle) == Status.BUSY:
+        _deferred.append((handle, leaves))
 
 
 def is_forked() -> bool:
@@ -307,8 +316,8 @@ def release_deferred() -> None:
     if _deferred:
         waiting = _deferred[:]
         _deferred.clear()
-        for name, handle in waiting:
-            release(name, handle)
+        for handle, leaves in waiting:
+            release(handle, leaves=leaves)
 
 
 def _after_fork() -> None:
@@ -326,18 +335,16 @@ _H = TypeVar("_H", bound="Handle")
 class Handle(Unique):
     """Holds a count of an object of the library. Each object has one Python object at a time."""
 
-    _noun: ClassVar[str] = ""
-    """As in segue_<noun>_release."""
     _handle: int
 
     def __init__(self, handle: int):
         self._handle = handle
         _known[handle] = self
 
-    def __del__(self, release: Callable[[str, int], None] = release) -> None:
+    def __del__(self, release: Callable[[int], None] = release) -> None:
         handle = self.__dict__.get("_handle")
         if handle is not None:
-            release(f"segue_{self._noun}_release", handle)
+            release(handle)
 
 
 _known: WeakValueDictionary[int, Handle] = WeakValueDictionary()
@@ -350,10 +357,10 @@ def wrap(kind: type[_H], handle: int, owned: bool, **attributes: Any) -> _H:
         known = _known.get(handle)
         if isinstance(known, kind):
             if owned:
-                release(f"segue_{kind._noun}_release", handle)
+                release(handle)
             return known
         if not owned:
-            getattr(library, f"segue_{kind._noun}_retain")(handle)
+            library.segue_retain(handle)
         made = kind.__new__(kind)
         made.__dict__.update(attributes)
         Handle.__init__(made, handle)

@@ -18,8 +18,6 @@ from .values import Timestamp
 class Offer(_native.Handle):
     """A small immutable description of an activity of another app (R2.1)."""
 
-    _noun = "offer"
-
     def __init__(self) -> None:
         raise TypeError("offers come from App.offers and from events")
 

@@ -25,8 +25,6 @@ _T = TypeVar("_T")
 class _Request(_native.Handle):
     """A request of this app, or of another app, which needs an answer."""
 
-    _noun = "request"
-
     def respond(self, answer: Any) -> None:
         try:
             data = _arguments.data(answer, "the answer")

@@ -28,7 +28,6 @@ class Attachment(_native.Handle):
     create: called with update_state and a context; returns the handle
     """
 
-    _noun = "responder"
     __setattr__ = object.__setattr__
 
     def __init__(self, app: App, host: ResponderMixin, create: Callable[[Any, int], int]):

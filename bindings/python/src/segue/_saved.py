@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from ctypes import byref, c_size_t
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -60,13 +59,11 @@ def _context(answer: Pending[int]) -> int:
 
 
 def search(app: Asking, query: str, bundle_identifier: str | None, limit: int) -> list[SavedActivity]:
-    words = _arguments.text(query, "query") if query else b""
-    wanted = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
+    options: dict[str, Any] = {"query": _arguments.string(query, "query") if query else "", **_of(bundle_identifier)}
     most = _arguments.instance(limit, int, "limit")
     if not 1 <= most <= MOST_RESULTS:
         raise InvalidArgumentError(f"limit: {most}; 1 to {MOST_RESULTS} are allowed")
-    arguments = (words, len(words), wanted, len(wanted or b""), most)
-    return [saved_of(each) for each in app._asked(library.segue_app_search, app._handle, *arguments)]
+    return [saved_of(each) for each in app._ask("search", {**options, "limit": int(most)})["results"]]
 
 
 def open_saved(app: Asking, saved: SavedActivity, milliseconds: int) -> Launch:
@@ -74,15 +71,19 @@ def open_saved(app: Asking, saved: SavedActivity, milliseconds: int) -> Launch:
     wanted: dict[str, Any] = {"bundle_identifier": saved.bundle_identifier, "activity_id": saved.activity_id}
     if saved.persistent_identifier is not None:
         wanted["persistent_identifier"] = saved.persistent_identifier
-    with value_of(wanted) as value:
-        return launch_of(app._asked(library.segue_app_open_saved, app._handle, value, milliseconds))
+    return launch_of(app._ask("open", wanted, milliseconds))
 
 
 def forget(app: Asking, bundle_identifier: str | None) -> int:
-    wanted = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
-    count = c_size_t()
-    app._told(library.segue_app_forget_saved, app._handle, wanted, len(wanted or b""), byref(count))
-    return count.value
+    count: int = app._ask("forget", _of(bundle_identifier))["count"]
+    return count
+
+
+def _of(bundle_identifier: str | None) -> dict[str, Any]:
+    """The option for the activities of one app; None: of all."""
+    if bundle_identifier is None:
+        return {}
+    return {"bundle_identifier": _arguments.string(bundle_identifier, "bundle_identifier")}
 
 
 def saved_of(value: Any) -> SavedActivity:

@@ -35,7 +35,6 @@ class Stream(_native.Handle):
     not, aborts it, unless its end was stated before.
     """
 
-    _noun = "stream"
     _app: Host
     _is_open = False
     _said = False

@@ -126,7 +126,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
     def __contains__(self, key: object) -> bool:
         entry = self._find(key)
         if entry is not None:
-            release("segue_value_release", entry)
+            release(entry)
         return entry is not None
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -151,7 +151,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         try:
             return _native.take_size(library.segue_value_get_count, info)
         finally:
-            release("segue_value_release", info)
+            release(info)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, UserInfo):
@@ -197,7 +197,7 @@ class UserInfo(Unique, MutableMapping[Any, Any]):
         except NotFoundError:
             return None
         finally:
-            release("segue_value_release", info)
+            release(info)
 
     def _add(self, entries: Mapping[Any, Any]) -> None:
         if not isinstance(entries, Mapping):

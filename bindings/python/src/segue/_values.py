@@ -28,7 +28,7 @@ def value_of(value: Any) -> Iterator[int]:
     try:
         yield handle
     finally:
-        release("segue_value_release", handle)
+        release(handle)
 
 
 def encoding_of(handle: int) -> bytes:
@@ -43,7 +43,7 @@ def taken(handle: int | None) -> Any:
     try:
         return decode(encoding_of(handle))
     finally:
-        release("segue_value_release", handle)
+        release(handle)
 
 
 def encode_value(value: Any) -> bytes:

@@ -55,8 +55,6 @@ class Fleet(_native.Handle):
     the same `trace`. Leaving the `with` block closes the apps and calls `check`.
     """
 
-    _noun = "fleet"
-
     def __init__(self, seed: int = 0):
         """seed: 0...2^64-1; all randomness comes from it."""
         self._seed = seed = _arguments.integer(seed, 0, (1 << 64) - 1, "seed")
@@ -296,6 +294,7 @@ class FleetDevice(_native.Handle):
     """A device of a fleet: `fleet.add_device("phone")`."""
 
     _noun = "fleet_device"
+    """By this, `App` recognises a device."""
 
     def __init__(self, fleet: Fleet, name: str, handle: int):
         self._fleet = fleet
