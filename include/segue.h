@@ -46,7 +46,7 @@
  * SEGUE_ERROR_INVALID_HANDLE. What the last release of an object ends is said at its type.
  *
  * OWNERSHIP. Each pointer parameter is described with one of these words:
- *   owned      yours: release a handle with the named function, memory with segue_free
+ *   owned      yours: release a handle with segue_release, memory with segue_free
  *   borrowed   used during this call only (in a callback: valid until the callback returns; retain it to keep it)
  *   copied     read during this call, never kept
  *   retained   the library takes its own count; yours stays yours
@@ -73,12 +73,12 @@
  * no SIGPIPE, writes no environment variable and no locale, and prints nothing, unless SEGUE_LOG asks for it, or a
  * program links both libraries in the wrong order (section 16). All its descriptors are close-on-exec. They have the
  * lowest free numbers: a process that closes 0, 1 or 2 should open /dev/null there first. After fork in a process that
- * has opened an app, values, writers, readers and segue_free work in the child; every other call there gives
- * SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything works in the child, except an object, or a
- * fleet and what is on it, that another thread was using in a call at the moment of the fork. An idle app causes no
- * wake-ups if the process gets one inotify instance; without one the app checks the runtime folder every 5 s. While the
- * device is linked, its hub pings the other every 10 s, which wakes up the app that carries the hub. The library stays
- * loaded once loaded (-z nodelete). It reads these environment variables:
+ * has opened an app, values, writers, readers (their release, too) and segue_free work in the child; every other call
+ * there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything works in the child, except an
+ * object, or a fleet and what is on it, that another thread was using in a call at the moment of the fork. An idle app
+ * causes no wake-ups if the process gets one inotify instance; without one the app checks the runtime folder every 5 s.
+ * While the device is linked, its hub pings the other every 10 s, which wakes up the app that carries the hub. The
+ * library stays loaded once loaded (-z nodelete). It reads these environment variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
  *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
  *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
@@ -210,13 +210,14 @@ typedef void (*segue_destroy)(void *context);
 /**
  * Adds a count to a handle of any type.
  *   handle  borrowed
- * Errors: LIMIT_EXCEEDED (16777215 counts).
+ * Errors: LIMIT_EXCEEDED (16777215 counts; callbacks that would be lent such a handle do not run).
  */
 segue_status segue_retain(const void *handle);
 
 /**
- * Takes a count of a handle of any type. The last one ends the object, or leaves it to those that keep it: see its
- * type. Objects that others keep (the activity that an app offers) live on.
+ * Takes a count of a handle of any type. When the last one is gone, the object ends, unless something else keeps it;
+ * its type says which. The last release of an app waits for a callback that runs on another thread, as segue_app_close
+ * does.
  *   handle  owned, may be NULL: then nothing happens
  * Errors: BUSY (a writer or reader that another thread is using).
  */
@@ -421,8 +422,8 @@ segue_status segue_dictionary_get_value(const segue_value *dictionary, const cha
                                         segue_value **result);
 
 /**
- * Gets an element of an array, or of a set in the order of its encoding. Its path, such as "3", gets it as a number or
- * text.
+ * Gets an element of an array, or of a set in the order of its encoding. For a number or text, pass the index as a
+ * path: segue_value_find_int64(array, "3", ...).
  *   index   from 0; higher indices take longer: use a reader to go through a large array
  *   result  out, owned: release with segue_release
  * Errors: NOT_FOUND (index out of range); WRONG_KIND (neither array nor set).
@@ -1947,9 +1948,9 @@ segue_status segue_access_end(segue_access *access);
  *
  * Three calls continue something in an app that need not run: segue_app_launch an offer, segue_activity_push an
  * activity of the calling app, the request "open" one that the agent has saved. They differ in what they wait for:
- * launch and "open" for the end, push for the choice of the app only, as the calling app has to answer then. If one of
- * them asks for what waits for the same app already, and is not answered, that is continued once: all who ask get the
- * same continuation_id, all but the first "shared", and each waits by its own timeout.
+ * launch and "open" for the end, push for the choice of the app only, as the calling app has to answer then. If the
+ * same activity already waits, unanswered, for that app, it is continued once: all who ask get the same
+ * continuation_id, all but the first "shared", and each waits by its own timeout.
  *
  * Everything else is a request by name: segue_app_ask_agent. Requests about the inbox, apps and saved activities are
  * listed here, those about devices in section 15.
@@ -1961,7 +1962,8 @@ segue_status segue_access_end(segue_access *access);
  * the state folder belongs to another machine), SYSTEM (its disk; the system refuses to reach it, and why),
  * UNSAFE_FOLDER (its folder is a link, or another user's), MALFORMED (what listens there does not answer as an agent
  * does), BUSY (its disk does not keep up), LIMIT_EXCEEDED (4 such calls of this process wait, or 16 of all processes),
- * UNSUPPORTED_VERSION (the inbox is of a newer agent; it is an older agent, which does not know the request),
+ * UNSUPPORTED_VERSION (the inbox is of a newer agent; the agent does not know the request: it is an older one, or the
+ * name is misspelled),
  * INVALIDATED (the app is closed), CANCELLED (the app was closed meanwhile; what was asked may have been done).
  * --------------------------------------------------------------------------------------------------------------- */
 
@@ -1991,8 +1993,9 @@ segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const ch
  * meanwhile. Stay open until then: an app that closes before gets no receipt, and nothing may have been kept.
  *   device             copied, may be NULL: this device; else SEGUE_ID_SIZE bytes, of the request "account"
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
- *   timeout_ms         here: launch included (R3.9), 0: SEGUE_LIMIT_CONTINUATION_MS. There: for the answer, which may
- *                      be a user's, 0: 60 s. At most 600000
+ *   timeout_ms         at most 600000. If device is NULL, the launch is included (R3.9), and 0 is
+ *                      SEGUE_LIMIT_CONTINUATION_MS; otherwise it is for the answer, which may be a user's, and 0 is
+ *                      60 s
  *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "shared": bool (as for segue_app_launch;
  *                      absent for another device)}
@@ -2016,10 +2019,11 @@ segue_status segue_activity_push(segue_activity *activity, const uint8_t *device
  *     segue_value_find_string(waiting, "entries/0/title", SEGUE_NUL_TERMINATED, &title, NULL);
  *
  *   request     copied: a name of the lists in this section and the next
- *   options     borrowed, may be NULL: a dictionary of at most 64 KiB, as the list says. Make it with a writer, or from
- *               JSON (segue_value_decode_json)
- *   timeout_ms  for what users and other devices have to do; 0: SEGUE_LIMIT_CONTINUATION_MS. At most 600000, and 0 for
- *               requests of which the list does not say that they wait
+ *   options     borrowed, may be NULL: a dictionary of at most 60 KiB, as the list says. Make it with a writer, or from
+ *               JSON (segue_value_decode_json, SEGUE_JSON_TAGGED: a UUID is {"$uuid": "..."}). The bytes of a UUID in
+ *               an answer are data of SEGUE_ID_SIZE (segue_value_find_data, segue_writer_put_uuid)
+ *   timeout_ms  of "open", "join", "await-join", and of "account" and "pushes" with "after", which wait for users or
+ *               other devices: at most 600000; 0: SEGUE_LIMIT_CONTINUATION_MS. 0 for all other requests
  *   answer      out, owned: release with segue_release; a dictionary, as the list says. It has all of a list at once
  * Errors: those at the head of this section, and of the request. WRONG_KIND (options is no dictionary),
  * INVALID_ARGUMENT (an option, by name), LIMIT_EXCEEDED (an option is too large), NOT_FOUND (an option names something
@@ -2098,7 +2102,7 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   NOT_FOUND: it was deleted, or has expired; its app neither runs nor can be started, or does not declare the type;
  *   and the errors of segue_app_launch.
  * "forget": deletes the saved activities of an app, or of all apps, on behalf of the user (R8.2).
- *   Options: {"bundle_identifier": string (absent: all apps)}. Answer: {"count": integer (how many there were)}.
+ *   Options: {"bundle_identifier": string} or {"all": true}. Answer: {"count": integer (how many there were)}.
  */
 
 /**
@@ -2167,7 +2171,7 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  * "account": tells which account this device is in, which devices there are, and who asks to join; at once, or when
  *   that changes. Needs no account.
  *   Options: {"after": integer (absent: at once; else the "change" of the answer before: waits until there is another
- *   one, or the time is up)}.
+ *   one, or the time is up: then the answer has the same "change")}.
  *   Answer: {"change": integer (never 0, and another one after each change and each start of the agent),
  *   "status": string ("none": in no account, "member", "unusable": what is stored cannot be used),
  *   "message": string, absent if all is well (why it is unusable; advice about clock or certificate),
@@ -2235,12 +2239,12 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *
  * "invite": makes a link, often shown as a QR code, with which one device can join within ten minutes. A holder of the
  *   link can ask to join; the user compares digits and decides. The manager only; at most 8 at a time (LIMIT_EXCEEDED).
- *   Options: some of {"addresses": array of at most 8 strings (IPv4 or IPv6 addresses at which this device is reached;
- *   default: those of its networks), "automatic": bool, default false (admits its device without asking: where no user
- *   could be asked)}. Answer: {"link": string, "expires": date}.
+ *   Options: some of {"addresses": array of at most 8 strings (IPv4 or IPv6 addresses, without a port, at which this
+ *   device is reached; default: those of its networks), "automatic": bool, default false (admits its device without
+ *   asking: where no user could be asked)}. Answer: {"link": string, "expires": date}.
  *   INVALID_STATE: this device is in no network, or does not listen.
  * "cancel-invites": voids invites that can be used. A join that has begun with one goes on: see "answer-join".
- *   Options: {"link": string (of one; absent: all of them)}. Answer: {}. INVALID_URL: no invite, and why.
+ *   Options: {"link": string (of one)} or {"all": true}. Answer: {}. INVALID_URL: no invite, and why.
  * "read-invite": tells what an invite says, so that the user can be asked before this device dials the other. Needs no
  *   account.
  *   Options: {"link": string of at most 2048 bytes}.
@@ -2260,6 +2264,7 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   REMOTE_APPLICATION_TIMED_OUT.
  * "answer-join": answers for the user. At the manager: whether the other device is admitted, after the digits were
  *   compared. At the device that joins: false ends it.
+ *   "joins" of "account" at the manager may have the join a moment after "join" was answered: wait with "after".
  *   Options: {"join": integer, "admits": bool}. Answer: {}.
  *   NOT_FOUND: no such join. INVALID_STATE: it has ended, or was answered; true is not this device's to say.
  *

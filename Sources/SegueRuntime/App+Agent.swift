@@ -88,13 +88,23 @@ extension App {
   public func ask(
     _ name: String, _ options: [(key: Value, value: Value)], timeout: Int64?
   ) throws(SegueError) -> Value {
+    guard !name.isEmpty else { throw SegueError(.invalidArgument, "request: is empty") }
+    if let timeout, timeout > Limits.longestAsk {
+      throw SegueError(.invalidArgument, "timeout_ms: \(timeout), at most \(Limits.longestAsk) is allowed")
+    }
     for option in options {
       for taken in ["ask", "timeout"] where Text.isSame(option.key.string, taken) {
         throw SegueError(.invalidArgument, "options: '\(taken)' is none; it is a parameter of the call")
       }
     }
     let request = AgentRequest(name, options)
-    if let list = try request.list() { return try ask(request, list) }
+    try request.check()
+    if let list = try request.list() {
+      guard timeout == nil else {
+        throw SegueError(.invalidArgument, "timeout_ms: must be 0: '\(name)' does not wait for others")
+      }
+      return try ask(request, list)
+    }
     var entries = options
     if request.launches, request.option("environment") == nil {
       entries.append((key: .string("environment"), value: try AgentClient.environment()))

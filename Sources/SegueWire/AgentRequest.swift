@@ -2,8 +2,8 @@ import SegueModel
 
 /// A request to the agent by its name (segue.h, sections 14 and 15), as an app makes it.
 public struct AgentRequest {
-  /// Bytes of the encoded options: more than any request needs.
-  public static let sizeLimit = 64 * 1024
+  /// Bytes of the encoded options. With the environment they fit into one message.
+  public static let sizeLimit = 60 * 1024
   /// The most results of a search.
   private static let resultLimit = 1_000
 
@@ -17,11 +17,18 @@ public struct AgentRequest {
 
   private func isAny(of names: [String]) -> Bool { names.contains { Text.isSame(name, $0) } }
 
+  /// Throws INVALID_ARGUMENT for what has a function of its own, which knows more of the offer or activity.
+  public func check() throws(SegueError) {
+    guard !isAny(of: ["continue", "push"]) else {
+      throw SegueError(.invalidArgument, "request: '\(name)' is segue_app_launch or segue_activity_push")
+    }
+  }
+
   /// Whether the agent may launch a program for it.
-  public var launches: Bool { isAny(of: ["continue", "push", "open", "answer-push"]) }
+  public var launches: Bool { isAny(of: ["open", "answer-push"]) }
 
   /// Whether others than the agent have to do something before it is answered.
-  public var waits: Bool { isAny(of: ["continue", "push", "open", "join", "await-join"]) || option("after") != nil }
+  public var waits: Bool { isAny(of: ["open", "join", "await-join"]) || option("after") != nil }
 
   /// The list that it asks for, of which one answer has a page. Nil: it asks for something else. Throws
   /// INVALID_ARGUMENT.

@@ -127,6 +127,25 @@ import Testing
     #expect(hub.parts.remoteHubs.ownRoute.sequence == before + 1, "it has that")
   }
 
+  @Test func `an answer of before the route was lost is not that of after (R1.11)`() throws {
+    let (world, viewer) = scene()
+    let (relay, relaying) = try world.linkHub()
+    let home = world.identifier()
+    let (old, new) = (world.identifier(), world.identifier())
+    let route = Message.route(to: home, Route([relaying, home], sequence: 1), isSought: false)
+    try say(route, by: relay, in: world)
+    let first = try #require(relay.lists[home])
+    // The linked hub begins anew; its answer to the first question is under way.
+    try say(.route(to: home, nil, isSought: false), route, by: relay, in: world)
+    let second = try #require(relay.lists[home])
+    #expect(first != second)
+    try say(
+      .list(home, first), .offered(old, "Old", of: home, 1), .listed(OffersVersion(hub: home, number: 1)),
+      .list(home, second), .offered(new, "New", of: home, 3), .listed(OffersVersion(hub: home, number: 3)),
+      by: relay, in: world)
+    #expect(titles(viewer) == ["New"])
+  }
+
   @Test func `what was said before a list begins is not believed, and what is not in it is gone (R1.11)`() throws {
     let (world, viewer) = scene()
     let (relay, relaying) = try world.linkHub()

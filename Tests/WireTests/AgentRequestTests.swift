@@ -10,12 +10,20 @@ import Testing
   }
 
   @Test func `what may launch a program gets the environment for it`() {
-    for name in ["continue", "push", "open", "answer-push"] { #expect(request(name).launches, "\(name)") }
+    for name in ["open", "answer-push"] { #expect(request(name).launches, "\(name)") }
     for name in ["inbox", "join", "account", "opens", ""] { #expect(!request(name).launches, "\(name)") }
   }
 
+  @Test func `what has a function of its own is none`() throws {
+    for name in ["continue", "push"] {
+      let error = try #require(throws: SegueError.self) { try request(name).check() }
+      #expect(error.status == .invalidArgument && error.message.contains("segue_app_launch"))
+    }
+    try request("pushes").check()
+  }
+
   @Test func `a timeout is for what others have to do`() {
-    for name in ["continue", "push", "open", "join", "await-join"] { #expect(request(name).waits, "\(name)") }
+    for name in ["open", "join", "await-join"] { #expect(request(name).waits, "\(name)") }
     for name in ["account", "pushes"] {
       #expect(!request(name).waits)
       #expect(request(name, (key: .string("after"), value: .integer(7))).waits)

@@ -210,12 +210,12 @@ def test_an_answer_at_once_has_no_timeout_to_wait_for(native, false_agent, quest
 @pytest.mark.parametrize(
     ("request_name", "options", "timeout", "expected"),
     [
-        ("inbox", [], 0, (WRONG_KIND, "options: a dictionary is needed, not array")),
+        ("inbox", [], 0, (WRONG_KIND, "options: a dictionary is needed, not an array")),
         ("invite", {"ask": "join"}, 0, (INVALID_ARGUMENT, "options: 'ask' is none")),
         ("invite", {"timeout": 5}, 0, (INVALID_ARGUMENT, "options: 'timeout' is none")),
         ("inbox", {"after": 5}, 0, (INVALID_ARGUMENT, "options: 'after' is none of inbox")),
         ("search", {"limit": 1_001}, 0, (INVALID_ARGUMENT, "limit: must be 1 to 1000")),
-        ("invite", {"addresses": ["x" * 65_536]}, 0, (LIMIT_EXCEEDED, "at most 65536 are allowed")),
+        ("invite", {"addresses": ["x" * 65_536]}, 0, (LIMIT_EXCEEDED, "at most 61440 are allowed")),
         ("", None, 0, (INVALID_ARGUMENT, "request: ")),
         ("x" * 256, None, 0, (LIMIT_EXCEEDED, "request: ")),
         ("join", {"link": "segue:x"}, 600_001, (INVALID_ARGUMENT, "timeout_ms: ")),
@@ -233,6 +233,14 @@ def test_a_request_goes_to_the_agent_as_it_is(native, false_agent):
     options = {"device": uuid.uuid4(), "more": [1, {"deep": b"bytes"}]}
     assert ask_agent(native.library, native.app, "something-new", options, 7) == (0, {"one": 1})
     assert agent.asked == [{"ask": "something-new", "timeout": 7, **options}]
+
+
+@pytest.mark.parametrize(("question", "launches"), [("open", True), ("answer-push", True), ("invite", False)])
+def test_a_request_that_may_launch_brings_the_environment(monkeypatch, native, false_agent, question, launches):
+    monkeypatch.setenv("DISPLAY", ":7")
+    agent = false_agent(lambda _: {})
+    asks(native, question)
+    assert agent.asked[0].get("environment", {}).get("DISPLAY") == (":7" if launches else None)
 
 
 @pytest.mark.parametrize("question", ["push", "route"])

@@ -153,7 +153,7 @@ class Scene:
     def waiting(self) -> list[dict] | None:
         """The entries of the inbox; None if it cannot be asked."""
         said = self.ask("inbox")
-        return json.loads(said.removeprefix("inbox ")) if said.startswith("inbox ") else None
+        return json.loads(said.removeprefix("inbox "))["entries"] if said.startswith("inbox ") else None
 
     # MARK: Output
 

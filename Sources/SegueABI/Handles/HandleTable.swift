@@ -45,11 +45,12 @@ public struct HandleTable: Sendable {
   /// Takes a count of a handle of such an object.
   private func releaseAlone(_ pointer: OpaquePointer, _ ticket: Ticket, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
+      // A retain by another thread may be what clears the slot: not before this has given the object back.
+      let (pinned, _) = try pin(pointer, type)
+      defer { unpin(pinned, ticket) }
       let (slot, _) = try take(pointer, type)
-      let step = slot.pointee.release(ticket.generation)
-      // Must happen before the slot can be reused.
+      _ = slot.pointee.release(ticket.generation)
       slot.pointee.giveBack()
-      if case .last = step { ProcessState.slots?.clear(ticket) }
     }
   }
 

@@ -160,7 +160,8 @@ public final class ControlRequests {
         throw SegueError(.invalidArgument, "environment: names and values must be strings")
       }
       guard LaunchVariable.names.contains(where: { Text.isSame($0, name) }) else {
-        throw SegueError(.invalidArgument, "environment: \(name) may not be set")
+        let shown = Text.start(of: name, atMost: Limits.identifier)
+        throw SegueError(.invalidArgument, "environment: \(shown) may not be set")
       }
       variables.append(LaunchVariable(name: name, value: value))
     }

@@ -27,6 +27,7 @@ final class DeviceRequests {
     case Text.isSame(name, "invite"):
       try invite(request, answer)
     case Text.isSame(name, "cancel-invites"):
+      try RequestOptions.requireOne(request, "link")
       let invite = request["link"] == nil ? nil : try Self.invite(request)
       perform(answer) { account, now in
         if let invite { account.cancel(invite, at: now) } else { account.cancelInvites() }

@@ -96,7 +96,7 @@ final class RoutingRequests {
         team: try ControlRequests.text(request, "team", atMost: Limits.identifier),
         bundleIdentifier: try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier),
         payloadVersion: version,
-        origin: request["origin"]?.uuid)
+        origin: request["origin"] == nil ? nil : try ControlRequests.identifier(request, "origin"))
     }
     let decision = inbox.router.explain(query)
     var list: [Value] = []

@@ -70,7 +70,9 @@ final class SearchRequests {
     guard let activity = request["activity_id"]?.uuid else {
       throw SegueError(.invalidArgument, "activity_id: must be a UUID")
     }
-    let name = request["persistent_identifier"]?.string
+    let name =
+      request["persistent_identifier"] == nil
+      ? nil : try ControlRequests.text(request, "persistent_identifier", atMost: Limits.identifier)
     let timeout = try ControlRequests.timeout(request)
     let environment = try ControlRequests.environment(request)
     index.find(activity, named: name, of: app) { [inbox] result in
@@ -92,6 +94,7 @@ final class SearchRequests {
 
   /// Deletes the saved activities of an app, or of all (R8.2).
   func forget(_ request: Value, _ answer: @escaping ControlRequests.Answer) throws(SegueError) {
+    try RequestOptions.requireOne(request, "bundle_identifier")
     index.removeAll(of: try Self.app(request)) { result in
       answer(
         ControlClient.map(result) { count throws(SegueError) in

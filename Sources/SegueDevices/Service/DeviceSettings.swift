@@ -197,7 +197,9 @@ public struct DeviceSettings {
       privateTypes = try Self.texts(value, "private_types", atMost: Self.privateLimit, of: Limits.type)
     case Text.isSame(key, "private_apps"):
       privateApps = try Self.texts(value, "private_apps", atMost: Self.privateLimit, of: Limits.identifier)
-    default: throw SegueError(.invalidArgument, "settings: there is no '\(key)'")
+    default:
+      let shown = Text.start(of: key, atMost: Limits.identifier)
+      throw SegueError(.invalidArgument, "settings: there is no '\(shown)'")
     }
   }
 

@@ -129,10 +129,13 @@ final class RemoteHub {
   // MARK: Versions of its offers
 
   /// Begins a new list: offers that are missing at its end are gone.
-  /// - Parameter believing: accepts an older version than the known one.
-  func follow(believing: Bool) {
+  /// - Parameters:
+  ///   - list: its number. No former list has it, of a remote hub with this identifier that was removed either: its
+  ///     answer may come yet.
+  ///   - believing: accepts an older version than the known one.
+  func follow(list: UInt64, believing: Bool) {
     isFollowed = true
-    list &+= 1
+    self.list = list
     isListed = route?.isDirect ?? false
     behindSince = nil
     if believing { number = 0 }

@@ -11,6 +11,7 @@ final class RemoteHubs {
   /// The route of this hub to itself.
   let ownRoute = OwnRoute()
   private var due = EarliestDeadline()
+  private var lastList: UInt64 = 0
 
   var all: [RemoteHub] { list.all }
   var count: Int { list.count }
@@ -34,6 +35,12 @@ final class RemoteHubs {
     let others = byID[hub.id]?.filter { $0 !== hub } ?? []
     byID[hub.id] = others.isEmpty ? nil : others
     list.remove(at: hub.index)?.moved(to: hub.index)
+  }
+
+  /// Returns the number of a new list of offers, higher than all before.
+  func takeList() -> UInt64 {
+    lastList += 1
+    return lastList
   }
 
   /// Invariant: each is listed at its position, and found.

@@ -89,7 +89,9 @@ extension HubOffers {
   func renewRoutes(by peer: Peer, _ hub: HubSession) {
     guard peer.device != nil else { return dropRoutes(by: peer, hub) }
     hub.unfollowAll()
-    for remote in hub.reached where remote.route?.peer === peer { remote.follow(believing: true) }
+    for remote in hub.reached where remote.route?.peer === peer {
+      remote.follow(list: remoteHubs.takeList(), believing: true)
+    }
   }
 
   // MARK: Choosing
@@ -157,7 +159,7 @@ extension HubOffers {
   }
 
   func follow(_ remote: RemoteHub, _ route: HubRoute, believing: Bool) {
-    remote.follow(believing: believing)
+    remote.follow(list: remoteHubs.takeList(), believing: believing)
     // A hub sends its own offers without a request.
     if !route.isDirect { send(.follow(remote.id, list: remote.list), to: route.peer) }
   }

@@ -203,6 +203,7 @@ public class FleetAgent: FleetProcess {
   /// In order: what waits for the disk is done first.
   override public func leave() {
     guard isAlive else { return }
+    resume()
     flush()
     parts?.inbox.close()
     parts?.devices.close()

@@ -106,9 +106,11 @@ public class FleetProcess {
     queue(nil)
   }
 
-  /// Ends the process after the app has closed. Sends the last messages of the app and of the hub.
+  /// Ends the process after the app has closed. Sends the last messages of the app and of the hub. A process that is
+  /// stopped goes on first: it does nothing before, and what waits for its hub would be lost.
   public func leave() {
     guard isAlive else { return }
+    resume()
     fleet.trace(name, "closes")
     flush()
     let (election, hasHub) = (election, hub != nil)

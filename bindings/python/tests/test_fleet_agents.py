@@ -283,7 +283,6 @@ REQUESTS = [
     "await-join",
     "cancel-invites",
     "choose",
-    "continue",
     "create-account",
     "drop",
     "failures",
@@ -293,7 +292,6 @@ REQUESTS = [
     "join",
     "leave-account",
     "open",
-    "push",
     "pushes",
     "read-invite",
     "recover-account",
@@ -321,6 +319,10 @@ def test_a_misspelled_option_is_refused_and_does_nothing(devices: list[Device]) 
             assert f"'{request}'" in str(raised.value)
     with pytest.raises(segue.InvalidArgumentError, match="keys must be strings"):
         app._ask("forget", {7: "com.example.notes"})  # type: ignore[dict-item]
+    for request in ("forget", "cancel-invites"):
+        for none in ({}, {"all": False}, {"all": 1}, {"all": True, "bundle_identifier": "x", "link": "x"}):
+            with pytest.raises(segue.InvalidArgumentError):
+                app._ask(request, none)
     assert [each.title for each in app.search()] == ["Shopping list"]
     account = app.account()
     assert account.invites == invites == 1 and account.account_name == "Home"
@@ -329,12 +331,16 @@ def test_a_misspelled_option_is_refused_and_does_nothing(devices: list[Device]) 
             app._ask("inbox", {option: 1})
     with pytest.raises(segue.InvalidArgumentError, match="'after' is none of inbox"):
         app._ask("inbox", {"after": 1})
-    with pytest.raises(segue.InvalidArgumentError, match="'timeout' of 'invite'"):
-        app._ask("invite", timeout_ms=1)
+    for request in ("invite", "inbox", "failures"):
+        with pytest.raises(segue.InvalidArgumentError, match=f"timeout_ms: must be 0: '{request}'"):
+            app._ask(request, timeout_ms=1)
+    for request in ("continue", "push"):
+        with pytest.raises(segue.InvalidArgumentError, match="is segue_app_launch or segue_activity_push"):
+            app._ask(request)
     with pytest.raises(segue.UnsupportedVersionError, match="does not know 'no-such'"):
         app._ask("no-such", {"appp": 1})
     with pytest.raises(segue.LimitExceededError, match="options"):
-        app._ask("search", {"query": "x" * 65_536})
+        app._ask("search", {"query": "x" * 61_440})
     note.invalidate()
 
 

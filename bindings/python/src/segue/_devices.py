@@ -74,7 +74,7 @@ class DeviceCalls(Asking):
 
         link: of one of them; None: all
         """
-        self._ask("cancel-invites", _named("link", link))
+        self._ask("cancel-invites", _named("link", link) or {"all": True})
 
     def read_invite(self, link: str) -> InviteContents:
         """Tells what an invite says, and dials nothing. Raises: InvalidURLError (it is none, and why)."""
@@ -217,7 +217,7 @@ class DeviceCalls(Asking):
         return self._ask(request, {"after": known}, most) if known else self._ask(request)
 
 
-def _named(what: str, text: str | None) -> dict[str, str]:
+def _named(what: str, text: str | None) -> dict[str, Any]:
     """An option, unless it is None."""
     return {} if text is None else {what: _arguments.string(text, what)}
 

@@ -75,7 +75,7 @@ def open_saved(app: Asking, saved: SavedActivity, milliseconds: int) -> Launch:
 
 
 def forget(app: Asking, bundle_identifier: str | None) -> int:
-    count: int = app._ask("forget", _of(bundle_identifier))["count"]
+    count: int = app._ask("forget", _of(bundle_identifier) or {"all": True})["count"]
     return count
 
 
