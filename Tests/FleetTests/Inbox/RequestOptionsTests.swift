@@ -26,7 +26,7 @@ import Testing
     #expect(failure { try RequestOptions.check(right, of: "forget") } == nil)
     let number = try request("forget", [(key: .integer(1), value: .string("x"))])
     #expect(failure { try RequestOptions.check(number, of: "forget") }?.message.contains("must be strings") ?? false)
-    // Of a request that is not known the agent says so, and settings check themselves.
+    // The agent answers what it does not know with UNSUPPORTED_VERSION, and settings check themselves.
     for name in ["no-such", "set-devices"] {
       #expect(failure { try RequestOptions.check(wrong(name), of: name) } == nil)
     }
