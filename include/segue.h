@@ -397,7 +397,6 @@ segue_status segue_value_get_count(const segue_value *value, size_t *count);
 /** Tells whether two values are equal: their encodings are the same bytes. */
 segue_status segue_value_is_equal(const segue_value *value, const segue_value *other, bool *equal);
 
-
 /**
  * Looks up the entry whose key is this string, and copies it out.
  *   key     copied
