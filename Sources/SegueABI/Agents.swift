@@ -33,8 +33,7 @@ public func segue_activity_push(
     let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
     let timeout = try Arguments.timeout(timeout)
     guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
-    if device == nil { return try handles.give(try app.push(activity, to: bundle, timeout: timeout), to: result) }
-    let device = try Arguments.identifier(device, "device")
+    let device = device == nil ? nil : try Arguments.identifier(device, "device")
     try handles.give(try app.push(activity, to: bundle, on: device, timeout: timeout), to: result)
   }
 }

@@ -19,19 +19,20 @@ extension App {
       "continue", offer.description.id, in: bundle, timeout: timeout, waiting: timeout + AgentClient.answerTime)
   }
 
-  /// Has the current activity of this app continued by another one of this device (R3.15). The parameters are those of
-  /// `launch`.
+  /// Has the current activity of this app continued by another one (R3.15). Throws INVALID_STATE, NOT_ALLOWED, and what
+  /// the agent answers.
+  /// - Parameters:
+  ///   - bundle: the bundle identifier of that app; nil: whichever fits (R6.2).
+  ///   - device: of the account; nil: this one.
+  ///   - timeout: milliseconds, for the launch here, for the answer there; nil for the default.
   /// - Returns: once the app is chosen, a dictionary, as `segue_activity_push` describes it.
-  public func push(_ activity: LiveActivity, to bundle: String?, timeout: Int64?) throws(SegueError) -> Value {
-    try requireCurrent(activity)
-    return try ask("push", activity.id, in: bundle, timeout: timeout ?? AgentClient.usualTimeout)
-  }
-
-  /// The same by an app of another device of the account; then the timeout is that of its answer.
   public func push(
-    _ activity: LiveActivity, to bundle: String?, on device: Identifier, timeout: Int64?
+    _ activity: LiveActivity, to bundle: String?, on device: Identifier?, timeout: Int64?
   ) throws(SegueError) -> Value {
     try requireCurrent(activity)
+    guard let device else {
+      return try ask("push", activity.id, in: bundle, timeout: timeout ?? AgentClient.usualTimeout)
+    }
     // The agent may not know yet that it is.
     if activity.read({ $0.isPrivate }) { throw PushGate.isPrivate }
     let timeout = timeout ?? Limits.pushAnswer

@@ -13,6 +13,7 @@ from project import FLEET_LIBRARY, HEADER, INCLUDE, LIBRARY, ROOT, TABLE, run
 
 SIZE_LIMIT = 1_080_000  # bytes, with responders, documents, JSON text and the reader of manifests
 FLEET_SIZE_LIMIT = 2_380_000  # the same, and the virtual fleet with its agents
+FUNCTION_LIMIT = 250  # of both libraries together: before a new one, look for what it could be an option or request of
 SYMBOLS = (HERE / "symbols.txt").read_text().split()
 FLEET_SYMBOLS = (HERE / "symbols-fleet.txt").read_text().split()
 LIBRARIES = pytest.mark.parametrize(
@@ -48,6 +49,10 @@ def write(folder: Path, name: str, text: str) -> Path:
 def test_the_header_compiles(tmp_path, compiler, standard, suffix):
     source = write(tmp_path, f"header.{suffix}", "#include <segue.h>\nint main(void) { return SEGUE_OK; }\n")
     run(compiler, f"-std={standard}", *WARNINGS, "-I", INCLUDE, "-fsyntax-only", source)
+
+
+def test_the_interface_stays_small():
+    assert len(FUNCTIONS) <= FUNCTION_LIMIT
 
 
 @LIBRARIES

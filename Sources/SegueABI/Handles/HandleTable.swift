@@ -43,12 +43,12 @@ public struct HandleTable: Sendable {
   }
 
   /// Takes a count of a handle of such an object.
-  private func releaseAlone(_ pointer: OpaquePointer, _ ticket: Ticket, _ type: HandleType) -> segue_status {
+  private func releaseAlone(_ pointer: OpaquePointer, _ type: HandleType) -> segue_status {
     attemptAtOnce(evenInFork: type.worksInFork) { () throws(SegueError) in
       // A retain by another thread may be what clears the slot: not before this has given the object back.
-      let (pinned, _) = try pin(pointer, type)
-      defer { unpin(pinned, ticket) }
-      let (slot, _) = try take(pointer, type)
+      let (slot, ticket) = try pin(pointer, type)
+      defer { unpin(slot, ticket) }
+      _ = try take(pointer, type)
       _ = slot.pointee.release(ticket.generation)
       slot.pointee.giveBack()
     }
@@ -187,8 +187,8 @@ public struct HandleTable: Sendable {
   /// Implements segue_release.
   public func release(_ pointer: OpaquePointer?) -> segue_status {
     guard let pointer else { return SEGUE_OK }
-    guard let ticket = Ticket(pointer), let type = HandleType(rawValue: ticket.type) else { return invalid(pointer) }
-    return type.isUsedAlone ? releaseAlone(pointer, ticket, type) : release(pointer, type)
+    guard let type = HandleType(of: pointer) else { return invalid(pointer) }
+    return type.isUsedAlone ? releaseAlone(pointer, type) : release(pointer, type)
   }
 
   private func invalid(_ pointer: OpaquePointer?) -> segue_status {

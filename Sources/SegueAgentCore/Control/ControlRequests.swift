@@ -21,7 +21,7 @@ public final class ControlRequests {
 
   private enum State {
     /// It is not known yet what is stored: requests wait, in their order. `RequestQuota` bounds them.
-    case opening([(client: ControlClient, handle: () -> Void)])
+    case opening([(request: Value, client: ControlClient, answer: Answer)])
     case open
   }
 
@@ -44,7 +44,7 @@ public final class ControlRequests {
   public func open() {
     guard case .opening(let waiting) = state else { return }
     state = .open
-    for each in waiting { each.handle() }
+    for each in waiting { handle(each.request, of: each.client, each.answer) }
   }
 
   /// - Parameters:
@@ -52,7 +52,7 @@ public final class ControlRequests {
   ///   - answer: called once, perhaps later; not after `abandon`.
   public func handle(_ request: Value, of client: ControlClient, _ answer: @escaping Answer) {
     if case .opening(var waiting) = state {
-      waiting.append((client, { [self] in handle(request, of: client, answer) }))
+      waiting.append((request, client, answer))
       return state = .opening(waiting)
     }
     do throws(SegueError) {

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import segue
-from segue.testing import Fleet
+from segue.testing import Fleet, FleetDevice
 
 pytestmark = pytest.mark.fleet
 
@@ -435,11 +435,11 @@ def test_devices_announce_only_their_own_offers(segue_fleet: Fleet, devices: lis
 
 @pytest.mark.parametrize("ends", ["kill", "crash"])
 def test_nothing_is_left_of_an_agent_that_died_last(manifest: Path, ends: str) -> None:
-    before = folders()
     with Fleet(7) as fleet:
         phone = Device(fleet, "phone", manifest)
         fleet.advance(1)
-        assert folders() - before
+        mine = folders()
+        assert mine
         if ends == "kill":
             phone.device.end_agent(kill=True)
         else:
@@ -447,26 +447,67 @@ def test_nothing_is_left_of_an_agent_that_died_last(manifest: Path, ends: str) -
         del phone
     del fleet
     gc.collect()
-    assert not folders() - before
+    assert not any(path.exists() for path in mine)
+
+
+FOLDERS = """
+import os, re
+found = set()
+for number in os.listdir("/proc/self/fd"):
+    try:
+        found |= set(re.findall("^/dev/shm/segue-fleet-[^/ ]+", os.readlink(f"/proc/self/fd/{number}")))
+    except OSError:
+        pass
+"""
 
 
 def folders() -> set[Path]:
-    return set(Path("/dev/shm").glob("segue-fleet-*"))
+    """The folders of fleets that this process has open: other tests may have some at the same time."""
+    names: dict[str, Any] = {}
+    exec(FOLDERS, names)
+    return {Path(path) for path in names["found"]}
+
+
+def test_nothing_is_left_of_an_agent_that_dies_while_it_is_asked(manifest: Path) -> None:
+    """The request waited until it was known what is stored, and kept the agent that had ended."""
+
+    mine: set[Path] = set()
+
+    def ending(phone: FleetDevice) -> Callable[[segue.OfferEventKind, segue.Offer], None]:
+        def end(kind: segue.OfferEventKind, offer: segue.Offer) -> None:
+            mine.update(folders())
+            phone.end_agent(kill=True)
+
+        return end
+
+    for seed in range(5):
+        with Fleet(seed) as fleet:
+            phone = fleet.add_device("phone")
+            asker = phone.add_app("com.example.notes", Notes)
+            asker.on_offer(ending(phone))
+            other = phone.add_app("com.example.mail", Notes)
+            fleet.run()
+            phone.start_agent()
+            other.offer("Shopping list", "milk")
+            with pytest.raises(segue.ConnectionUnavailableError):
+                asker.inbox()
+        del fleet, phone, asker, other
+        gc.collect()
+    assert mine and not any(path.exists() for path in mine)
 
 
 def test_a_process_that_ends_without_releasing_its_fleet_is_swept_after(manifest: Path) -> None:
-    before = folders()
     program = (
-        "import os, sys, segue.testing; fleet = segue.testing.Fleet(); phone = fleet.add_device('phone');"
-        "phone.start_agent(); fleet.run(); os._exit(0)"
+        "import segue.testing; fleet = segue.testing.Fleet(); phone = fleet.add_device('phone');"
+        f"phone.start_agent(); fleet.run()\n{FOLDERS}\nprint(*found, flush=True); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    left = folders() - before
-    assert left
+    said = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    left = {Path(path) for path in said.split()}
+    assert left and all(path.exists() for path in left)
     with Fleet(7) as fleet:
         Device(fleet, "phone", manifest)
         fleet.advance(1)
-        assert not left & folders()
+        assert not any(path.exists() for path in left)
 
 
 def test_a_child_leaves_the_folder_of_its_parent(segue_fleet: Fleet, devices: list[Device]) -> None:
