@@ -11,6 +11,8 @@ public protocol HubDirectory: AnyObject {
   var highestGeneration: UInt64 { get }
   /// The highest possible generation.
   var lastGeneration: UInt64 { get }
+  /// A number of the socket that a generation has now, and another one for another socket; nil if it has none.
+  func socketNumber(of generation: UInt64) -> UInt64?
   /// Milliseconds since the last heartbeat of a generation's hub; nil if there is no such hub. From any thread.
   func heartbeatAge(_ generation: UInt64) -> Int64?
 

@@ -27,6 +27,8 @@ public final class HubElection {
 
   private struct Member {
     let app: any HubSeeker
+    /// The number of the socket to which the app has last connected.
+    var socketNumber: UInt64?
     /// Nil if the app does not wait for a hub.
     var wait: Wait?
   }
@@ -110,9 +112,12 @@ public final class HubElection {
       for _ in 0..<Self.stepLimit {
         let highest = directory.highestGeneration
         if highest >= minimum {
+          // If the socket is replaced before the connection is made, the next change in the directory shows it.
+          let number = directory.socketNumber(of: highest)
           switch try directory.connect(to: highest) {
           case .connected(let connection):
             lastKnown = highest
+            if let index = index(of: app) { members[index].socketNumber = number }
             return try app.connected(to: connection, generation: highest)
           case .backlogFull: return follow(app.backlogFull(at: highest), for: app, now)
           case .nobody: minimum = highest + 1
@@ -260,7 +265,12 @@ public final class HubElection {
   private var isLost: Bool {
     guard directory.isInPlace, hub?.isNamed ?? true else { return true }
     let highest = directory.highestGeneration
-    return members.contains { $0.app.hubGeneration ?? 0 > highest }
+    return members.contains { member in
+      guard let generation = member.app.hubGeneration else { return false }
+      // Another process may have opened the same generation anew after its socket was deleted.
+      return generation > highest
+        || generation == highest && member.socketNumber != directory.socketNumber(of: highest)
+    }
   }
 
   /// Moves all apps to the directory that other processes use.

@@ -4,7 +4,7 @@ import SegueModel
 /// The identity of a file, independent of its name: device and inode.
 struct FileIdentity: Equatable {
   private let device: dev_t
-  private let inode: ino_t
+  let inode: ino_t
 
   /// Nil if the system does not tell.
   init?(of descriptor: Int32) {

@@ -160,6 +160,9 @@ public final class RuntimeFolder {
   /// The current file of a generation's socket, or nil.
   func socketIdentity(_ generation: UInt64) -> FileIdentity? { FileIdentity(at: Self.socketName(generation), in: fd) }
 
+  /// The inode of a generation's socket; nil if there is none.
+  public func socketNumber(_ generation: UInt64) -> UInt64? { socketIdentity(generation).map { UInt64($0.inode) } }
+
   /// The result of connecting to a hub.
   public enum ConnectResult {
     case connected(Int32)

@@ -129,6 +129,18 @@ import Testing
     #expect(hub?.isOver == true && app.hubGeneration == 2)
   }
 
+  @Test func `a hub whose generation another process has opened anew is left for the new one (section 9)`() {
+    directory.open(1)
+    election.add(app, 0)
+    directory.replacements = 1
+    election.directoryChanged(10)
+    #expect(app.hubGeneration == 1 && directory.visits == [1] && directory.timer == 110)
+    election.tick(110)
+    #expect(app.hubGeneration == 1 && directory.visits == [1, 1] && hub == nil)
+    election.directoryChanged(120)
+    #expect(directory.visits == [1, 1])
+  }
+
   @Test func `an app that waits for a hub of a higher generation is told of no lower one (section 9)`() {
     directory.open(4)
     election.add(app, 0)

@@ -22,12 +22,15 @@ final class ScriptedDirectory: HubDirectory {
   var reopenError: SegueError?
   var heartbeats: [UInt64: Int64] = [:]
   var lastGeneration: UInt64 = 999
+  /// The times that other processes have replaced all sockets.
+  var replacements: UInt64 = 0
 
   private(set) var hubs: [ScriptedHub] = []
   private(set) var visits: [UInt64] = []
   private(set) var timer: Int64?
 
   var highestGeneration: UInt64 { listed.max() ?? 0 }
+  func socketNumber(of generation: UInt64) -> UInt64? { listed.contains(generation) ? replacements : nil }
   func heartbeatAge(_ generation: UInt64) -> Int64? { heartbeats[generation] }
 
   private(set) var logged: [String] = []

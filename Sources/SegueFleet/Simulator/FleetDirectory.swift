@@ -26,6 +26,7 @@ final class FleetDirectory: HubDirectory {
   var isInPlace: Bool { device.folder === folder }
   var highestGeneration: UInt64 { folder.highest(for: process)?.generation ?? 0 }
   var lastGeneration: UInt64 { .max }
+  func socketNumber(of generation: UInt64) -> UInt64? { folder.place(generation)?.number }
 
   func heartbeatAge(_ generation: UInt64) -> Int64? {
     folder.place(generation)?.beatAt.map { fleet.clock.uptime - $0 }

@@ -8,6 +8,8 @@ final class FleetFolder {
   /// The files of a generation.
   final class Place {
     let generation: UInt64
+    /// Differs from those of other places of the folder.
+    let number: UInt64
     /// The hub that holds the lock; nil if its process is dead.
     fileprivate(set) var hub: FleetHub?
     /// Whether other processes find its socket.
@@ -15,14 +17,16 @@ final class FleetFolder {
     /// The uptime of the last heartbeat; nil if there was none.
     var beatAt: Int64?
 
-    fileprivate init(_ generation: UInt64, _ hub: FleetHub) {
+    fileprivate init(_ generation: UInt64, _ number: UInt64, _ hub: FleetHub) {
       self.generation = generation
+      self.number = number
       self.hub = hub
     }
   }
 
   /// Ordered by generation, ascending.
   private var places: [Place] = []
+  private var lastNumber: UInt64 = 0
   /// Whether the folder was removed from its path, so that no file can be created in it.
   private var isRemoved = false
 
@@ -43,7 +47,8 @@ final class FleetFolder {
   /// Locks the generation of a hub. Invariant: it is not locked.
   func lock(for hub: FleetHub) -> Place {
     places.removeAll { $0.generation == hub.generation }
-    let place = Place(hub.generation, hub)
+    lastNumber += 1
+    let place = Place(hub.generation, lastNumber, hub)
     insert(place)
     return place
   }

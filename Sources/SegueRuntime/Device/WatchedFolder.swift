@@ -47,6 +47,7 @@ final class WatchedFolder: HubDirectory {
   var path: String { folder.path }
   var isInPlace: Bool { folder.isInPlace }
   var highestGeneration: UInt64 { folder.highestGeneration() }
+  func socketNumber(of generation: UInt64) -> UInt64? { folder.socketNumber(generation) }
   var lastGeneration: UInt64 { RuntimeFolder.lastGeneration }
 
   func holder(of generation: UInt64) -> DiagnosticText {
