@@ -1972,7 +1972,7 @@ segue_status segue_access_end(segue_access *access);
  *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
- *                      segue_status, "message": string, "shared": bool (another asker came before, and the
+ *                      segue_status, "message": string, "shared": bool (another requester came before, and the
  *                      continuation_id is the same), "stale": bool (the app has got an older state, as the origin did
  *                      not save: R2.4), "stale_reason": string (why; absent if it is not stale, or that is not known)};
  *                      an older agent says nothing of stale. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time;

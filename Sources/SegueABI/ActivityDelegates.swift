@@ -53,11 +53,11 @@ final class HostActivityDelegate: ActivityDelegate {
     handles.call(onWillSave, "will_save", context?.pointer, activity, save)
   }
 
-  override func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+  override func wasContinued(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool {
     call(onWasContinued, activity, receipt)
   }
 
-  override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+  override func continuationEnded(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool {
     call(onContinuationEnded, activity, receipt)
   }
 
@@ -100,7 +100,9 @@ final class HostActivityDelegate: ActivityDelegate {
     return told.flatMap { $0 } != nil
   }
 
-  private func call(_ function: segue_receipt_function?, _ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+  private func call(_ function: segue_receipt_function?, _ activity: LiveActivity, _ receipt: SharedBox<Receipt>)
+    -> Bool
+  {
     guard let function else { return false }
     let context = self.context?.pointer
     _ = handles.lend(activity, .activity) { activity in

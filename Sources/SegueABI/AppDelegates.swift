@@ -8,7 +8,7 @@ extension HandleKind where Object == HostAppDelegate {
   static var appDelegate: Self { Self(.appDelegate) }
 }
 
-extension HandleKind where Object == Box<SegueError> {
+extension HandleKind where Object == SharedBox<SegueError> {
   static var error: Self { Self(.error) }
 }
 
@@ -37,7 +37,7 @@ final class HostAppDelegate: AppDelegate {
 
   override func destroy() { context = nil }
 
-  override func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool {
+  override func offer(_ app: App, _ event: Int32, _ offer: OfferObject) -> Bool {
     guard let onOffer else { return false }
     let context = self.context?.pointer
     _ = handles.lend(app, .app) { app in
@@ -113,17 +113,18 @@ final class HostAppDelegate: AppDelegate {
   }
 
   override func openingFailed(
-    _ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation
+    _ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation
   ) -> Bool {
     tell(onOpeningFailed, app, type, error, continuation)
   }
 
-  override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
+  override func didFail(_ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation) -> Bool
+  {
     tell(onDidFail, app, type, error, continuation)
   }
 
   private func tell(
-    _ function: segue_did_fail_function?, _ app: App, _ type: String, _ error: Box<SegueError>,
+    _ function: segue_did_fail_function?, _ app: App, _ type: String, _ error: SharedBox<SegueError>,
     _ continuation: Continuation
   ) -> Bool {
     guard let function else { return false }

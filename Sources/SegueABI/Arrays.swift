@@ -15,6 +15,6 @@ public func segue_array_get_value(
     guard var reader = held.value.reader(atElement: index), let item = reader.next() else {
       throw SegueError(.notFound, "no element with this index: there are \(held.value.count ?? 0)")
     }
-    _ = try Found.value(result).copyOut(item, &reader)
+    _ = try LookupOutput.value(result).copyOut(item, &reader)
   }
 }

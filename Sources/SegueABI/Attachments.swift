@@ -35,7 +35,7 @@ private final class HostDownload: AttachmentDownload, @unchecked Sendable {
     _ = handles.lend(activity, .activity) { activity in progress?(context, activity, received, total) }
   }
 
-  override func ended(_ activity: LiveActivity, _ error: Box<SegueError>?) {
+  override func ended(_ activity: LiveActivity, _ error: SharedBox<SegueError>?) {
     let context = self.context?.pointer
     _ = handles.lend(activity, .activity) { activity in
       if let error {

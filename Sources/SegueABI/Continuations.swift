@@ -163,7 +163,7 @@ private final class HostResumeBack: ResumeBack {
 
   override func forget() { context = nil }
 
-  override func ended(_ activity: LiveActivity, isStale: Bool, _ error: Box<SegueError>?) {
+  override func ended(_ activity: LiveActivity, isStale: Bool, _ error: SharedBox<SegueError>?) {
     let context = self.context?.pointer
     _ = handles.lend(activity, .activity) { activity in
       if let error {

@@ -20,7 +20,7 @@ extension HeldValue {
 /// Looks up the entry whose key is a string, for a function of the kind segue_dictionary_get_….
 @inline(never)
 private func get(
-  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int, _ found: Found
+  _ dictionary: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ length: Int, _ found: LookupOutput
 ) -> segue_status {
   handles.callAtOnce(dictionary, .value) { (held) throws(SegueError) in
     let utf8 = try Arguments.utf8(key, length, "key", atMost: Limits.value)

@@ -29,7 +29,7 @@ private final class HostLink: LiveLink {
     }
   }
 
-  override func ended(_ app: App, _ error: Box<SegueError>) {
+  override func ended(_ app: App, _ error: SharedBox<SegueError>) {
     guard let function, let context else { return }
     _ = handles.lend(app, .app) { app in
       handles.lend(error, .error) { error in function(context.pointer, app, nil, 0, error) }

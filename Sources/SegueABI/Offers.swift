@@ -4,7 +4,7 @@ import SegueApp
 import SegueModel
 import SegueRuntime
 
-extension HandleKind where Object == HeldOffer {
+extension HandleKind where Object == OfferObject {
   static var offer: Self { Self(.offer) }
 }
 

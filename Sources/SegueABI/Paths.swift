@@ -7,7 +7,7 @@ import SegueRuntime
 /// Looks up a part, for a function of the kind segue_value_find_….
 @inline(never)
 private func find(
-  _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ length: Int, _ found: Found
+  _ value: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ length: Int, _ found: LookupOutput
 ) -> segue_status {
   handles.call(value, .value) { (held) throws(SegueError) in
     let path = try Arguments.utf8(path, length, "path", atMost: Limits.value)

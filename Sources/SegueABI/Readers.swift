@@ -5,7 +5,7 @@ import SegueModel
 import SegueRuntime
 
 /// The object of a segue_reader. Only one call at a time uses it (`callAlone`).
-final class HeldReader: Handled {
+final class HeldReader: HandleObject {
   // Only the call with exclusive use gets here, so overlapping accesses need no check.
   @exclusivity(unchecked) var reader: ValueReader
   init(_ value: Value) { reader = ValueReader(value) }

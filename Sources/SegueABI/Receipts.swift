@@ -4,7 +4,7 @@ import SegueApp
 import SegueModel
 import SegueRuntime
 
-extension HandleKind where Object == Box<Receipt> {
+extension HandleKind where Object == SharedBox<Receipt> {
   static var receipt: Self { Self(.receipt) }
 }
 

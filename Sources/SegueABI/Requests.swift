@@ -21,7 +21,7 @@ private final class HostRequest: Request {
 
   override func forget() { context = nil }
 
-  override func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: SharedBox<SegueError>?) {
     let context = self.context?.pointer
     _ = handles.lend(activity, .activity) { activity in
       if let error {

@@ -14,7 +14,7 @@ private final class HostDeletionCallback: DeletionCallback {
     self.context = context
   }
 
-  override func deleted(_ app: App, _ count: Int, _ error: Box<SegueError>?) {
+  override func deleted(_ app: App, _ count: Int, _ error: SharedBox<SegueError>?) {
     guard let function else { return }
     let context = self.context.pointer
     _ = handles.lend(app, .app) { app in

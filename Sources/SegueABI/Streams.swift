@@ -19,7 +19,7 @@ private final class HostStreamRequestCallback: StreamRequestCallback {
     super.init(activity)
   }
 
-  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: SharedBox<SegueError>?) {
     guard let function else { return }
     _ = handles.lend(activity, .activity) { activity in
       if let stream {

@@ -5,7 +5,7 @@ import SegueModel
 import SegueRuntime
 
 /// The object of a segue_value.
-final class HeldValue: Handled {
+final class HeldValue: HandleObject {
   let value: Value
   init(_ value: Value) { self.value = value }
 }

@@ -5,7 +5,7 @@ import SegueModel
 import SegueRuntime
 
 /// The object of a segue_writer. Only one call at a time uses it (`callAlone`).
-final class HeldWriter: Handled {
+final class HeldWriter: HandleObject {
   // Only the call with exclusive use gets here, so overlapping accesses need no check.
   @exclusivity(unchecked) var writer = ValueWriter()
 }

@@ -76,15 +76,15 @@ extension App {
   // MARK: Sending
 
   /// The cause for refusing to send an attachment; nil if the app sends it.
-  /// - Parameter accounts: those that are charged for the current uploads.
-  public func objection(
-    to part: Message.AttachmentPart, _ request: StreamRequest, _ accounts: [Identifier]
+  /// - Parameter principals: those that are charged for the current uploads.
+  public func rejection(
+    to part: Message.AttachmentPart, _ request: StreamRequest, _ principals: [Identifier]
   ) -> SegueError? {
     guard source(of: part, request) != nil else {
       return SegueError(.notFound, "the app that offers it has not attached it")
     }
-    guard isOpen, accounts.count < Limits.sentTransfers,
-      accounts.count(where: { $0 == request.account }) < Limits.transfers
+    guard isOpen, principals.count < Limits.sentTransfers,
+      principals.count(where: { $0 == request.principal }) < Limits.transfers
     else { return SegueError(.limitExceeded, "the app where it is attached sends as many as it may") }
     return nil
   }

@@ -81,19 +81,20 @@ extension App: AppEngineOwner {
     case .offer(let event, let offer):
       return {
         delegate.map { delegate in
-          delegate.call { delegate.offer(self, event.rawValue, HeldOffer(offer, self.environment)) } ?? false
+          delegate.call { delegate.offer(self, event.rawValue, OfferObject(offer, self.environment)) } ?? false
         }
           ?? false
       }
     case .willSave(let id, let number): return save(id, number)
-    case .leftAlone(let id): return leftAlone(id)
+    case .orphaned(let id): return orphaned(id)
     case .documentChanged(let responder): return documentChanged(responder)
     case .wasContinued(let id, let receipt):
-      return tell(activities.attempted(id)) { delegate, activity in delegate.wasContinued(activity, Box(receipt)) }
+      return tell(activities.attempted(id)) { delegate, activity in delegate.wasContinued(activity, SharedBox(receipt))
+      }
     case .continuationEnded(let id, let receipt):
       // The end of an attempt is told whatever has become of the activity (R3.6).
       let activity = activities.attempted(id)
-      let turn = tell(activity) { delegate, activity in delegate.continuationEnded(activity, Box(receipt)) }
+      let turn = tell(activity) { delegate, activity in delegate.continuationEnded(activity, SharedBox(receipt)) }
       if !isAttempted(id) { activities.forgetAttempted(id) }
       // Releases it without the lock.
       return { withExtendedLifetime(activity) { turn() } }
@@ -113,7 +114,7 @@ extension App: AppEngineOwner {
     case .linkEnded(let number, let error):
       guard case .link(let link)? = pending.remove(number) else { return Self.nothing }
       return {
-        link.ended(self, Box(error))
+        link.ended(self, SharedBox(error))
         link.forget()
         return true
       }
@@ -259,8 +260,8 @@ extension App: AppEngineOwner {
     let told = delegate.flatMap { delegate in
       delegate.call {
         hasContinued
-          ? delegate.openingFailed(app, type: type, Box(error), continuation)
-          : delegate.didFail(app, type: type, Box(error), continuation)
+          ? delegate.openingFailed(app, type: type, SharedBox(error), continuation)
+          : delegate.didFail(app, type: type, SharedBox(error), continuation)
       }
     }
     // R3.13: no failure is silent.

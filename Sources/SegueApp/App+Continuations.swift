@@ -25,15 +25,15 @@ extension App {
   /// - Parameter timeout: milliseconds; nil for the limit.
   func resumeBack(_ request: ResumeBack, timeout: Int64?) throws(SegueError) {
     let (id, activity) = (try newIdentifier(), request.activity.id)
-    var objection: SegueError?
+    var rejection: SegueError?
     try perform { engine, now in
-      objection = engine.resumeBack(activity, id: id, timeout: timeout, now)
-      guard objection == nil else { return }
+      rejection = engine.resumeBack(activity, id: id, timeout: timeout, now)
+      guard rejection == nil else { return }
       request.begin(id)
       pending.add(id, .resumption(request))
       observer?.began(.resumption(id), deadline: now.uptime + (timeout ?? engine.limits.continuation))
     }
-    if let objection { throw objection }
+    if let rejection { throw rejection }
   }
 
   /// Nil if it has ended.

@@ -23,7 +23,7 @@ extension App {
         }
         callback.deleted(self, count, nil)
       } catch {
-        callback.deleted(self, 0, Box(error))
+        callback.deleted(self, 0, SharedBox(error))
       }
       return true
     }

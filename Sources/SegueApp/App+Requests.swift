@@ -17,9 +17,9 @@ extension App {
   /// Throws LIMIT_EXCEEDED if that many bytes cannot be sent.
   func checkRequest(_ count: Int, _ what: String) throws(SegueError) {
     monitor.lock()
-    let objection = engine?.objection(toSize: UInt64(count), of: what)
+    let rejection = engine?.rejection(toSize: UInt64(count), of: what)
     monitor.unlock()
-    if let objection { throw objection }
+    if let rejection { throw rejection }
   }
 
   // MARK: Deliveries

@@ -159,7 +159,7 @@ extension App {
 
   // MARK: Deliveries
 
-  func leftAlone(_ id: Identifier) -> CallbackInvocation {
+  func orphaned(_ id: Identifier) -> CallbackInvocation {
     guard let activity = activities[id] else { return { false } }
     return {
       var hasEnded = false

@@ -102,7 +102,7 @@ extension App {
     let stream = error == nil ? ask.stream : nil
     if let stream { streams[id] = stream }
     return {
-      ask.answered(ask.activity, stream, error.map { Box($0) })
+      ask.answered(ask.activity, stream, error.map { SharedBox($0) })
       return true
     }
   }

@@ -6,7 +6,7 @@ import SegueSystem
 /// is a real device or one of a virtual fleet.
 ///
 /// Its monitor guards all of its state. Order of locks: app, then activity. No lock is held while the host is called.
-public final class App: Handled {
+public final class App: HandleObject {
   enum State {
     case created
     /// Another thread is in `open`, which may still fail.
@@ -340,10 +340,10 @@ public final class App: Handled {
   }
 
   /// Frontmost first.
-  public var offers: [HeldOffer] {
+  public var offers: [OfferObject] {
     monitor.lock()
     defer { monitor.unlock() }
-    return engine?.offers.all.map { HeldOffer($0, environment) } ?? []
+    return engine?.offers.all.map { OfferObject($0, environment) } ?? []
   }
 
   // MARK: The engine

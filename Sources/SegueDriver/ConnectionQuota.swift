@@ -20,11 +20,11 @@ final class ConnectionQuota {
   func fills(_ limit: Int) -> Bool { total >= limit / 2 }
 
   /// Whether a process is within its quota.
-  func isKept(by account: Account, of limit: Int) -> Bool { counts[account] <= limit / Self.processShare }
+  func isKept(by principal: Principal, of limit: Int) -> Bool { counts[principal] <= limit / Self.processShare }
 
   /// Whether a process has no connection.
-  func isFree(_ account: Account) -> Bool { counts[account] == 0 }
+  func isFree(_ principal: Principal) -> Bool { counts[principal] == 0 }
 
-  func add(_ account: Account) { counts.add(account) }
-  func remove(_ account: Account) { counts.remove(account) }
+  func add(_ principal: Principal) { counts.add(principal) }
+  func remove(_ principal: Principal) { counts.remove(principal) }
 }

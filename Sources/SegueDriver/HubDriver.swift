@@ -31,9 +31,9 @@ public final class HubDriver {
   private var lastNumber: UInt64 = 0
   private let quota = ConnectionQuota()
   private var work = WorkQuota()
-  /// Connections that are not read until their accounts have their turn, oldest first.
+  /// Connections that are not read until their principals have their turn, oldest first.
   private var paused: [PeerConnection] = []
-  /// The uptime at which the first of their accounts has its turn.
+  /// The uptime at which the first of their principals has its turn.
   private var readsAt: Int64?
   /// The uptime at which to accept connections again.
   private var acceptsAt: Int64?
@@ -84,13 +84,13 @@ public final class HubDriver {
     let hasRoom = accepted.isOwn || ConnectionQuota.hasRoom(for: accepted.descriptor, of: limit)
     // Closed without a message, so that another process becomes the hub, which has more room.
     guard hasRoom || quota.fills(limit) else { return accepted.connection.close() }
-    let account = Account.process(accepted.process)
-    let connection = add(accepted.connection, as: number, of: account)
+    let principal = Principal.process(accepted.process)
+    let connection = add(accepted.connection, as: number, of: principal)
     if !hasRoom {
       // Told, so that the app waits for room: another hub would have no more.
       engine.reject(number, .noDescriptors(of: limit), environment.now)
-    } else if quota.isKept(by: account, of: limit) {
-      engine.connected(number, of: account, environment.now)
+    } else if quota.isKept(by: principal, of: limit) {
+      engine.connected(number, of: principal, environment.now)
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {
@@ -113,10 +113,10 @@ public final class HubDriver {
   }
 
   @discardableResult
-  private func add(_ bytes: any ByteConnection, as number: PeerNumber, of account: Account?) -> PeerConnection {
-    let connection = PeerConnection(bytes, as: number, of: account)
+  private func add(_ bytes: any ByteConnection, as number: PeerNumber, of principal: Principal?) -> PeerConnection {
+    let connection = PeerConnection(bytes, as: number, of: principal)
     connections.append(connection, as: number)
-    if let account { quota.add(account) }
+    if let principal { quota.add(principal) }
     return connection
   }
 
@@ -143,14 +143,14 @@ public final class HubDriver {
       return false
     }
     let now = environment.now
-    let (account, before) = (engine.account(of: number), engine.work)
+    let (principal, before) = (engine.principal(of: number), engine.work)
     var size = 0
     let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
       size += bytes.count
       engine.receive(bytes, with: descriptor, from: number, now)
     }
     let cost = WorkQuota.readCost + WorkQuota.cost(ofRecords: connection.bytes.takeRecordCount(), with: size)
-    if let account { work.charge(Int(engine.work &- before) + cost, to: account, now.uptime) }
+    if let principal { work.charge(Int(engine.work &- before) + cost, to: principal, now.uptime) }
     transferDescriptors()
     environment.touchHeartbeat(now.uptime)
     if result == .closed { close(connection) }
@@ -160,10 +160,10 @@ public final class HubDriver {
   // MARK: Turns
 
   private func hasTurn(_ connection: PeerConnection, at uptime: Int64) -> Bool {
-    engine.account(of: connection.number).map { work.hasTurn($0, uptime) } ?? true
+    engine.principal(of: connection.number).map { work.hasTurn($0, uptime) } ?? true
   }
 
-  /// Does not read a connection until its account has its turn.
+  /// Does not read a connection until its principal has its turn.
   private func pause(_ connection: PeerConnection) {
     guard closesAt == nil else { return }
     connection.isPaused = true
@@ -174,12 +174,12 @@ public final class HubDriver {
   }
 
   private func setReadTime(for connection: PeerConnection) {
-    let turn = engine.account(of: connection.number).map { work.turn(of: $0) } ?? 0
+    let turn = engine.principal(of: connection.number).map { work.turn(of: $0) } ?? 0
     readsAt = min(readsAt ?? turn, turn)
   }
 
-  /// Reads connections whose accounts have their turn, each once. However long that takes, an account that has used up
-  /// its turn has the next one in a later call, so that others come before it.
+  /// Reads connections whose principals have their turn, each once. However long that takes, a principal that has used
+  /// up its turn has the next one in a later call, so that others come before it.
   private func readAgain(_ uptime: Int64) {
     guard let at = readsAt, at <= uptime else { return }
     readsAt = nil
@@ -220,9 +220,9 @@ public final class HubDriver {
   private func close(_ connection: PeerConnection) {
     guard connections.remove(connection.number) != nil else { return }
     connection.bytes.close()
-    if let account = connection.account {
-      quota.remove(account)
-      if quota.isFree(account) { work.remove(account, environment.now.uptime) }
+    if let principal = connection.principal {
+      quota.remove(principal)
+      if quota.isFree(principal) { work.remove(principal, environment.now.uptime) }
     }
     engine.disconnected(connection.number, environment.now)
   }
@@ -408,7 +408,7 @@ public final class HubDriver {
 
   /// The first violated invariant, or nil.
   public var brokenInvariant: StaticString? {
-    if quota.total != connections.elements.count(where: { $0.account != nil }) {
+    if quota.total != connections.elements.count(where: { $0.principal != nil }) {
       return "hub: it has miscounted the connections of processes"
     }
     if writesAt == nil, connections.elements.contains(where: { $0.isRefused }) {

@@ -4,16 +4,16 @@ import SegueEngine
 final class PeerConnection {
   let number: HubEngine.PeerNumber
   let bytes: any ByteConnection
-  /// The account that is charged for the connection; nil for another hub.
-  let account: Account?
+  /// The principal that is charged for the connection; nil for another hub.
+  let principal: Principal?
   /// Whether the system has refused a write.
   var isRefused = false
   /// Whether it is not read for now.
   var isPaused = false
 
-  init(_ bytes: any ByteConnection, as number: HubEngine.PeerNumber, of account: Account?) {
+  init(_ bytes: any ByteConnection, as number: HubEngine.PeerNumber, of principal: Principal?) {
     self.number = number
     self.bytes = bytes
-    self.account = account
+    self.principal = principal
   }
 }

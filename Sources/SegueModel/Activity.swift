@@ -228,7 +228,7 @@ public struct Activity: Sendable {
   ///   - offer: as the receiver knows it. Hubs tell other devices of nothing that is private, so what is private, and
   ///     was offered as if it were not, is of another device.
   ///   - now: seconds since 1970. Clocks of devices may differ by a day, so a date counts as past a day later.
-  public func objection(to offer: OfferDescription, at now: Double) -> SegueError? {
+  public func rejection(to offer: OfferDescription, at now: Double) -> SegueError? {
     if isPrivate, !offer.isPrivate {
       return SegueError(.handoffFailed, "the activity is private: it stays on its device")
     }
@@ -238,7 +238,7 @@ public struct Activity: Sendable {
 
   /// Why an app does not get it by an offer of that type, or nil: it gets the type that was offered, or another one
   /// that it declares (R2.6, R6.2), such as a web page in place of what no app takes (R6.3).
-  public func objection(toType offered: String, declared: [String]) -> SegueError? {
+  public func rejection(toType offered: String, declared: [String]) -> SegueError? {
     if Text.isSame(type, offered) || declared.contains(where: { Text.isSame($0, type) }) { return nil }
     return SegueError(.malformed, "the origin's activity is of the type \(type), not as offered")
   }

@@ -9,17 +9,17 @@ public struct UnheardFailure: Sendable {
   public let error: SegueError
   public var date: Double
   /// The process that has reported it (`Account.id`).
-  public var account: Identifier
+  public var principal: Identifier
 
   public init(
-    bundleIdentifier: String, appName: String, type: String, error: SegueError, date: Double, account: Identifier
+    bundleIdentifier: String, appName: String, type: String, error: SegueError, date: Double, principal: Identifier
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.appName = appName
     self.type = type
     self.error = error
     self.date = date
-    self.account = account
+    self.principal = principal
   }
 
   /// Whether an app has failed in the same way, at whatever time.

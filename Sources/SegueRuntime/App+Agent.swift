@@ -34,7 +34,7 @@ extension App {
       return try ask("push", activity.id, in: bundle, timeout: timeout ?? AgentClient.usualTimeout)
     }
     // The agent may not know yet that it is.
-    if activity.read({ $0.isPrivate }) { throw PushGate.isPrivate }
+    if activity.read({ $0.isPrivate }) { throw PushAdmission.isPrivate }
     let timeout = timeout ?? Limits.pushAnswer
     return try ask(
       "push", activity.id, in: bundle, on: device, timeout: timeout, waiting: timeout + AgentClient.answerTime)
@@ -64,9 +64,9 @@ extension App {
   /// `segue_activity_get_route` describes it.
   public func route(_ activity: LiveActivity) throws(SegueError) -> Value {
     let state = activity.read { $0 }
-    var asker: AppIdentity?
-    try perform { engine, _ in asker = engine.identity }
-    guard let identity = asker else { throw SegueError(.invalidState, "app: is not open") }
+    var requester: AppIdentity?
+    try perform { engine, _ in requester = engine.identity }
+    guard let identity = requester else { throw SegueError(.invalidState, "app: is not open") }
     return try askAgent(
       "route",
       [

@@ -23,7 +23,7 @@ public enum Log {
   nonisolated(unsafe) private static var targetMost: Int32 = 0
   nonisolated(unsafe) private static var environmentMost: Int32 = 0
   /// The limits of errors and of other lines on standard error; nil: no limit. Debug lines have no limit.
-  nonisolated(unsafe) private static var shares: (errors: LogShare, others: LogShare)?
+  nonisolated(unsafe) private static var limiters: (errors: LogLimiter, others: LogLimiter)?
 
   /// Whether a line of this level is written: check this before building a costly message.
   public static func isOn(_ level: Level) -> Bool { level.rawValue <= most.load(ordering: .relaxed) }
@@ -37,7 +37,7 @@ public enum Log {
     guard isOn(level) else { return }
     let message = message.string
     let (target, leftOut) = lock.withLock {
-      (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost ? takeShare(level) : nil)
+      (level.rawValue <= targetMost ? Self.target : nil, level.rawValue <= environmentMost ? takeLine(level) : nil)
     }
     if let leftOut {
       if leftOut > 0 { writeLine(level, "\(leftOut) lines were left out here") }
@@ -62,18 +62,18 @@ public enum Log {
 
   /// Called with the lock.
   /// - Returns: how many lines were left out before this one; nil if it is left out, too.
-  private static func takeShare(_ level: Level) -> Int? {
+  private static func takeLine(_ level: Level) -> Int? {
     switch level {
-    case _ where shares == nil: 0
-    case .error: shares?.errors.take(Clock.now)
-    case .info: shares?.others.take(Clock.now)
+    case _ where limiters == nil: 0
+    case .error: limiters?.errors.take(Clock.now)
+    case .info: limiters?.others.take(Clock.now)
     case .debug: 0
     }
   }
 
   /// From now on errors and other lines to standard error are 64 each at once, and then one a second: peers cause them,
   /// and cannot fill a disk.
-  public static func bound() { lock.withLock { shares = (LogShare(), LogShare()) } }
+  public static func bound() { lock.withLock { limiters = (LogLimiter(), LogLimiter()) } }
 
   /// Replaces the target; the former one is released when no thread is in it.
   public static func set(_ target: LogTarget?, atMost level: Level) {

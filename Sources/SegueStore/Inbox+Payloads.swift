@@ -123,19 +123,19 @@ extension Inbox {
       SELECT count(*), total(payloads.size) FROM entries JOIN payloads ON payloads.number = entries.payload
       WHERE app = ?1 AND state < 2
       """, [.text(entry.app)], Self.share, "for \(entry.app)", size)
-    guard let account = entry.account else { return }
+    guard let principal = entry.principal else { return }
     try checkShare(
       """
       SELECT count(*), total(payloads.size) FROM askers JOIN entries USING (continuation)
         JOIN payloads ON payloads.number = entries.payload
       WHERE account = ?1 AND state < 2
-      """, [Cell(account)], Self.share, "that one process or device has asked for", size)
+      """, [Cell(principal)], Self.share, "that one process or device has asked for", size)
     try checkShare(
       """
       SELECT count(*), total(payloads.size) FROM askers JOIN entries USING (continuation)
         JOIN payloads ON payloads.number = entries.payload
       WHERE account = ?1 AND app = ?2 AND state < 2
-      """, [Cell(account), .text(entry.app)], Self.shareOfBoth,
+      """, [Cell(principal), .text(entry.app)], Self.shareOfBoth,
       "for \(entry.app) that one process or device has asked for", size)
   }
 

@@ -82,8 +82,8 @@ public final class Inbox: @unchecked Sendable {
         """,
         [id, .text(entry.app), Cell(entry.isStale), .integer(payload), .real(now), .real(expiry)]
           + Self.cells(of: entry.offer))
-      if let account = entry.account {
-        try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(account)])
+      if let principal = entry.principal {
+        try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(principal)])
       }
       return .stored
     }

@@ -129,7 +129,7 @@ public enum InboxJobs {
         attachments: record.attachments.map { attachment in
           let source = withContent ? attachment.source.map { holder.content(of: $0) } : nil
           return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
-        }, account: record.account)
+        }, principal: record.principal)
     }
     func put(withContent: Bool, in inbox: Inbox, at now: Double) throws(SegueError) -> InboxItem? {
       try inbox.atOnce { () throws(SegueError) in

@@ -11,11 +11,11 @@ public struct IncomingEntry: Sendable {
   public let document: [UInt8]
   public let attachments: [AttachmentContent]
   /// The requester whose share of the inbox the entry takes, beside that of its app; nil: no share.
-  public let account: Identifier?
+  public let principal: Identifier?
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
-    attachments: [AttachmentContent] = [], account: Identifier? = nil
+    attachments: [AttachmentContent] = [], principal: Identifier? = nil
   ) {
     self.continuation = continuation
     self.app = app
@@ -23,7 +23,7 @@ public struct IncomingEntry: Sendable {
     self.isStale = isStale
     self.document = document
     self.attachments = attachments
-    self.account = account
+    self.principal = principal
   }
 }
 

@@ -10,11 +10,11 @@ extension SavedActivities {
   ///   - now: seconds since 1970.
   /// - Returns: how many saved activities were concerned.
   public func apply(
-    _ change: SavedChange, of app: AppIdentity, account: Identifier, at now: Double
+    _ change: SavedChange, of app: AppIdentity, principal: Identifier, at now: Double
   ) throws(SegueError) -> Int {
     switch change {
     case .save(let record):
-      try save(Self.activity(record, of: app, account: account), at: now)
+      try save(Self.activity(record, of: app, principal: principal), at: now)
       return 1
     case .deleteAll: return try deleteAll(of: app.bundleIdentifier)
     case .delete(let names, let activities): return try delete(names, activities, of: app.bundleIdentifier)
@@ -40,7 +40,7 @@ extension SavedActivities {
   }
 
   private static func activity(
-    _ record: SavedRecord, of app: AppIdentity, account: Identifier
+    _ record: SavedRecord, of app: AppIdentity, principal: Identifier
   ) -> SavedActivity {
     let state = record.state
     var keywords: [String] = []
@@ -48,6 +48,7 @@ extension SavedActivities {
     return SavedActivity(
       app: app.bundleIdentifier, appName: app.name, team: app.team, activity: record.activity,
       persistentIdentifier: state.persistentIdentifier, type: state.type, title: state.title, keywords: keywords,
-      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate, account: account)
+      webpageURL: state.webpageURL, document: record.document, expirationDate: state.expirationDate,
+      principal: principal)
   }
 }

@@ -79,7 +79,8 @@ public final class SavedActivities: @unchecked Sendable {
         [
           .text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier), .text(activity.type),
           Cell(activity.title), Cell(activity.webpageURL), .real(now), .real(expiry), .integer(Int64(size)),
-          .text(title), .text(keywords), .text(text), .text(activity.team), activity.account.map { Cell($0) } ?? .null,
+          .text(title), .text(keywords), .text(text), .text(activity.team),
+          activity.principal.map { Cell($0) } ?? .null,
           .text(activity.appName), Cell(activity.expirationDate),
         ])
       let new = Cell.integer(database.lastRow)
@@ -90,7 +91,7 @@ public final class SavedActivities: @unchecked Sendable {
       total.count += 1
       // A damaged file may state any size of the others.
       total.bytes &+= Int64(size)
-      if let account = activity.account { try makeRoom(inShareOf: Cell(account), &total) }
+      if let principal = activity.principal { try makeRoom(inShareOf: Cell(principal), &total) }
       while total.count > 1, total.count > bound.count || total.bytes > bound.bytes {
         guard let oldest = try number("SELECT min(number) FROM saved", []) else { break }
         try remove(oldest, &total)
@@ -102,11 +103,11 @@ public final class SavedActivities: @unchecked Sendable {
   private static let share: Int64 = 4
 
   /// Removes the oldest saved activities of a process until they take at most its share, or only one is left.
-  private func makeRoom(inShareOf account: Cell, _ total: inout Total) throws(SegueError) {
+  private func makeRoom(inShareOf principal: Cell, _ total: inout Total) throws(SegueError) {
     let most = Total(count: bound.count / Self.share, bytes: bound.bytes / Self.share)
     while total.count > most.count || total.bytes > most.bytes {
       let own = try database.first(
-        "SELECT count(*), total(size), min(number) FROM saved WHERE account = ?1", [account]
+        "SELECT count(*), total(size), min(number) FROM saved WHERE account = ?1", [principal]
       ) { row throws(SegueError) in
         let total = Total(count: try row.integer(0), bytes: Int64(exactly: try row.real(1)) ?? 0)
         return (total: total, oldest: try row.integer(2))

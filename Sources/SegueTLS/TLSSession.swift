@@ -135,10 +135,10 @@ public final class TLSSession: SecureSession {
 
   /// The certificate of the other end, which is authenticated, and what this session has verified of it; nil while
   /// joining.
-  public func shown(at now: Instant) -> ShownCertificate? {
+  public func shown(at now: Instant) -> PeerCertificate? {
     guard peer != nil, let certificate = f.pointee.SSL_get1_peer_certificate(session) else { return nil }
     defer { f.pointee.X509_free(certificate) }
-    return encoding(of: certificate).map { ShownCertificate($0, verification(of: certificate, at: now)) }
+    return encoding(of: certificate).map { PeerCertificate($0, verification(of: certificate, at: now)) }
   }
 
   public var certificate: [UInt8]? {
@@ -156,11 +156,11 @@ public final class TLSSession: SecureSession {
   }
 
   /// Nil if TLS, which has seen one end, has not verified all that an account asks for.
-  private func verification(of certificate: OpaquePointer, at now: Instant) -> ShownCertificate.Verification? {
+  private func verification(of certificate: OpaquePointer, at now: Instant) -> PeerCertificate.Verification? {
     guard let credentials = context.credentials, let cryptography = try? OpenSSLCryptography(),
       cryptography.isForBothEnds(certificate), let fields = try? cryptography.fields(of: certificate)
     else { return nil }
-    return ShownCertificate.Verification(
+    return PeerCertificate.Verification(
       fields: fields, root: credentials.root, revocations: credentials.revocations, at: now)
   }
 

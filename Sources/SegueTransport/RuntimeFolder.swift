@@ -205,9 +205,9 @@ public final class RuntimeFolder {
     return user == geteuid() ? .connected(socket) : .nobody
   }
 
-  /// Rings the doorbell of the agent, at which systemd listens to start it (docs/agent.md). Does not wait; without a
-  /// doorbell, or with a full one, nothing happens. From any thread.
-  public func ring() {
+  /// Connects to the activation socket of the agent: systemd listens there, and starts it (docs/agent.md). Does not
+  /// wait. Without such a socket, or with a full backlog, nothing happens. From any thread.
+  public func activateAgent() {
     let socket = linux_socket()
     guard socket >= 0 else { return }
     _ = linux_connect(socket, address("agent"))

@@ -16,7 +16,7 @@ public struct AnswerPages {
   private let name: StaticString
   private let order: Order
   private let limit: Int
-  /// Whether the asker wants no more than `limit` items; otherwise there are no more.
+  /// Whether the requester wants no more than `limit` items; otherwise there are no more.
   private let isCut: Bool
   private var size = 0
   public private(set) var items: [Value] = []
@@ -24,7 +24,7 @@ public struct AnswerPages {
 
   /// - Parameters:
   ///   - name: the key of the items.
-  ///   - limit: the most items that there may be; cut: that the asker wants.
+  ///   - limit: the most items that there may be; cut: that the requester wants.
   public init(_ name: StaticString, _ order: Order, atMost limit: Int, isCut: Bool = false) {
     self.name = name
     self.order = order

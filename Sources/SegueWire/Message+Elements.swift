@@ -76,10 +76,10 @@ extension Message {
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
     case .refresh, .keeps: break
     case .account(let message): self = .account(coder.code(bytes: message))
-    case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
+    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
-        account: coder.code(orNull: account), isBack: coder.code(flag: isBack))
+        principal: coder.code(orNull: principal), isBack: coder.code(flag: isBack))
     case .state(let id, let to, let channel, let size, let isStale, let why):
       self = .state(
         coder.code(id), to: coder.code(to), channel: coder.code(channel), size: coder.code(size),
@@ -113,8 +113,8 @@ extension Message {
       self = .linkUp(coder.code(number), deviceName: coder.code(deviceName))
     case .linkDown(let number, let error): self = .linkDown(coder.code(number), coder.code(error))
     case .accepts(let accepts): self = .accepts(coder.code(accepts))
-    case .present(let app, let accepts, let account):
-      self = .present(coder.code(known: app), accepts: coder.code(accepts), account: coder.code(orNull: account))
+    case .present(let app, let accepts, let principal):
+      self = .present(coder.code(known: app), accepts: coder.code(accepts), principal: coder.code(orNull: principal))
     case .absent(let id): self = .absent(coder.code(id))
     case .deliver(let delivery): self = .deliver(coder.code(delivery))
     case .keep(let id, let app, let channel, let size):

@@ -155,7 +155,7 @@ extension Message.Continuation {
   static let blank = Message.Continuation(id: .blank, origin: .blank, activity: .blank)
 }
 
-extension Message.InboxDelivery {
-  static let blank = Message.InboxDelivery(
+extension Message.DeliverRequest {
+  static let blank = Message.DeliverRequest(
     continuation: .blank, to: .blank, offer: .blank, timing: .blank, milliseconds: 0, isRedelivered: false)
 }

@@ -63,7 +63,7 @@ public enum Message: Sendable {
   /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged. Back: an
   /// origin fetches from the app that has continued its activity, and names that by the continuation instead (R3.10).
   case fetch(
-    Continuation, milliseconds: Int64, receiver: Receiver?, account: Identifier? = nil, isBack: Bool = false)
+    Continuation, milliseconds: Int64, receiver: Receiver?, principal: Identifier? = nil, isBack: Bool = false)
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool, why: String)
   /// Origin or hub → receiver: no document will come.
@@ -79,11 +79,11 @@ public enum Message: Sendable {
   /// App → hub: whether the app takes continuations that wait for it; before that it does not.
   case accepts(Bool)
   /// Hub → agent: this app is open, and whether it takes continuations. Its secret is not sent.
-  case present(AppIdentity, accepts: Bool, account: Identifier? = nil)
+  case present(AppIdentity, accepts: Bool, principal: Identifier? = nil)
   /// Hub → agent: the app is gone.
   case absent(Identifier)
   /// Agent → hub → app: continue this. The agent is the origin that serves the state.
-  case deliver(InboxDelivery)
+  case deliver(DeliverRequest)
   /// App → hub → agent: the app leaves a snapshot of this activity, which comes on this channel; the hub fills in the
   /// app. Channel 0: it is no longer kept (R2.5).
   case keep(Identifier, app: Identifier, channel: UInt32, size: UInt64)
@@ -150,7 +150,7 @@ public enum Message: Sendable {
   }
 
   /// A continuation that waits for an app at the agent.
-  public final class InboxDelivery: Sendable {
+  public final class DeliverRequest: Sendable {
     public let continuation: Identifier
     /// The app.
     public let to: Identifier

@@ -400,14 +400,14 @@ struct MessageCoder {
     return AppIdentity(known: id, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types)
   }
 
-  mutating func code(_ delivery: Message.InboxDelivery) -> Message.InboxDelivery {
+  mutating func code(_ delivery: Message.DeliverRequest) -> Message.DeliverRequest {
     let continuation = code(delivery.continuation)
     let to = code(delivery.to)
     let milliseconds = code(milliseconds: delivery.milliseconds)
     let isRedelivered = code(delivery.isRedelivered)
     let (offer, timing) = code(delivery.offer, delivery.timing)
     guard isReading else { return delivery }
-    return Message.InboxDelivery(
+    return Message.DeliverRequest(
       continuation: continuation, to: to, offer: offer, timing: timing, milliseconds: milliseconds,
       isRedelivered: isRedelivered)
   }

@@ -9,7 +9,7 @@ import Testing
   private func failure(_ app: String, _ type: String, _ date: Double, process: Int = 1) -> UnheardFailure {
     UnheardFailure(
       bundleIdentifier: app, appName: app, type: type, error: SegueError(.handoffFailed, "why"), date: date,
-      account: Identifier(high: 0, low: UInt64(process)))
+      principal: Identifier(high: 0, low: UInt64(process)))
   }
 
   @Test(arguments: ["bad", "good"])
@@ -17,7 +17,8 @@ import Testing
     let list = FailureList()
     list.add(failure("good", "com.example.editing", 0, process: 1))
     for number in 0..<100 { list.add(failure(app, "com.example.\(number)", Double(number), process: 2)) }
-    #expect(list.failures.count == UnheardFailure.limit && list.failures.first?.account == Identifier(high: 0, low: 1))
+    #expect(
+      list.failures.count == UnheardFailure.limit && list.failures.first?.principal == Identifier(high: 0, low: 1))
     #expect(list.failures.last?.type == "com.example.99")
   }
 
@@ -34,7 +35,7 @@ import Testing
     for process in order { list.add(failure("good", "com.example.editing", 10, process: process)) }
     for number in 0..<100 { list.add(failure("bad", "com.example.\(number)", 20 + Double(number), process: 2)) }
     #expect(list.failures.count == UnheardFailure.limit && list.failures.first?.type == "com.example.editing")
-    #expect(list.failures.first?.account == Identifier(high: 0, low: 1))
+    #expect(list.failures.first?.principal == Identifier(high: 0, low: 1))
   }
 
   @Test func `what has waited for an agent comes later, and stands where its date belongs`() {

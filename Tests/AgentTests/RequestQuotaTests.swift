@@ -9,11 +9,11 @@ import Testing
   @Test func `a process has its share of the questions until they are answered or dropped`() throws {
     let quota = RequestQuota()
     var places: [RequestQuota.Place] = []
-    for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(1))) }
+    for _ in 0..<RequestQuota.principalLimit { places.append(try quota.take(.process(1))) }
     #expect(throws: SegueError.self) { try quota.take(.process(1)) }
     // Others have room.
     for process in Int32(2)...4 {
-      for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(process))) }
+      for _ in 0..<RequestQuota.principalLimit { places.append(try quota.take(.process(process))) }
     }
     #expect(places.count == RequestQuota.limit)
     #expect(throws: SegueError.self) { try quota.take(.process(5)) }
@@ -21,6 +21,6 @@ import Testing
     places.append(try quota.take(.process(5)))
     #expect(throws: SegueError.self) { try quota.take(.process(1)) }
     places = []
-    for _ in 0..<RequestQuota.accountLimit { places.append(try quota.take(.process(1))) }
+    for _ in 0..<RequestQuota.principalLimit { places.append(try quota.take(.process(1))) }
   }
 }

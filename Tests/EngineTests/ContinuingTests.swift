@@ -375,12 +375,12 @@ import Testing
     let continuations = (0..<2).map { _ in
       Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
     }
-    let askers = continuations.map { _ in world.identifier() }
+    let requesters = continuations.map { _ in world.identifier() }
     // They do not read: the bytes stay in flight.
     func ask(in order: [Int]) throws {
       for index in order {
-        let asker = try RawPeer(app: "asker", as: askers[index], in: world)
-        try asker.say(.fetch(continuations[index], milliseconds: 10_000, receiver: nil))
+        let requester = try RawPeer(app: "requester", as: requesters[index], in: world)
+        try requester.say(.fetch(continuations[index], milliseconds: 10_000, receiver: nil))
       }
     }
     try ask(in: [0, 1])
@@ -395,9 +395,9 @@ import Testing
   @Test func `a state that waits to be asked for again does not get into another (R3.14)`() throws {
     let (world, editor, viewer, id) = try world()
     try enlarge(id, of: editor, in: world)
-    let asker = try RawPeer(app: "asker", in: world)
+    let requester = try RawPeer(app: "requester", in: world)
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
-    try asker.say(.fetch(continuation, milliseconds: 10_000, receiver: nil))
+    try requester.say(.fetch(continuation, milliseconds: 10_000, receiver: nil))
     let channels = editor.engine.link?.openCount
     world.killHub()
     world.startHub()
@@ -454,11 +454,11 @@ import Testing
 
   @Test func `asking for one continuation again and again does not cost its origin the hub`() throws {
     let (world, editor, _, id) = try world()
-    let asker = try RawPeer(app: "asker", in: world)
+    let requester = try RawPeer(app: "requester", in: world)
     let continuation = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
-    try asker.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
+    try requester.say(.fetch(continuation, milliseconds: 1_000, receiver: nil))
     // More often than there may be channels.
-    try asker.say(
+    try requester.say(
       (0...FramedConnection.channelLimit).map { _ in .fetch(continuation, milliseconds: 1_000, receiver: nil) })
     #expect(editor.engine.isReady)
   }

@@ -121,15 +121,16 @@ import Testing
 
   @Test func `A13: who names another one's app as the receiver takes no right of it`() {
     let (grants, activity, viewer) = (ActivityGrants(), world.identifier(), world.identifier())
-    func insert(of account: Identifier) -> Message.Continuation {
+    func insert(of principal: Identifier) -> Message.Continuation {
       let continuation = Message.Continuation(id: world.identifier(), origin: viewer, activity: activity)
       grants.insert(
-        ActivityGrant(continuation: continuation.id, activity: activity, app: viewer, account: account, revision: 0))
+        ActivityGrant(continuation: continuation.id, activity: activity, app: viewer, principal: principal, revision: 0)
+      )
       return continuation
     }
     let honest = insert(of: Self.laptop)
     for _ in 0...ActivityGrants.appLimit { _ = insert(of: Self.other) }
-    #expect(grants.objection(to: honest, of: viewer) == nil)
+    #expect(grants.rejection(to: honest, of: viewer) == nil)
   }
 
   // MARK: Activities
@@ -236,18 +237,20 @@ import Testing
   @Test func `A13: all that follows a continuation is said by the name that its device knows`() throws {
     let (activity, app) = (world.identifier(), world.identifier())
     let desk = try offering("Letter", as: activity, by: app, Self.laptop).peer
-    let asker = try RawPeer(app: "asker", in: world)
+    let requester = try RawPeer(app: "requester", in: world)
     let known = Identifier(of: activity, onDevice: Self.laptop)
-    let offered = asker.heard.compactMap { if case .offer(let offer, _, _) = $0 { offer.description.id } else { nil } }
+    let offered = requester.heard.compactMap {
+      if case .offer(let offer, _, _) = $0 { offer.description.id } else { nil }
+    }
     #expect(offered == [known])
     let attempt = Message.Continuation(id: world.identifier(), origin: app, activity: known)
-    try asker.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
-    try asker.open { .request(1, attempt, from: world.identifier(), milliseconds: 10_000, channel: $0, size: 0) }
-    try asker.say(
+    try requester.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    try requester.open { .request(1, attempt, from: world.identifier(), milliseconds: 10_000, channel: $0, size: 0) }
+    try requester.say(
       .stream(world.identifier(), attempt, from: world.identifier(), channel: 0, attachment: nil),
-      with: asker.makeStream())
-    try asker.say(.streamStatus(world.identifier(), attempt, to: app, nil))
-    try asker.say(.outcome(attempt, .restored, nil, receiver: nil))
+      with: requester.makeStream())
+    try requester.say(.streamStatus(world.identifier(), attempt, to: app, nil))
+    try requester.say(.outcome(attempt, .restored, nil, receiver: nil))
     let named = desk.heard.compactMap { message -> Identifier? in
       switch message {
       case .fetch(let one, _, _, _, _), .request(_, let one, _, _, _, _), .stream(_, let one, _, _, _),
@@ -262,7 +265,7 @@ import Testing
     let receiver = try #require(world.hub?.parts.peers.apps.first?.app?.id)
     try desk.say(.response(1, there, to: receiver, channel: 0, size: 0, SegueError(.declined, "no")))
     try desk.say(.streamStatus(world.identifier(), there, to: receiver, nil))
-    let heard = asker.heard.compactMap { message -> Identifier? in
+    let heard = requester.heard.compactMap { message -> Identifier? in
       switch message {
       case .response(_, let one, _, _, _, _), .streamStatus(_, let one, _, _): one.activity
       default: nil

@@ -14,7 +14,7 @@ import Testing
 
   private func receiver() -> Receiver {
     Receiver(
-      id: world.identifier(), deviceName: "away", appName: "asker", bundleIdentifier: "com.example.a")
+      id: world.identifier(), deviceName: "away", appName: "requester", bundleIdentifier: "com.example.a")
   }
 
   /// Links that of an app, which knows an offer, and that of a device.
@@ -87,9 +87,9 @@ import Testing
     let another = try world.linkHub()
     for peer in [device.peer, another.peer] {
       let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
-      let asker = world.identifier()
+      let requester = world.identifier()
       // The first channel of the hub with the higher name.
-      try peer.say(.stream(world.identifier(), attempt, from: asker, channel: 2, attachment: nil))
+      try peer.say(.stream(world.identifier(), attempt, from: requester, channel: 2, attachment: nil))
       #expect(peer.isConnected)
       let count = app.peer.heard.count { if case .stream = $0 { true } else { false } }
       #expect(count == (peer === device.peer ? 0 : 1), "\(app.peer.heard.map { "\($0)".prefix(60) })")
@@ -258,9 +258,9 @@ import Testing
     call(AccountDevices(own: here, all: [(here, "desktop"), (one, "laptop")]))
     #expect([name("Letter"), name("Own"), name("Draft")] == ["laptop", "desktop", said])
     let attempt = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: own)
-    let asker = receiver()
-    try linked.peer.say(.fetch(attempt, milliseconds: 10_000, receiver: asker))
-    try linked.peer.say(.outcome(attempt, .declined, SegueError(.declined, "no"), receiver: asker))
+    let requester = receiver()
+    try linked.peer.say(.fetch(attempt, milliseconds: 10_000, receiver: requester))
+    try linked.peer.say(.outcome(attempt, .declined, SegueError(.declined, "no"), receiver: requester))
     #expect(editor.receipts.last?.receiver.deviceName == "laptop", "not \"away\", as the device says")
     call(nil)
     #expect([name("Letter"), name("Own")] == [said, host])
@@ -316,11 +316,11 @@ import Testing
   }
 
   @Test func `R6.5: a device that is linked by its account and by an app counts once`() throws {
-    let asker = try RawPeer(app: "asker", in: world)
+    let requester = try RawPeer(app: "requester", in: world)
     func count() throws -> UInt64? {
-      try asker.say(.explain(request: 1, world.identifier(), type: "com.example.note"))
+      try requester.say(.explain(request: 1, world.identifier(), type: "com.example.note"))
       world.wait(2 * HubExplanations.pause)
-      return asker.appCount
+      return requester.appCount
     }
     let before = try #require(try count())
     let id = world.identifier()

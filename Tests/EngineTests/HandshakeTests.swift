@@ -197,7 +197,7 @@ import Testing
     let most = HubConnections.cutLinksOfHub / HubConnections.cutLinkLeast
     let hubs = try #require(world.hub?.parts.peers.hubs)
     #expect(hubs.count == most)
-    let owners = Dictionary(grouping: hubs) { $0.account }.mapValues { $0.count }
+    let owners = Dictionary(grouping: hubs) { $0.principal }.mapValues { $0.count }
     #expect(owners.values.allSatisfy { abs($0 - most / 4) <= 1 })
   }
 
@@ -215,7 +215,7 @@ import Testing
     let world = World(hasHub: true)
     let name = String(repeating: "n", count: 200)
     for _ in 0..<100 { _ = world.open(name, team: "OTHER") }
-    let app = try RawPeer(app: "asker", in: world)
+    let app = try RawPeer(app: "requester", in: world)
     for request in 0..<4 { try app.say(.explain(request: UInt64(request), world.identifier(), type: "a")) }
     #expect(app.explanations.count == 1, "one at a time")
     world.wait(3 * HubExplanations.pause)

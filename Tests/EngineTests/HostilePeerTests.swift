@@ -92,7 +92,8 @@ import Testing
     _ = hub.app.takeEvents()
     func receiver(_ number: UInt64) -> Receiver {
       Receiver(
-        id: Identifier(high: 2, low: number), deviceName: "away", appName: "asker", bundleIdentifier: "com.example.a")
+        id: Identifier(high: 2, low: number), deviceName: "away", appName: "requester",
+        bundleIdentifier: "com.example.a")
     }
     let attempt = Message.Continuation(
       id: Identifier(high: 3, low: 1), origin: hub.app.engine.identity.id, activity: offered)

@@ -158,7 +158,7 @@ private final class InboxWorkload {
     for agent in agents {
       for answer in agent.answers {
         guard case .success(let report) = answer, report.outcome == .restored else { continue }
-        #expect(acknowledged.contains(report.continuation), "seed \(seed): the asker was told what is not so")
+        #expect(acknowledged.contains(report.continuation), "seed \(seed): the requester was told what is not so")
       }
     }
   }

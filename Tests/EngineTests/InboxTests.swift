@@ -55,7 +55,7 @@ import Testing
     #expect(date == world.now.date - min(Double(age) / 1_000, 366 * 86_400))
   }
 
-  /// Another app for each number: askers of one offer for one app would share an entry.
+  /// Another app for each number: requesters of one offer for one app would share an entry.
   private func chooseApp(_ number: Int) {
     agent.app = ChosenApp(bundleIdentifier: "com.example.viewer\(number)", name: "viewer", types: [])
   }
@@ -289,10 +289,10 @@ import Testing
   }
 
   @Test func `a process asks for a quarter of what an origin serves`() throws {
-    let greedy = Account.process(7)
+    let greedy = Principal.process(7)
     for number in 0..<4 {
       chooseApp(number)
-      world.ask(agent, for: activity, timeout: 600_000, account: greedy)
+      world.ask(agent, for: activity, timeout: 600_000, principal: greedy)
     }
     #expect(agent.inbox.open.count == 2)
     let errors = agent.answers.map { answer -> Status? in
@@ -300,31 +300,31 @@ import Testing
     }
     #expect(errors == [.limitExceeded, .limitExceeded])
     chooseApp(4)
-    world.ask(agent, for: activity, account: .process(8))
+    world.ask(agent, for: activity, principal: .process(8))
     #expect(agent.inbox.open.count == 3, "others have room")
   }
 
   @Test func `a process asks for a quarter of what the agent does at a time`() throws {
-    let greedy = Account.process(7)
+    let greedy = Principal.process(7)
     for number in 0..<5 {
       let activity = try world.offer("\(number)", by: world.open("editor \(number)"))
       for app in 0..<2 {
         chooseApp(app)
-        world.ask(agent, for: activity, timeout: 600_000, account: greedy)
+        world.ask(agent, for: activity, timeout: 600_000, principal: greedy)
       }
     }
     #expect(agent.inbox.open.count == 8 && agent.answers.count == 2)
-    world.ask(agent, for: activity, account: .process(8))
+    world.ask(agent, for: activity, principal: .process(8))
     #expect(agent.inbox.open.count == 9, "others have room")
   }
 
   @Test func `R3.8: the inbox knows who has asked for an entry, whose share it takes`() throws {
-    for (number, account) in [Account.process(7), .process(8), nil].enumerated() {
+    for (number, principal) in [Principal.process(7), .process(8), nil].enumerated() {
       chooseApp(number)
-      world.ask(agent, for: activity, timeout: 600_000, account: account)
+      world.ask(agent, for: activity, timeout: 600_000, principal: principal)
     }
-    let accounts = agent.inbox.entries.map { $0.record.account }
-    #expect(accounts == [Account.process(7).id, Account.process(8).id, nil])
+    let principals = agent.inbox.entries.map { $0.record.principal }
+    #expect(principals == [Principal.process(7).id, Principal.process(8).id, nil])
   }
 
   @Test func `a full disk is an error before anything is acknowledged`() {
@@ -391,7 +391,7 @@ import Testing
     _ = try hub.heard()
     try hub.say(
       .deliver(
-        Message.InboxDelivery(
+        Message.DeliverRequest(
           continuation: continuation, to: hub.app.engine.identity.id, offer: offer,
           timing: OfferTiming(age: 0, remaining: nil), milliseconds: 1_000, isRedelivered: false)))
     let answers = try hub.heard().compactMap { message -> (Identifier, Outcome)? in
@@ -501,7 +501,7 @@ import Testing
 
   @Test func `R3.8: what an app that did not open has not heard of is not marked`() {
     world.ask(agent, for: activity)
-    world.wait(AwaitedApps.openingTime - 1)
+    world.wait(PendingDeliveries.openingTime - 1)
     #expect(agent.inbox.entries.map { $0.isDelivered } == [true])
     world.wait(1)
     #expect(agent.inbox.entries.map { $0.isDelivered } == [false] && agent.inbox.entries.map { $0.attempts } == [0])
@@ -529,12 +529,12 @@ import Testing
   }
 
   @Test func `the apps of one process are a quarter of those that the agent knows`() throws {
-    let process = Account.process(7).id
-    #expect(try running(of: 1_100, in: { $0 < 1_050 ? process : Account.process(8).id }) == 1_024 + 50)
+    let process = Principal.process(7).id
+    #expect(try running(of: 1_100, in: { $0 < 1_050 ? process : Principal.process(8).id }) == 1_024 + 50)
   }
 
-  /// The number of apps that an agent knows to be open if a hub says that `count` are, of these accounts.
-  private func running(of count: Int, in account: (Int) -> Identifier?) throws -> Int {
+  /// The number of apps that an agent knows to be open if a hub says that `count` are, of these principals.
+  private func running(of count: Int, in principal: (Int) -> Identifier?) throws -> Int {
     let other = TestAgent(TestInbox(), in: world)
     other.engine.connected(world.now)
     let hub = FramedConnection(side: .accepting)
@@ -543,7 +543,7 @@ import Testing
       let app = AppIdentity(
         known: Identifier(high: 1, low: UInt64(number)), bundleIdentifier: "com.example.\(number)", name: "", team: "",
         types: [])
-      hub.send(try Message.present(app, accepts: true, account: account(number)).encoded())
+      hub.send(try Message.present(app, accepts: true, principal: principal(number)).encoded())
     }
     while hub.takeOutput({ bytes in
       other.engine.receive(Array(bytes), world.now)

@@ -523,11 +523,11 @@ import Testing
     let record = try KeptRecord(
       activity, of: editor.engine.identity, document: ActivityDocument.encode(state, .none), keptAt: world.now.date)
     #expect(large.hasRoom(for: enemy, ActivityDocument.limit), "one document at least")
-    large.add(.left(record, account: enemy))
+    large.add(.left(record, principal: enemy))
     #expect(!large.hasRoom(for: enemy, record.document.count) && large.hasRoom(for: other, record.document.count))
-    for _ in 0..<KeptLoad.accountLimit { many.add(.takenBack(activity, by: world.identifier(), account: enemy)) }
+    for _ in 0..<KeptLoad.principalLimit { many.add(.takenBack(activity, by: world.identifier(), principal: enemy)) }
     #expect(!many.hasRoom(for: enemy) && many.hasRoom(for: other))
-    #expect(many.end().count == KeptLoad.accountLimit && many.hasRoom(for: enemy))
+    #expect(many.end().count == KeptLoad.principalLimit && many.hasRoom(for: enemy))
   }
 
   @Test func `R2.5: an inbox that cannot be used is not asked again and again`() {

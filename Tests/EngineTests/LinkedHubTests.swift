@@ -28,7 +28,7 @@ import Testing
 
   private func receiver(_ number: UInt64) -> Receiver {
     Receiver(
-      id: Identifier(high: 2, low: number), deviceName: "away", appName: "asker", bundleIdentifier: "com.example.a")
+      id: Identifier(high: 2, low: number), deviceName: "away", appName: "requester", bundleIdentifier: "com.example.a")
   }
 
   // MARK: Bounds
@@ -74,10 +74,10 @@ import Testing
     try relay.say(.list(home, try #require(relay.lists[home])))
     let count = 100
     for _ in 0..<count { try relay.say(offered(world.identifier(), of: home)) }
-    let (asker, _) = try world.linkHub()
-    try asker.say((1...1_000).map { .follow(home, list: $0) })
-    let heard = asker.heard.drop { if case .list(home, 1_000) = $0 { false } else { true } }
-    #expect(asker.heard.count { if case .list = $0 { true } else { false } } == 2)
+    let (requester, _) = try world.linkHub()
+    try requester.say((1...1_000).map { .follow(home, list: $0) })
+    let heard = requester.heard.drop { if case .list(home, 1_000) = $0 { false } else { true } }
+    #expect(requester.heard.count { if case .list = $0 { true } else { false } } == 2)
     #expect(heard.count { if case .offer = $0 { true } else { false } } == count)
     #expect(heard.count { if case .listed = $0 { true } else { false } } == 1)
   }
@@ -181,7 +181,7 @@ import Testing
     #expect(hub.parts.transfers.tally.total == 0 && hub.leak == nil)
   }
 
-  @Test func `a stream whose asker goes before it is answered leaves nothing (R7.1)`() throws {
+  @Test func `a stream whose requester goes before it is answered leaves nothing (R7.1)`() throws {
     let (world, hub) = try world()
     let (away, home) = try world.linkHub()
     let (origin, activity) = (world.identifier(), world.identifier())
@@ -201,7 +201,7 @@ import Testing
   @Test func `who has heard of a hub that is gone hears of it again when it asks again (R1.11)`() throws {
     let (world, hub) = try world()
     let (relay, relaying) = try world.linkHub()
-    let (asker, _) = try world.linkHub()
+    let (requester, _) = try world.linkHub()
     let home = world.identifier()
     func announce() throws {
       try relay.say(.route(to: home, Route([relaying, home], sequence: 1), isSought: false))
@@ -209,15 +209,15 @@ import Testing
         .list(home, try #require(relay.lists[home])), offered(world.identifier(), of: home),
         .listed(OffersVersion(hub: home, number: 1)))
     }
-    func offersHeard() -> Int { asker.heard.count { if case .offer = $0 { true } else { false } } }
+    func offersHeard() -> Int { requester.heard.count { if case .offer = $0 { true } else { false } } }
     try announce()
-    try asker.say(.follow(home, list: 1))
+    try requester.say(.follow(home, list: 1))
     #expect(offersHeard() == 1)
     try relay.say(.route(to: home, nil, isSought: false))
     #expect(hub.leak == nil)
     try announce()
     #expect(offersHeard() == 1, "it has to ask for what is told by another route")
-    try asker.say(.follow(home, list: 2))
+    try requester.say(.follow(home, list: 2))
     #expect(offersHeard() == 2)
   }
 

@@ -25,7 +25,7 @@ import Testing
   private func fetch(_ activity: Identifier, of app: TestApp, by peer: RawPeer) throws -> Bool {
     let attempt = Message.Continuation(id: world.identifier(), origin: app.engine.identity.id, activity: activity)
     let receiver = Receiver(
-      id: world.identifier(), deviceName: "away", appName: "asker", bundleIdentifier: "com.example.a")
+      id: world.identifier(), deviceName: "away", appName: "requester", bundleIdentifier: "com.example.a")
     try peer.say(.fetch(attempt, milliseconds: 10_000, receiver: receiver))
     return app.takeEvents().contains("will_save")
   }

@@ -71,17 +71,17 @@ import Testing
     guard case .success(let lie) = agent.engine.choice(for: Identifier(of: theirs, onDevice: other)) else {
       return #expect(Bool(false), "the other one is there, too")
     }
-    #expect(status { () throws(SegueError) in try PushGate.check(lie, from: device) } == .notFound)
-    #expect(status { () throws(SegueError) in try PushGate.check(lie, from: other) } == nil)
+    #expect(status { () throws(SegueError) in try PushAdmission.check(lie, from: device) } == .notFound)
+    #expect(status { () throws(SegueError) in try PushAdmission.check(lie, from: other) } == nil)
     guard let (its, mine) = choices[1].flatMap({ its in choices[0].map { (its, $0) } }) else { return }
-    try PushGate.check(its, from: device)
-    #expect(status { () throws(SegueError) in try PushGate.check(its, from: other) } == .notFound)
-    #expect(status { () throws(SegueError) in try PushGate.check(mine, from: device) } == .notFound)
-    try PushGate.checkOwn(mine, nil)
-    #expect(status { () throws(SegueError) in try PushGate.checkOwn(its, nil) } == .notAllowed)
+    try PushAdmission.check(its, from: device)
+    #expect(status { () throws(SegueError) in try PushAdmission.check(its, from: other) } == .notFound)
+    #expect(status { () throws(SegueError) in try PushAdmission.check(mine, from: device) } == .notFound)
+    try PushAdmission.checkOwn(mine, nil)
+    #expect(status { () throws(SegueError) in try PushAdmission.checkOwn(its, nil) } == .notAllowed)
     #expect(
       status { () throws(SegueError) in
-        try PushGate.checkOwn(mine) { type, app in
+        try PushAdmission.checkOwn(mine) { type, app in
           type == "com.example.note" && app == "com.example.editor"
         }
       } == .notAllowed, "R10.2")
@@ -98,7 +98,7 @@ import Testing
       world.settle()
       return status { () throws(SegueError) in
         guard let found = agent.found.last else { return }
-        try PushGate.checkOwn(try found.get(), nil)
+        try PushAdmission.checkOwn(try found.get(), nil)
       }
     }
     #expect(push() == .notAllowed)
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `R3.15: who looks once is not there to be asked, who waits is`() {
-    var attendance = Attendance()
+    var attendance = PromptAvailability()
     #expect(!attendance.isAttended(waiting: 0, at: 0) && attendance.isAttended(waiting: 1, at: 0))
     attendance.told(hasWaited: false, at: 10_000)
     #expect(!attendance.isAttended(waiting: 0, at: 10_000))
@@ -142,7 +142,7 @@ import Testing
 
   private func admit(_ policy: PushPolicy, isAttended: Bool = false, waiting: [Identifier] = []) -> Status? {
     status { () throws(SegueError) in
-      try PushGate.admit(from: other, policy, isAttended: isAttended, waiting: waiting)
+      try PushAdmission.admit(from: other, policy, isAttended: isAttended, waiting: waiting)
     }
   }
 
@@ -159,7 +159,7 @@ import Testing
     #expect(admit(.atOnce, waiting: Array(repeating: third, count: 16)) == .limitExceeded)
   }
 
-  @Test func `R3.15: an asker that goes while the offer is awaited is forgotten at once`() {
+  @Test func `R3.15: a requester that goes while the offer is awaited is forgotten at once`() {
     let number = world.ask(agent, for: world.identifier(), isPush: true)
     agent.engine.abandon(number, world.now)
     func statuses() -> [Status?] {

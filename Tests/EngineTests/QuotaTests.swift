@@ -83,13 +83,13 @@ import Testing
   }
 
   @Test func `a way is forgotten only if no answer may come by it (R7.5)`() {
-    let (asker, origin) = (Peer(number: 1, helloBy: 0), Peer(number: 2, helloBy: 0))
+    let (requester, origin) = (Peer(number: 1, helloBy: 0), Peer(number: 2, helloBy: 0))
     let limit = ContinuationTable.appLimit
     let table = ContinuationTable()
     func id(_ number: Int) -> Identifier { Identifier(high: 1, low: UInt64(bitPattern: Int64(number))) }
     func connect(_ number: Int, at now: Int64) -> ContinuationRoute? {
       let continuation = Message.Continuation(id: id(number), origin: id(-1), activity: id(-2))
-      return table.connect(continuation, Identifier(high: 2, low: 2), from: asker, to: origin, now)
+      return table.connect(continuation, Identifier(high: 2, low: 2), from: requester, to: origin, now)
     }
     func ask(_ number: Int, at now: Int64) -> Bool {
       let route = connect(number, at: now)
@@ -107,9 +107,9 @@ import Testing
     table.endExpired(1_000)
     #expect(ask(limit + 2, at: 100))
     #expect(table[id(0)] == nil && table.isConsistent)
-    while let route = asker.routes.last { table.leave(route, asker) }
+    while let route = requester.routes.last { table.leave(route, requester) }
     #expect(origin.routes.last === nil && table[id(limit)] == nil)
-    withExtendedLifetime((asker, origin)) {}
+    withExtendedLifetime((requester, origin)) {}
   }
 
   @Test func `what a young hub holds for one app leaves room for others (R3.14)`() throws {
@@ -148,7 +148,7 @@ import Testing
     func grant(_ number: Int, of app: UInt64) -> ActivityGrant {
       ActivityGrant(
         continuation: Identifier(high: app, low: UInt64(number)), activity: Identifier(high: 0, low: 0),
-        app: Identifier(high: 0, low: app), account: Identifier(high: 1, low: app), revision: 0)
+        app: Identifier(high: 0, low: app), principal: Identifier(high: 1, low: app), revision: 0)
     }
     let grants = ActivityGrants()
     grants.insert(grant(0, of: 1))

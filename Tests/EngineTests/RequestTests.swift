@@ -212,26 +212,27 @@ import Testing
     let offered = scene.world.identifier()
     hub.app.add(try Activity(type: "com.example.note"), as: offered)
     hub.tell { $0.becomeCurrent(offered, $1) }
-    let askers = (0..<4).map { _ in
+    let requesters = (0..<4).map { _ in
       Receiver(
-        id: scene.world.identifier(), deviceName: "here", appName: "asker", bundleIdentifier: "com.example.asker")
+        id: scene.world.identifier(), deviceName: "here", appName: "requester",
+        bundleIdentifier: "com.example.requester")
     }
-    func fetch(by asker: Receiver) throws -> Message.Continuation {
+    func fetch(by requester: Receiver) throws -> Message.Continuation {
       let continuation = Message.Continuation(
         id: scene.world.identifier(), origin: hub.app.engine.identity.id, activity: offered)
-      try hub.say(.fetch(continuation, milliseconds: 10_000, receiver: asker))
+      try hub.say(.fetch(continuation, milliseconds: 10_000, receiver: requester))
       return continuation
     }
-    let continuations = try askers.map { try fetch(by: $0) }
+    let continuations = try requesters.map { try fetch(by: $0) }
     let large = Self.bytes(FramedConnection.window + 1)
     let room =
       FramedConnection.channelLimit - OutgoingContinuations.sendingLimit - (hub.app.engine.link?.openCount ?? 0)
     let answers = room - AppRequests.limit + 1
     for number in 1...UInt64(answers) {
-      let turn = Int(number) % askers.count
+      let turn = Int(number) % requesters.count
       try hub.say([1]) {
         .request(
-          number, continuations[turn], from: askers[turn].id, milliseconds: 10_000, channel: $0, size: 1)
+          number, continuations[turn], from: requesters[turn].id, milliseconds: 10_000, channel: $0, size: 1)
       }
     }
     #expect(hub.app.asked.count == answers)
@@ -241,7 +242,7 @@ import Testing
     _ = hub.tell { $0.request(large, scene.from, timeout: nil, $1) }
     #expect(hub.app.answers.map { $0.error?.status } == [.limitExceeded])
     let openCount = hub.app.engine.link?.openCount
-    _ = try fetch(by: askers[0])
+    _ = try fetch(by: requesters[0])
     #expect(hub.app.engine.link?.openCount == openCount.map { $0 + 1 })
   }
 

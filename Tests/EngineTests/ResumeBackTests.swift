@@ -33,11 +33,11 @@ import Testing
     func write(_ title: String) throws { try viewer.change(kept) { try $0.setTitle(title) } }
 
     /// - Returns: the name of what has begun, or why nothing has.
-    @discardableResult func resumeBack(timeout: Int64? = nil) -> (id: Identifier, objection: SegueError?) {
+    @discardableResult func resumeBack(timeout: Int64? = nil) -> (id: Identifier, rejection: SegueError?) {
       let id = world.identifier()
-      var objection: SegueError?
-      world.tell(editor) { objection = $0.resumeBack(activity, id: id, timeout: timeout, $1) }
-      return (id, objection)
+      var rejection: SegueError?
+      world.tell(editor) { rejection = $0.resumeBack(activity, id: id, timeout: timeout, $1) }
+      return (id, rejection)
     }
 
     var title: String? { editor.activity(activity)?.title }
@@ -56,7 +56,7 @@ import Testing
         try? activity.update(whileSaving: true) { (activity) throws(SegueError) in try activity.setTitle("Written") }
       }
     }
-    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.resumeBack().rejection == nil)
     #expect(scene.title == "Written")
     #expect(scene.editor.activity(scene.activity)?.needsSave == false)
     #expect(scene.editor.resumed.count == 1 && scene.editor.resumed[0].isStale == false)
@@ -97,21 +97,21 @@ import Testing
     let editor = world.open("editor")
     let viewer = world.open("viewer")
     let activity = try world.offer("Draft", by: editor)
-    func objection() -> Status? {
-      var objection: SegueError?
-      world.tell(editor) { objection = $0.resumeBack(activity, id: world.identifier(), timeout: nil, $1) }
-      return objection?.status
+    func rejection() -> Status? {
+      var rejection: SegueError?
+      world.tell(editor) { rejection = $0.resumeBack(activity, id: world.identifier(), timeout: nil, $1) }
+      return rejection?.status
     }
-    #expect(objection() == .notFound)
+    #expect(rejection() == .notFound)
     viewer.handles = false
     _ = try world.continue(in: viewer)
-    #expect(objection() == .notFound, "it was declined")
+    #expect(rejection() == .notFound, "it was declined")
     viewer.answersContinue = false
     _ = try world.continue(in: viewer)
-    #expect(objection() == .notFound, "it is not answered yet")
+    #expect(rejection() == .notFound, "it is not answered yet")
     editor.invalidate(activity)
     world.tell(editor) { $0.invalidate(activity, $1) }
-    #expect(objection() == .invalidated)
+    #expect(rejection() == .invalidated)
     #expect(editor.takeEvents().allSatisfy { !$0.hasPrefix("did_fail") })
   }
 
@@ -196,12 +196,12 @@ import Testing
   @Test func `one at a time of each activity (R3.10)`() throws {
     let scene = try Fixture()
     scene.viewer.answersSaves = false
-    #expect(scene.resumeBack().objection == nil)
-    #expect(scene.resumeBack().objection?.status == .invalidState)
+    #expect(scene.resumeBack().rejection == nil)
+    #expect(scene.resumeBack().rejection?.status == .invalidState)
     scene.world.tell(scene.viewer) { [save = scene.viewer.pendingSaves[0]] in $0.saved(save, $1) }
     #expect(scene.editor.resumed.count == 1)
     scene.viewer.answersSaves = true
-    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.resumeBack().rejection == nil)
   }
 
   @Test func `it neither cancels a continuation of the app, nor is cancelled by one (R3.3, R3.10)`() throws {
@@ -453,7 +453,7 @@ import Testing
     scene.world.tell(scene.editor) { $0.saved(save, $1) }
     scene.editor.answersResumption = { _ in nil }
     try scene.write("Again")
-    #expect(scene.resumeBack().objection == nil)
+    #expect(scene.resumeBack().rejection == nil)
     #expect(scene.title == "Again")
   }
 

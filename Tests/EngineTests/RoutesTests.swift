@@ -42,7 +42,7 @@ import Testing
     #expect(world.hub?.parts.remoteHubs[home]?.route != nil)
     // It is not remembered for ever.
     try say(.route(to: home, nil, isSought: false), by: near, in: world)
-    world.wait(HubOffers.disbeliefTime + 1)
+    world.wait(HubOffers.staleVersionTimeout + 1)
     let (late, lateID) = try world.linkHub()
     try say(.route(to: home, Route([lateID, other, home], sequence: 2), isSought: false), by: late, in: world)
     #expect(world.hub?.parts.remoteHubs[home]?.route != nil)
@@ -115,7 +115,7 @@ import Testing
     #expect(relay.sought[home] == 4 && titles(viewer) == ["Draft"])
     try say(
       .route(to: home, Route([relaying, world.identifier(), home], sequence: 4), isSought: false), by: relay, in: world)
-    world.wait(HubOffers.stayingTime)
+    world.wait(HubOffers.offerGraceTime)
     #expect(titles(viewer) == ["Draft"], "it stays while it is told anew")
     // This hub raises its own by one, however much is asked for, and not all the time.
     let hub = try #require(world.hub)
@@ -174,7 +174,7 @@ import Testing
     #expect(titles(viewer) == ["Two"])
     try say(.refresh, by: better, in: world)
     #expect(titles(viewer) == ["Two"], "it may come another way")
-    world.wait(HubOffers.stayingTime)
+    world.wait(HubOffers.offerGraceTime)
     #expect(titles(viewer).isEmpty, "a longer one may be what is left of that which is lost")
   }
 }

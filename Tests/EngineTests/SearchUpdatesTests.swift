@@ -452,7 +452,7 @@ import Testing
     var saved: Int64 = 0
     while try ask(question, by: peers[Int(saved % 2)]) == .ok { saved += 1 }
     let later = (world.now.uptime - start) / SearchUpdates.savePause
-    #expect(saved == SaveQuota.burst + later)
+    #expect(saved == Int64(SaveQuota.burst) + later)
     #expect(try ask(question, by: peers[Int((saved + 1) % 2)]) == .busy, "another app of the process")
     #expect(try ask(question, by: try RawPeer(app: "other", in: world)) == .ok)
     world.wait(1_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SegueEngine
 
-/// R3.8: askers of one offer for one app share an entry while it is unanswered.
+/// R3.8: requesters of one offer for one app share an entry while it is unanswered.
 @Suite final class SharedEntryTests: InboxScene {
   private func answerSave() { world.tell(editor) { [save = editor.pendingSaves[0]] in $0.saved(save, $1) } }
 
@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test func `R3.8: two choosers have it continued once, under one name`() throws {
-    world.ask(agent, for: activity, account: .process(7))
-    world.ask(agent, for: activity, account: .process(8))
+    world.ask(agent, for: activity, principal: .process(7))
+    world.ask(agent, for: activity, principal: .process(8))
     #expect(agent.inbox.entries.count == 1)
     let viewer = openViewer()
     #expect(viewer.continued.count == 1 && agent.outcomes == [.restored, .restored])
@@ -53,7 +53,7 @@ import Testing
     #expect(agent.answers.isEmpty && agent.inbox.entries.count == 1)
   }
 
-  @Test func `R3.8: an entry whose first asker has given up is shared, and its app is started again`() throws {
+  @Test func `R3.8: an entry whose first requester has given up is shared, and its app is started again`() throws {
     world.ask(agent, for: activity, timeout: 5_000)
     world.wait(5_000)
     #expect(agent.outcomes == [.unknown] && editor.receipts.map { $0.outcome } == [.unknown])
@@ -112,7 +112,7 @@ import Testing
     #expect(agent.inbox.entries.count == 1 && agent.begun.map { $0.isShared } == [false, true])
   }
 
-  @Test func `R3.8: each asker waits by its own time`() throws {
+  @Test func `R3.8: each requester waits by its own time`() throws {
     world.ask(agent, for: activity, timeout: 5_000)
     world.ask(agent, for: activity, timeout: 12_000)
     world.ask(agent, for: activity, timeout: 2_000)
@@ -125,7 +125,7 @@ import Testing
     #expect(agent.outcomes == [.unknown, .unknown, .restored] && editor.receipts.map { $0.outcome } == [.restored])
   }
 
-  @Test func `R3.8: the origin may take as long as the most patient asker waits`() throws {
+  @Test func `R3.8: the origin may take as long as the most patient requester waits`() throws {
     editor.answersSaves = false
     world.ask(agent, for: activity, timeout: 1_000)
     world.ask(agent, for: activity, timeout: 20_000)
@@ -137,7 +137,7 @@ import Testing
     #expect(agent.outcomes == [nil, .restored] && editor.receipts.map { $0.outcome } == [.restored])
   }
 
-  @Test func `R3.8: a cancel by one asker ends only its wait`() throws {
+  @Test func `R3.8: a cancel by one requester ends only its wait`() throws {
     editor.answersSaves = false
     let first = world.ask(agent, for: activity)
     world.ask(agent, for: activity)
@@ -150,7 +150,7 @@ import Testing
     #expect(agent.outcomes == [nil, .restored] && agent.engine.leak == nil)
   }
 
-  @Test func `R3.8: a launch that fails reaches all that wait, also if its asker has gone`() throws {
+  @Test func `R3.8: a launch that fails reaches all that wait, also if its requester has gone`() throws {
     world.ask(agent, for: activity)
     let last = world.ask(agent, for: activity)
     // The second launch is for the one that asked last.
@@ -196,18 +196,18 @@ import Testing
     #expect(agent.engine.leak == nil)
   }
 
-  @Test func `R3.8: once the receipt is being decided, each asker has its own deadline`() throws {
+  @Test func `R3.8: once the receipt is being decided, each requester has its own deadline`() throws {
     let offer = try #require(openViewer().engine.offers.all.first)
     let app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [])
-    func asker(_ number: UInt64, until deadline: Int64) -> ColdStart.Asker {
-      ColdStart.Asker(number: number, account: nil, deadline: deadline, isShared: number > 1)
+    func requester(_ number: UInt64, until deadline: Int64) -> AgentContinuation.Requester {
+      AgentContinuation.Requester(number: number, principal: nil, deadline: deadline, isShared: number > 1)
     }
     let id = Identifier(high: 7, low: 9)
-    var start = ColdStart(
-      asker(1, until: 1_000), id, offer, in: app, .fetch, usual: 20_000, Instant(uptime: 0, date: 0))
+    var start = AgentContinuation(
+      requester(1, until: 1_000), id, offer, in: app, .fetch, usual: 20_000, Instant(uptime: 0, date: 0))
     start.phase = .storing
     start.decision = (.unknown, SegueError(.remoteApplicationTimedOut, "late"))
-    start.join(asker(2, until: 9_000))
+    start.join(requester(2, until: 9_000))
     #expect(start.nextDeadline == 1_000)
     #expect(start.takeOverdue(Instant(uptime: 1_000, date: 0))?.number == 1)
     #expect(start.nextDeadline == 9_000)
@@ -243,7 +243,7 @@ import Testing
     #expect(viewer.takeEvents().contains("did_fail malformed") && agent.inbox.open.isEmpty)
     #expect(agent.outcomes == [.failed] && editor.receipts.map { $0.outcome } == [.failed])
     #expect(editor.receipts.map { $0.status } == [.malformed])
-    // Another process of the app does not get it, and another asker does not share it.
+    // Another process of the app does not get it, and another requester does not share it.
     world.close(viewer)
     let other = openViewer()
     #expect(other.takeEvents().allSatisfy { !$0.hasPrefix("did_fail") })
@@ -263,7 +263,7 @@ import Testing
     #expect(editor.receipts.isEmpty && agent.inbox.entries.isEmpty, "the origin was never asked")
   }
 
-  @Test func `R3.8: a disk that does not answer fails the asker by its time`() {
+  @Test func `R3.8: a disk that does not answer fails the requester by its time`() {
     agent.isStuck = true
     world.ask(agent, for: activity, timeout: 3_000)
     world.wait(3_000)
@@ -303,10 +303,10 @@ import Testing
     #expect(openViewer().continued.map { $0.activity.title } == ["one"])
   }
 
-  @Test func `a process has a quarter of the askers, also where they share (section 9)`() {
-    for _ in 0..<10 { world.ask(agent, for: activity, account: .process(7)) }
+  @Test func `a process has a quarter of the requesters, also where they share (section 9)`() {
+    for _ in 0..<10 { world.ask(agent, for: activity, principal: .process(7)) }
     #expect(agent.begun.count == 8 && failures(agent) == [.limitExceeded, .limitExceeded])
-    world.ask(agent, for: activity, account: .process(8))
+    world.ask(agent, for: activity, principal: .process(8))
     #expect(agent.begun.count == 9 && agent.inbox.entries.count == 1)
   }
 }

@@ -176,7 +176,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
   private(set) var served: [StreamRequest] = []
   /// Attachments that receivers fetch of what apps have left.
   private(set) var servedKept: [(request: StreamRequest, offer: KeptParticipant)] = []
-  private(set) var answers: [Result<ColdStartReport, SegueError>] = []
+  private(set) var answers: [Result<AgentContinuationReport, SegueError>] = []
   /// The app that fits.
   var app: ChosenApp? = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [])
   private(set) var choices: [AppChoice] = []
@@ -277,7 +277,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
     return app
   }
 
-  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for account: Identifier?) {
+  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for principal: Identifier?) {
     collections.append((continuation, attachments))
   }
   func stopCollecting(_ continuation: Identifier) { stopped.append(continuation) }
@@ -303,7 +303,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
     world.settle()
   }
 
-  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
+  func change(_ change: SavedChange, of app: AppIdentity, principal: Identifier, _ number: UInt64) {
     switch change {
     case .save(let record): changes.append("save \(record.state.title ?? "")")
     case .delete(let names, let activities):
@@ -337,7 +337,7 @@ final class TestAgent: AgentOwner, WorldParticipant {
     kept.append(KeptConnection(offer, of: process, in: world))
   }
   func leave(_ offer: KeptParticipant) { kept.first { $0.participant === offer }?.isOver = true }
-  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) { answers.append(result) }
+  func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>) { answers.append(result) }
   func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
 
   func takeNumber() -> UInt64 {
@@ -353,11 +353,13 @@ extension World {
   /// - Returns: the number of the question.
   @discardableResult
   func ask(
-    _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, account: Account? = nil, isPush: Bool = false
+    _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, principal: Principal? = nil,
+    isPush: Bool = false
   ) -> UInt64 {
     let number = agent.takeNumber()
     agent.engine.continue(
-      ColdStartRequest(number: number, activity: activity, timeout: timeout, account: account, isPush: isPush), now)
+      AgentContinuationRequest(
+        number: number, activity: activity, timeout: timeout, principal: principal, isPush: isPush), now)
     settle()
     return number
   }

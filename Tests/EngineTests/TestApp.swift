@@ -18,8 +18,8 @@ final class TestApp: FleetProgram, AppEngineOwner {
   /// The ends of its own requests, and the requests of others.
   private(set) var answers: [(number: UInt64, bytes: [UInt8], error: SegueError?)] = []
   private(set) var asked: [(number: UInt64, bytes: [UInt8])] = []
-  /// The accounts that are charged for the streams that it was asked for.
-  private(set) var accountsAsking: [Identifier] = []
+  /// The principals that are charged for the streams that it was asked for.
+  private(set) var principalsAsking: [Identifier] = []
   private(set) var attachmentsAsked: [Message.AttachmentPart] = []
   private(set) var streamAnswers: [(id: Identifier, error: SegueError?)] = []
   private(set) var streamsThatCame: [Identifier] = []
@@ -127,7 +127,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
   func died() {}
 
   func keep(_ socket: FleetSocket, of request: StreamRequest) {
-    accountsAsking.append(request.account)
+    principalsAsking.append(request.principal)
     if let part = request.attachment { attachmentsAsked.append(part) }
   }
 
@@ -145,7 +145,7 @@ final class TestApp: FleetProgram, AppEngineOwner {
       }
       onSave(self)
       if answersSaves { perform { $0.saved(save, $1) } } else { pendingSaves.append(save) }
-    case .leftAlone(let id):
+    case .orphaned(let id):
       var hasEnded = false
       perform { hasEnded = $0.decide(id, $1) }
       if hasEnded {

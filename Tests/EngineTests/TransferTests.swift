@@ -49,15 +49,15 @@ import Testing
     #expect(away.goodbye?.status == .malformed)
   }
 
-  @Test func `an origin that does not answer holds so many descriptors, and of one asker so many (R7.1)`() throws {
+  @Test func `an origin that does not answer holds so many descriptors, and of one requester so many (R7.1)`() throws {
     let scene = try scene()
     scene.editor.process.stall()
     let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for number in 1...5 {
-      let asker = try RawPeer(app: "asker \(number)", in: scene.world)
-      for _ in 0..<70 { try asker.say(message(scene, scene.world.identifier()), with: asker.makeStream()) }
+      let requester = try RawPeer(app: "requester \(number)", in: scene.world)
+      for _ in 0..<70 { try requester.say(message(scene, scene.world.identifier()), with: requester.makeStream()) }
       let room = number < 5 ? 64 : 0
-      #expect(asker.streamAnswers.values.count { $0?.status == .remoteApplicationTimedOut } == 70 - room)
+      #expect(requester.streamAnswers.values.count { $0?.status == .remoteApplicationTimedOut } == 70 - room)
       #expect(origin.unanswered.count == min(number, 4) * 64)
     }
     scene.world.resume(scene.editor)

@@ -38,16 +38,16 @@ import Testing
     let (near, far) = FleetSocket.pair(fleet)
     let id = try #require(
       (0..<100_000).lazy.map { Identifier(high: $0 &* 0x9e37_79b9_7f4a_7c15, low: 0) }.first {
-        let script = ScriptedStream.Script($0, ofAsker: true)
+        let script = ScriptedStream.Script($0, ofRequester: true)
         return script.end == end && (10..<60_000).contains(script.size)
       })
-    return (ScriptedStream(id, near, isAsker: false), far)
+    return (ScriptedStream(id, near, isRequester: false), far)
   }
 
   @Test func `bytes that were not written so are wrong (R7.2)`() throws {
     let (stream, other) = try stream(.finish)
-    let asker = ScriptedStream(stream.id, other, isAsker: true)
-    #expect(asker.write() && stream.readAll() == nil && stream.read == stream.expected.size)
+    let requester = ScriptedStream(stream.id, other, isRequester: true)
+    #expect(requester.write() && stream.readAll() == nil && stream.read == stream.expected.size)
     #expect(write(1, to: other) == 1 && stream.readAll() != nil)
     let (again, third) = try self.stream(.finish)
     #expect(write(3, to: third) == 3 && again.readAll() != nil)
@@ -56,7 +56,7 @@ import Testing
   @Test func `an end that comes too soon, or another, is wrong (R7.3)`() throws {
     let (whole, other) = try stream(.finish)
     #expect(whole.end(.ended) != nil && whole.end(.open) != nil && whole.end(.aborted(9)) != nil)
-    #expect(ScriptedStream(whole.id, other, isAsker: true).write() && whole.readAll() == nil)
+    #expect(ScriptedStream(whole.id, other, isRequester: true).write() && whole.readAll() == nil)
     #expect(whole.end(.ended) == nil && whole.end(.broken) == nil)
     let (aborted, _) = try stream(.abort(1))
     #expect(aborted.end(.aborted(1)) == nil && aborted.end(.aborted(2)) != nil && aborted.end(.ended) != nil)

@@ -15,7 +15,7 @@ private final class Ledger: Sendable {
   let unheld = Atomic<Int>(0)
 }
 
-private class Witness: Handled {
+private class Witness: HandleObject {
   let ledger: Ledger
   init(_ ledger: Ledger) { self.ledger = ledger }
   override func lastHandleReleased() { ledger.released.add(1, ordering: .relaxed) }
@@ -24,7 +24,7 @@ private class Witness: Handled {
 }
 
 private let kind = HandleKind<Witness>(.save)
-private let otherKind = HandleKind<Box<Int>>(.offer)
+private let otherKind = HandleKind<SharedBox<Int>>(.offer)
 
 private func make(_ ledger: Ledger = Ledger()) throws -> OpaquePointer {
   try #require(attempt {} == SEGUE_OK)

@@ -388,17 +388,17 @@ import Testing
   @Test func `what says of itself that it is private is continued only if it was offered so (R10.2, A18)`() {
     var secret = activity
     secret.setPrivate(true)
-    let refused = secret.objection(to: offered(), at: 0)
+    let refused = secret.rejection(to: offered(), at: 0)
     #expect(refused?.message == "the activity is private: it stays on its device")
-    #expect(secret.objection(to: offered(isPrivate: true), at: 0) == nil)
-    #expect(activity.objection(to: offered(), at: 0) == nil)
+    #expect(secret.rejection(to: offered(isPrivate: true), at: 0) == nil)
+    #expect(activity.rejection(to: offered(), at: 0) == nil)
   }
 
   @Test func `an activity has expired a day after its date, as clocks of devices may differ (R1.6, A18)`() throws {
     var dated = activity
     try dated.setExpirationDate(1_000_000)
     let offer = offered()
-    #expect(dated.objection(to: offer, at: 1_000_000 + Limits.clockDifference - 1) == nil)
-    #expect(dated.objection(to: offer, at: 1_000_000 + Limits.clockDifference + 1)?.status == .handoffFailed)
+    #expect(dated.rejection(to: offer, at: 1_000_000 + Limits.clockDifference - 1) == nil)
+    #expect(dated.rejection(to: offer, at: 1_000_000 + Limits.clockDifference + 1)?.status == .handoffFailed)
   }
 }

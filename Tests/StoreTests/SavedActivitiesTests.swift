@@ -260,6 +260,6 @@ extension SavedActivity {
       type: "com.example.edit", title: title, keywords: keywords, searchableText: text,
       webpageURL: "https://example.com/\(number)",
       document: document ?? [UInt8(truncatingIfNeeded: number)], expirationDate: expires,
-      account: account)
+      principal: account)
   }
 }

@@ -57,7 +57,7 @@ extension IncomingEntry {
     IncomingEntry(
       continuation: Identifier(number), app: app, offer: .sample(number, expires: expires), isStale: number % 2 == 1,
       document: document ?? Array("document \(number)".utf8), attachments: attachments,
-      account: account.map { Identifier(1_000_000 + $0) })
+      principal: account.map { Identifier(1_000_000 + $0) })
   }
 }
 

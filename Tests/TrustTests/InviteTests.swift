@@ -97,8 +97,8 @@ import Testing
     ("AI", "Al"), ("Phone 1", "Phone I"), ("desk", "\u{ff24}esk"), ("Łaptop", "laptop"), ("\u{420}C", "PC"),
   ])
   func `letters that look the same make names look the same (R10.4)`(_ one: String, _ other: String) {
-    #expect(ShownName.isAlike(one, other) && !ShownName.isAlike(one, other + "x"))
-    #expect(!ShownName.isAlike("日本", "中国") && !ShownName.isAlike("Ж", "Щ"))
+    #expect(DisplayName.isAlike(one, other) && !DisplayName.isAlike(one, other + "x"))
+    #expect(!DisplayName.isAlike("日本", "中国") && !DisplayName.isAlike("Ж", "Щ"))
   }
 
   @Test(arguments: ["v", "a", "f", "t", "p", "h", "n"])
@@ -151,8 +151,8 @@ import Testing
     ("tag\u{e0041}\u{e0042}", "tag"), ("日本語のノート", "日本語のノート"), ("line\u{2028}break", "line break"),
   ])
   func `names that are made to deceive are shown as what they are (R10.4)`(_ name: String, _ shown: String) {
-    #expect(Array(ShownName.clean(name).utf8) == Array(shown.utf8))
-    #expect(Array(ShownName.clean(shown).utf8) == Array(shown.utf8))
+    #expect(Array(DisplayName.clean(name).utf8) == Array(shown.utf8))
+    #expect(Array(DisplayName.clean(shown).utf8) == Array(shown.utf8))
   }
 
   @Test(arguments: ["", " ", "\t\u{a0}\u{3000}", "\u{200b}\u{feff}", "\u{301}", "\u{202e}", "\u{1b}"])
@@ -191,12 +191,12 @@ import Testing
       try JoinMessage(try JoinMessage.nonce(nonce: nonce, account: blank, name: "laptop", date: 1).encoding())
     }
     // A blank name that the account has signed is shown all the same.
-    #expect(try manager.names() == ["laptop", "phone"] && ShownName.clean(blank) == "unnamed")
+    #expect(try manager.names() == ["laptop", "phone"] && DisplayName.clean(blank) == "unnamed")
   }
 
   @Test func `long names are cut at 64 characters`() {
-    #expect(ShownName.clean(String(repeating: "é", count: 500)).unicodeScalars.count == 64)
-    #expect(ShownName.clean(String(repeating: "a ", count: 500)).unicodeScalars.count <= 64)
+    #expect(DisplayName.clean(String(repeating: "é", count: 500)).unicodeScalars.count == 64)
+    #expect(DisplayName.clean(String(repeating: "a ", count: 500)).unicodeScalars.count <= 64)
   }
 
   @Test func `devices whose names look the same show fingerprints, and others none (R10.4)`() throws {

@@ -192,7 +192,7 @@ import Testing
     #expect(manager.service.mayTry(from: [1, 2, 3], at: world.now))
     #expect(manager.service.invite(forKey: made.keyIdentity, at: world.now) != nil)
     // Many addresses together have a limit, too, and cost bounded memory.
-    var limiter = TryLimiter(each: Limits.joinTries, all: Limits.joinTriesOfAll)
+    var limiter = SourceRateLimiter(each: Limits.joinTries, all: Limits.joinTriesOfAll)
     let all = (0..<10_000).filter { limiter.take([UInt8($0 & 255), UInt8($0 >> 8)], at: 5) }.count
     #expect(all == Limits.joinTriesOfAll)
   }
@@ -250,11 +250,11 @@ import Testing
     let world = World(.openSSL)
     let manager = try world.device("laptop")
     _ = try manager.service.create(name: name, deviceName: name, platform: "linux", at: world.now)
-    #expect(manager.service.accountName == ShownName.clean(name))
+    #expect(manager.service.accountName == DisplayName.clean(name))
     let phone = try world.device("phone")
     try phone.join(manager)
-    #expect(phone.service.accountName == ShownName.clean(name))
-    #expect(try phone.names() == [ShownName.clean(name), "phone"])
+    #expect(phone.service.accountName == DisplayName.clean(name))
+    #expect(try phone.names() == [DisplayName.clean(name), "phone"])
   }
 
   @Test func `a headless invite admits its device without asking, and no other does`() throws {
@@ -369,7 +369,7 @@ import Testing
       #expect((doubled.inviterEnd == nil && doubled.guestEnd == nil) == (number >= 3))
     }
     // A device's own first message, sent back.
-    let guest = try JoinGuest(
+    let guest = try JoinClient(
       invite: try invite(try world.account("laptop")[0]), exporter: [], deviceName: "phone", platform: "",
       at: world.now,
       StandInCryptography(seed: 9))

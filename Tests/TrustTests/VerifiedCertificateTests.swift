@@ -32,11 +32,11 @@ import Testing
   /// The certificate of a device, as TLS at the other end hands it over after it has verified it.
   private func shown(
     by device: Device, to other: Device, revocations: [UInt8]? = nil, at now: Instant
-  ) throws -> ShownCertificate {
+  ) throws -> PeerCertificate {
     let certificate = try device.certificate
-    return ShownCertificate(
+    return PeerCertificate(
       certificate,
-      ShownCertificate.Verification(
+      PeerCertificate.Verification(
         fields: try other.cryptography.readCertificate(certificate), root: try other.member.record.root,
         revocations: try revocations ?? other.member.roster.revocations, at: now))
   }

@@ -52,7 +52,7 @@ import Testing
     .present(AppIdentity(known: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"]), accepts: true),
     .absent(id),
     .deliver(
-      Message.InboxDelivery(
+      Message.DeliverRequest(
         continuation: id, to: id,
         offer: Offer(
           description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doorbell, readiness, and the files that systemd and desktops read (docs/agent.md, "Started on demand")."""
+"""The activation socket, readiness, and what systemd and desktops read (docs/agent.md, "Started on demand")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMESPACES = ROOT / "Tests" / "agent" / "user_manager.sh"
 
 
 @pytest.fixture
-def doorbell(folder):
+def activation_socket(folder):
     """A socket that listens where systemd does."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "agent"))
@@ -29,7 +29,7 @@ def doorbell(folder):
         yield listening
 
 
-def rings(listening: socket.socket) -> int:
+def connections(listening: socket.socket) -> int:
     """Returns the number of connections that wait. Checks that they have said nothing, and closes them."""
     listening.setblocking(False)
     count = 0
@@ -42,18 +42,18 @@ def rings(listening: socket.socket) -> int:
     return count
 
 
-def test_the_library_rings_once_for_each_app(doorbell, start):
+def test_the_library_connects_once_for_each_app(activation_socket, start):
     first, second = start("first").ready(), start("second").ready()
     first.ask("offer one", "offered")
     second.hears("appeared one")
-    assert rings(doorbell) == 2
+    assert connections(activation_socket) == 2
     first.kill()
     second.hears("connection searching")
     second.hears("connection ready")
-    assert rings(doorbell) == 0
+    assert connections(activation_socket) == 0
 
 
-def test_a_doorbell_where_nobody_takes_connections_delays_nobody(folder, start):
+def test_an_activation_socket_where_nobody_takes_connections_delays_nobody(folder, start):
     """Its backlog is full, and stays so."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -61,20 +61,20 @@ def test_a_doorbell_where_nobody_takes_connections_delays_nobody(folder, start):
         listening.listen(0)
         with pytest.raises(BlockingIOError):
             while True:
-                ringing = stack.enter_context(socket.socket(socket.AF_UNIX))
-                ringing.setblocking(False)
-                ringing.connect(str(folder / "agent"))
+                connecting = stack.enter_context(socket.socket(socket.AF_UNIX))
+                connecting.setblocking(False)
+                connecting.connect(str(folder / "agent"))
         start("app").ready().end()
 
 
-def test_a_doorbell_of_an_agent_that_has_gone_is_no_error(folder, start):
+def test_an_activation_socket_of_an_agent_that_has_gone_is_no_error(folder, start):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "agent"))
     start("app").ready().end()
 
 
 def test_systemd_starts_the_agent_when_an_app_opens(folder, start, command):
-    """The agent gets the socket as systemd passes it, takes the rings away, and leaves it listening."""
+    """The agent gets the socket as systemd passes it, takes the connections away, and leaves it listening."""
     with programs() as begin:
         activated = begin("systemd-socket-activate", ["systemd-socket-activate", "-l", folder / "agent", *command()])
         activated.wait_for("Listening on")
@@ -83,17 +83,17 @@ def test_systemd_starts_the_agent_when_an_app_opens(folder, start, command):
         app.hears("connection searching")
         app.hears("connection ready")
         for number in range(200):
-            with socket.socket(socket.AF_UNIX) as ringing:
-                ringing.settimeout(20)
-                ringing.connect(str(folder / "agent"))
-                assert ringing.recv(1) == b"", f"ring {number} was answered"
+            with socket.socket(socket.AF_UNIX) as connecting:
+                connecting.settimeout(20)
+                connecting.connect(str(folder / "agent"))
+                assert connecting.recv(1) == b"", f"connection {number} was answered"
         activated.signal(signal.SIGTERM)
         assert activated.wait() == 0
         assert (folder / "agent").is_socket()
 
 
 def test_variables_of_another_process_are_not_the_agents(begin):
-    """LISTEN_PID names somebody else: descriptor 3 is nobody's doorbell."""
+    """LISTEN_PID names somebody else: descriptor 3 is nobody's activation socket."""
     program = begin(LISTEN_PID="1", LISTEN_FDS="1")
     program.wait_for(CARRIES)
 
@@ -106,7 +106,7 @@ def test_variables_of_another_process_are_not_the_agents(begin):
         (["closed"], "LISTEN_FDS: descriptor 3 is no stream socket that listens"),
     ],
 )
-def test_what_is_no_doorbell_is_refused(command, tmp_path, passed, problem):
+def test_what_is_no_activation_socket_is_refused(command, tmp_path, passed, problem):
     kinds = {"datagram": socket.SOCK_DGRAM, "listening": socket.SOCK_STREAM, "closed": socket.SOCK_STREAM}
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket(socket.AF_UNIX, kinds[kind])) for kind in passed]

@@ -75,7 +75,7 @@ wait_for() {
 wait_for systemctl --user is-active basic.target || skip "the user manager does not come up"
 
 systemctl --user enable --now segue-agent.socket 2>/dev/null || fail "the socket cannot be enabled"
-[ -S /run/user/0/segue/agent ] || fail "there is no doorbell"
+[ -S /run/user/0/segue/agent ] || fail "there is no activation socket"
 [ "$(stat -c %a /run/user/0/segue)" = 700 ] || fail "others can enter the runtime folder"
 systemctl --user is-active segue-agent.service >/dev/null && fail "the agent runs before anyone has rung"
 
@@ -90,7 +90,7 @@ wait_for agent_has_app || fail "the app is not at the agent's hub"
 
 systemctl --user stop segue-agent.service || fail "the agent cannot be stopped"
 [ "$(systemctl --user show -p Result --value segue-agent.service)" = success ] || fail "it did not end in order"
-[ -S /run/user/0/segue/agent ] || fail "the doorbell went with the agent"
+[ -S /run/user/0/segue/agent ] || fail "the activation socket went with the agent"
 kill -0 $app || fail "the app went with the agent"
 
 systemctl --user start segue-agent.service || fail "the agent cannot be started by hand"

@@ -79,7 +79,7 @@ public enum HandleType: UInt8, Sendable {
 ///     extension HandleKind where Object == LiveActivity {
 ///       static var activity: Self { Self(.activity) }
 ///     }
-public struct HandleKind<Object: Handled>: Sendable {
+public struct HandleKind<Object: HandleObject>: Sendable {
   public let type: HandleType
 
   public init(_ type: HandleType) { self.type = type }

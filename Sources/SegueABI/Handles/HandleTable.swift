@@ -138,7 +138,7 @@ public struct HandleTable: Sendable {
 
   @inline(never)
   private func give(
-    _ object: Handled, _ type: HandleType, to out: UnsafeMutablePointer<OpaquePointer?>?
+    _ object: HandleObject, _ type: HandleType, to out: UnsafeMutablePointer<OpaquePointer?>?
   ) throws(SegueError) {
     if let out { out.pointee = try make(object, type) }
   }
@@ -150,7 +150,7 @@ public struct HandleTable: Sendable {
   }
 
   @inline(never)
-  private func make(_ object: Handled, _ type: HandleType) throws(SegueError) -> OpaquePointer? {
+  private func make(_ object: HandleObject, _ type: HandleType) throws(SegueError) -> OpaquePointer? {
     guard let slots = ProcessState.slots else { throw SlotStore.outOfMemory }
     return try slots.issue(object, type).pointer
   }
@@ -167,7 +167,7 @@ public struct HandleTable: Sendable {
   }
 
   @inline(never)
-  private func lent(_ object: Handled, _ type: HandleType) -> OpaquePointer? { try? make(object, type) }
+  private func lent(_ object: HandleObject, _ type: HandleType) -> OpaquePointer? { try? make(object, type) }
 
   /// Implements segue_retain.
   public func retain(_ pointer: OpaquePointer?) -> segue_status {
@@ -219,7 +219,7 @@ public struct HandleTable: Sendable {
   @inline(__always)
   private func borrow<Object, Result>(
     _ memory: UnsafeMutableRawPointer, _ body: (Object) throws(SegueError) -> Result
-  ) throws(SegueError) -> Result where Object: Handled {
+  ) throws(SegueError) -> Result where Object: HandleObject {
     let result = Unmanaged<Object>.fromOpaque(memory)._withUnsafeGuaranteedRef { object in
       do throws(SegueError) {
         return Swift.Result<Result, SegueError>.success(try body(object))

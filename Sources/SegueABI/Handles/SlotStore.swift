@@ -57,7 +57,7 @@ final class SlotStore: @unchecked Sendable {
   func unlockAfterFork() { lock.unlock() }
 
   /// Adds a count to an object's ticket, and creates the ticket if there is none.
-  func issue(_ object: Handled, _ type: HandleType) throws(SegueError) -> Ticket {
+  func issue(_ object: HandleObject, _ type: HandleType) throws(SegueError) -> Ticket {
     try lock.withLock { () throws(SegueError) in
       let former = Ticket(word: object.ticket)
       if former.word != 0, let slot = Self.find(former.index) {
@@ -91,7 +91,7 @@ final class SlotStore: @unchecked Sendable {
   }
 
   private func clear(_ ticket: Ticket, _ slot: UnsafeMutablePointer<Slot>, _ memory: UnsafeMutableRawPointer) {
-    let unmanaged = Unmanaged<Handled>.fromOpaque(memory)
+    let unmanaged = Unmanaged<HandleObject>.fromOpaque(memory)
     let object = unmanaged.takeRetainedValue()
     lock.withLock {
       if object.ticket == ticket.word { object.ticket = 0 }
@@ -110,7 +110,7 @@ final class SlotStore: @unchecked Sendable {
   static func tellUnheld(_ slot: UnsafeMutablePointer<Slot>) {
     guard let memory = slot.pointee.object else { return }
     let cancellation = Cancellation.disable()
-    Unmanaged<Handled>.fromOpaque(memory)._withUnsafeGuaranteedRef { $0.lastHandleReleasedInUse() }
+    Unmanaged<HandleObject>.fromOpaque(memory)._withUnsafeGuaranteedRef { $0.lastHandleReleasedInUse() }
     Cancellation.restore(cancellation)
   }
 

@@ -79,7 +79,7 @@ final class ControlPeer {
     Descriptors.closeConnection(fd)
   }
 
-  var account: Account { client.account }
+  var principal: Principal { client.principal }
 
   func close() {
     guard watch != nil else { return }
@@ -159,7 +159,7 @@ final class ControlPeer {
     let value = try Value(cbor: bytes)
     let place: RequestQuota.Place
     do throws(SegueError) {
-      place = try quota.take(client.account)
+      place = try quota.take(client.principal)
     } catch {
       // The connection stays: its other questions are answered.
       return try writer.send(.answer(number, error, []), over: link)

@@ -82,13 +82,13 @@ final class ControlSocket {
       return Descriptors.closeConnection(connection)
     }
     let process = Socket.peerProcess(connection)
-    let account = Account.process(process)
-    if let refusal = refusal(of: account) {
+    let principal = Principal.process(process)
+    if let refusal = refusal(of: principal) {
       Log.error("control: refused process \(process): \(refusal.message)")
       return ControlPeer.refuse(connection, refusal)
     }
     lastNumber += 1
-    let client = ControlClient(number: lastNumber, account: account)
+    let client = ControlClient(number: lastNumber, principal: principal)
     do throws(SegueError) {
       peers.append(
         // `close` closes all peers before this object is released, and a closed one calls none of these.
@@ -106,10 +106,10 @@ final class ControlSocket {
 
   /// Nil if there is room for a connection. Those that the other side has closed make room at once: the loop may learn
   /// of a new connection before it learns of their end.
-  private func refusal(of account: Account) -> SegueError? {
-    guard let refusal = refusalNow(of: account) else { return nil }
+  private func refusal(of principal: Principal) -> SegueError? {
+    guard let refusal = refusalNow(of: principal) else { return nil }
     guard dropClosed() else { return refusal }
-    return refusalNow(of: account)
+    return refusalNow(of: principal)
   }
 
   /// - Returns: whether there was one.
@@ -119,9 +119,9 @@ final class ControlSocket {
     return !closed.isEmpty
   }
 
-  private func refusalNow(of account: Account) -> SegueError? {
-    let share = Self.connectionLimit / Account.share
-    guard peers.count(where: { $0.account == account }) < share else {
+  private func refusalNow(of principal: Principal) -> SegueError? {
+    let share = Self.connectionLimit / Principal.share
+    guard peers.count(where: { $0.principal == principal }) < share else {
       return SegueError(.limitExceeded, "control: \(share) connections of this process are there, which is the most")
     }
     guard peers.count < Self.connectionLimit else {

@@ -15,14 +15,14 @@ final class InboxAttachments: InboxTransfers {
   /// Continuations whose attachments are fetched at a time, one after the other; others wait. A process that slow
   /// origins keep waiting has a quarter of them.
   private static let collectionLimit = 8
-  /// The most attachments that are sent at a time, and a quarter of it to one app, or to one account.
+  /// The most attachments that are sent at a time, and a quarter of it to one app, or to one principal.
   private static let uploadLimit = 32
 
   /// The attachments of a continuation, or of what an app has left.
   private struct Collection {
     let continuation: Identifier
-    /// The account of the process that wants it continued, or has left it; nil: it is not counted.
-    let account: Identifier?
+    /// The principal of the process that wants it continued, or has left it; nil: it is not counted.
+    let principal: Identifier?
     /// Whether the files were handed over.
     let isCopied: Bool
     /// Those that were not begun.
@@ -52,7 +52,7 @@ final class InboxAttachments: InboxTransfers {
 
   private struct Upload {
     let key: Key
-    let account: Identifier
+    let principal: Identifier
     let file: SourceFile
     let upload: AttachmentUpload
   }
@@ -114,10 +114,10 @@ final class InboxAttachments: InboxTransfers {
 
   // MARK: Fetching
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?) {
     let isCopied = attachments.contains { $0.source != nil }
     collections.append(
-      Collection(continuation: continuation, account: account, isCopied: isCopied, rest: attachments))
+      Collection(continuation: continuation, principal: principal, isCopied: isCopied, rest: attachments))
     loop.post { [self] in beginNext() }
   }
 
@@ -144,8 +144,8 @@ final class InboxAttachments: InboxTransfers {
   private func hasRoom(for collection: Collection) -> Bool {
     let running = collections.filter { $0.download != nil }
     guard running.count < Self.collectionLimit else { return false }
-    guard let account = collection.account else { return true }
-    return running.count { $0.account == account } < Self.collectionLimit / Account.share
+    guard let principal = collection.principal else { return true }
+    return running.count { $0.principal == principal } < Self.collectionLimit / Principal.share
   }
 
   private func begin(_ attachment: Attachment, at index: Int) {
@@ -220,7 +220,7 @@ final class InboxAttachments: InboxTransfers {
     guard StreamSocket(fetch.socket) != nil else {
       return refuse(fetch, SegueError(.invalidArgument, "attachment: the descriptor is no stream socket"))
     }
-    guard hasRoom(for: request.account) else {
+    guard hasRoom(for: request.principal) else {
       return refuse(fetch, SegueError(.limitExceeded, "the agent sends as many attachments as it may"))
     }
     if let upload = uploads.first(where: { $0.key.isSame(as: key) }) { return send(upload.file, key, to: fetch) }
@@ -242,10 +242,10 @@ final class InboxAttachments: InboxTransfers {
     }
   }
 
-  private func hasRoom(for account: Identifier) -> Bool {
+  private func hasRoom(for principal: Identifier) -> Bool {
     let waiting = readings.flatMap { $0.fetches }
-    let used = uploads.count { $0.account == account } + waiting.count { $0.request.account == account }
-    return uploads.count + waiting.count < Self.uploadLimit && used < Self.uploadLimit / Account.share
+    let used = uploads.count { $0.principal == principal } + waiting.count { $0.request.principal == principal }
+    return uploads.count + waiting.count < Self.uploadLimit && used < Self.uploadLimit / Principal.share
   }
 
   /// Writes a stored attachment to a file. On the inbox's thread. Throws NOT_FOUND, SYSTEM.
@@ -269,13 +269,13 @@ final class InboxAttachments: InboxTransfers {
   private func send(_ file: SourceFile, _ key: Key, to fetch: Fetch) {
     let request = fetch.request
     let upload = AttachmentUpload(
-      file, from: request.attachment?.offset ?? 0, to: fetch.socket, of: request.account,
+      file, from: request.attachment?.offset ?? 0, to: fetch.socket, of: request.principal,
       crossesLink: request.crossesLink, patience: Limits().transferResume,
       ended: { [self] in loop.post { [self] in removeEnded() } })
     answer(fetch, nil)
     do throws(SegueError) {
       try upload.start()
-      uploads.append(Upload(key: key, account: request.account, file: file, upload: upload))
+      uploads.append(Upload(key: key, principal: request.principal, file: file, upload: upload))
     } catch {
       // The app sees a broken stream, and retries.
       Log.write(.error, "\(error.message)")

@@ -11,7 +11,7 @@ enum ProgramEnvironment {
     "DESKTOP_STARTUP_ID",
   ]
 
-  /// The launcher's own environment without what concerns the agent, and with what the asker sets: "NAME=value".
+  /// The launcher's own environment without what concerns the agent, and with what the requester sets: "NAME=value".
   static func of(_ program: Program) -> [String] {
     var environment: [String] = []
     var entry = linux_environment()

@@ -20,7 +20,7 @@ final class AgentProcess {
   init(_ options: AgentOptions) { self.options = options }
 
   func run() -> Agent.Status {
-    do throws(AgentSeat.Refusal) {
+    do throws(AgentLocks.Refusal) {
       try serve()
     } catch {
       switch error {
@@ -35,9 +35,9 @@ final class AgentProcess {
     return signals.failure == nil ? .success : .failure
   }
 
-  private func serve() throws(AgentSeat.Refusal) {
+  private func serve() throws(AgentLocks.Refusal) {
     let (manager, launcher, folder) = try prepare()
-    let seat = try AgentSeat.take(folder, replaces: options.replaces)
+    let seat = try AgentLocks.take(folder, replaces: options.replaces)
     defer { withExtendedLifetime(seat) {} }
     do throws(SegueError) {
       // Landlock's rules are for folders that there are, as all three are by now.
@@ -50,7 +50,7 @@ final class AgentProcess {
   }
 
   /// Does what has to happen before any thread starts.
-  private func prepare() throws(AgentSeat.Refusal) -> (ServiceManager, Launcher, RuntimeFolder) {
+  private func prepare() throws(AgentLocks.Refusal) -> (ServiceManager, Launcher, RuntimeFolder) {
     do throws(SegueError) {
       let manager = try ServiceManager()
       let launcher = try Launcher.start()
@@ -125,18 +125,18 @@ final class AgentProcess {
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
     let inbox = InboxService(
       in: environment, disk, launcher, at: HubParticipation(on: device),
-      change: { change, app, account, done in saved.change(change, of: app, account: account, done) })
+      change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox)
-    var doorbell: Doorbell?
+    var activationSocket: ActivationSocket?
     var control: ControlSocket?
     var failure: SegueError?
     loop.perform { [signals] in
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
-        if let fd = manager.doorbell { doorbell = try Doorbell(fd, on: loop) }
+        if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices)
         device.setUnheardFailureHandler { failure in requests.add(failure) }
         control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, requests)
@@ -172,7 +172,7 @@ final class AgentProcess {
         inbox.close()
         devices.close()
         device.end()
-        doorbell?.close()
+        activationSocket?.close()
         launcher.close()
       }
     }

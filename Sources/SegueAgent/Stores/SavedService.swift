@@ -35,12 +35,12 @@ final class SavedService: SearchIndex {
   }
 
   func change(
-    _ change: SavedChange, of app: AppIdentity, account: Identifier,
+    _ change: SavedChange, of app: AppIdentity, principal: Identifier,
     _ answer: @escaping (Result<Int, SegueError>) -> Void
   ) {
     use(
       size: change.size,
-      { saved, now throws(SegueError) in try saved.apply(change, of: app, account: account, at: now) }, answer)
+      { saved, now throws(SegueError) in try saved.apply(change, of: app, principal: principal, at: now) }, answer)
   }
 
   func search(_ query: SearchQuery, _ done: @escaping (Result<[SearchResult], SegueError>) -> Void) {

@@ -10,8 +10,8 @@ struct ServiceManager {
   /// More than a socket unit of ours can have.
   private static let descriptorLimit: Int32 = 64
 
-  /// The socket of `segue-agent.socket`, at which the doorbell rings; nil: none was passed.
-  let doorbell: Int32?
+  /// The socket of `segue-agent.socket`, which systemd has passed; nil: none was passed.
+  let activationSocket: Int32?
   /// The address of the socket for the notification of readiness; nil: there is none.
   private let notifySocket: String?
   /// A socket connected to that: the confined agent reaches no abstract one any longer. -1, and why, if that failed.
@@ -20,7 +20,7 @@ struct ServiceManager {
 
   /// Takes over the descriptors that were passed, and removes the variables that name them: they concern nobody that
   /// this process starts. Call it before any thread starts.
-  /// Throws INVALID_ARGUMENT if what was passed is no doorbell.
+  /// Throws INVALID_ARGUMENT if what was passed is no listening socket.
   init() throws(SegueError) {
     notifySocket = Environment.variable("NOTIFY_SOCKET")
     notify = notifySocket.map { linux_notify_socket($0) } ?? -1
@@ -29,7 +29,7 @@ struct ServiceManager {
     let count = Environment.variable("LISTEN_FDS").flatMap { Int32($0) } ?? 0
     for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] { unsetenv(name) }
     guard process == getpid(), count > 0 else {
-      doorbell = nil
+      activationSocket = nil
       return
     }
     guard count == 1 else {
@@ -41,7 +41,7 @@ struct ServiceManager {
       _ = close(fd)
       throw SegueError(.invalidArgument, "LISTEN_FDS: descriptor \(fd) is no stream socket that listens")
     }
-    doorbell = fd
+    activationSocket = fd
   }
 
   /// The agent carries the hub.

@@ -168,7 +168,7 @@ public final class ControlRequests {
     return variables
   }
 
-  static func value(of report: ColdStartReport) throws(SegueError) -> Value {
+  static func value(of report: AgentContinuationReport) throws(SegueError) -> Value {
     let error = report.error
     var entries =
       entries(report.continuation, report.app, report.isShared) + [

@@ -265,7 +265,7 @@ final class DeviceRequests {
   private func deviceName(_ request: Value) throws(SegueError) -> String {
     guard request["device_name"] != nil else { return environment.deviceName }
     let name = try ControlRequests.text(request, "device_name", atMost: Limits.identifier)
-    try ShownName.check(name, "device_name")
+    try DisplayName.check(name, "device_name")
     return name
   }
 

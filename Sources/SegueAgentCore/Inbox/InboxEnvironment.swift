@@ -65,7 +65,7 @@ public protocol KeptOfferHandle: AnyObject {
 public protocol InboxTransfers: AnyObject {
   /// Collects attachments for a continuation, or for what an app has left; `AgentEngine.collected` follows.
   /// - Parameter account: the one that is charged; nil: it is not counted.
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?)
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?)
   func stop(_ continuation: Identifier)
   /// The origin has answered the question for a stream.
   func answered(_ id: Identifier, _ error: SegueError?)

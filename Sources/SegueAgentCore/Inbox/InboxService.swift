@@ -67,7 +67,7 @@ public final class InboxService: PushInbox {
     /// Called once the app is chosen; nil: the client waits for the end.
     let began: Began?
     var hasBegun = false
-    let answer: (Result<ColdStartReport, SegueError>) -> Void
+    let answer: (Result<AgentContinuationReport, SegueError>) -> Void
   }
 
   /// - Parameter change: does what an app asks for at the hub with saved activities (R8.1, R8.2), and answers once with
@@ -151,13 +151,13 @@ public final class InboxService: PushInbox {
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   public func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
-    began: Began? = nil, _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    began: Began? = nil, _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     requests.append(
       PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
-    let request = ColdStartRequest(
-      number: lastNumber, activity: activity, app: app, timeout: timeout, account: client.account,
+    let request = AgentContinuationRequest(
+      number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
       isPush: began != nil)
     perform { $0.continue(request, $1) }
   }
@@ -177,13 +177,13 @@ public final class InboxService: PushInbox {
   public func open(
     _ activity: Identifier, _ document: [UInt8], of app: String, named name: String, team: String, timeout: Int64?,
     environment: [LaunchVariable], for client: ControlClient,
-    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     do throws(SegueError) {
       let request = try SavedStartRequest(
         number: lastNumber, activity: activity, document: document, app: app, team: team,
-        appName: self.name(of: app, named: name), timeout: timeout, account: client.account)
+        appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal)
       requests.append(
         PendingRequest(number: lastNumber, client: client, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
@@ -369,8 +369,8 @@ extension InboxService: AgentOwner {
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
 
-  public func collect(_ wanted: [Attachment], of continuation: Identifier, for account: Identifier?) {
-    opened?.transfers.collect(wanted, of: continuation, for: account)
+  public func collect(_ wanted: [Attachment], of continuation: Identifier, for principal: Identifier?) {
+    opened?.transfers.collect(wanted, of: continuation, for: principal)
   }
 
   public func stopCollecting(_ continuation: Identifier) { opened?.transfers.stop(continuation) }
@@ -472,8 +472,8 @@ extension InboxService: AgentOwner {
     withdrawals.remove(at: index).done(error)
   }
 
-  public func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64) {
-    self.change(change, app, account) { [self] result in perform { engine, _ in engine.changed(number, result) } }
+  public func change(_ change: SavedChange, of app: AppIdentity, principal: Identifier, _ number: UInt64) {
+    self.change(change, app, principal) { [self] result in perform { engine, _ in engine.changed(number, result) } }
   }
 
   // The hub may be in the middle of a call.
@@ -496,7 +496,7 @@ extension InboxService: AgentOwner {
     }
   }
 
-  public func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>) {
+  public func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>) {
     guard let index = requests.firstIndex(where: { $0.number == number }) else { return }
     let request = requests.remove(at: index)
     if !request.hasBegun { request.answer(result) }

@@ -22,12 +22,12 @@ public struct SavedActivity: Sendable {
   /// Seconds since 1970; nil: `Limits.savedLife` from the time at which it is saved.
   public let expirationDate: Double?
   /// The process of its app, which has a share of the room; nil: it is not counted.
-  public let account: Identifier?
+  public let principal: Identifier?
 
   public init(
     app: String, appName: String = "", team: String, activity: Identifier, persistentIdentifier: String?, type: String,
     title: String?, keywords: [String] = [], searchableText: String = "", webpageURL: String? = nil,
-    document: [UInt8], expirationDate: Double? = nil, account: Identifier? = nil
+    document: [UInt8], expirationDate: Double? = nil, principal: Identifier? = nil
   ) {
     self.app = app
     self.appName = appName
@@ -41,7 +41,7 @@ public struct SavedActivity: Sendable {
     self.webpageURL = webpageURL
     self.document = document
     self.expirationDate = expirationDate
-    self.account = account
+    self.principal = principal
   }
 }
 

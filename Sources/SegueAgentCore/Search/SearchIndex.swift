@@ -7,10 +7,10 @@ import SegueModel
 public protocol SearchIndex: AnyObject {
   /// Does what an app asks for at the hub (R8.1, R8.2).
   /// - Parameters:
-  ///   - account: that of the app's process.
+  ///   - principal: that of the app's process.
   ///   - done: gets how many saved activities were concerned.
   func change(
-    _ change: SavedChange, of app: AppIdentity, account: Identifier,
+    _ change: SavedChange, of app: AppIdentity, principal: Identifier,
     _ done: @escaping (Result<Int, SegueError>) -> Void)
   /// Finds saved activities, the newest first.
   /// - Parameter done: gets at most `limit` of them. LIMIT_EXCEEDED: the query is too long.

@@ -2,13 +2,13 @@ import SegueModel
 import SegueSystem
 
 /// An object of the host that can be restored from a continued activity.
-open class Restorable: Handled {
+open class Restorable: HandleObject {
   /// True if it is restored.
   open func restore(_ activity: LiveActivity) -> Bool { false }
 }
 
 /// A continuation of which this app is the receiver, as the host holds it.
-public final class Continuation: Handled {
+public final class Continuation: HandleObject {
   public let id: Identifier
   let offer: Offer
   private let app: App
@@ -73,7 +73,7 @@ public final class Continuation: Handled {
   // MARK: For the host
 
   /// The offer that it continues.
-  public var heldOffer: HeldOffer { HeldOffer(offer, app.environment) }
+  public var heldOffer: OfferObject { OfferObject(offer, app.environment) }
 
   public func cancel() { app.cancel(id) }
 

@@ -3,7 +3,7 @@ import SegueSystem
 
 /// Callbacks of the host, as one object. When its last handle is released, no further callback starts; its contents are
 /// destroyed after a running one has returned (R1.15). One that was left serves until the library has no use for it.
-open class Delegate: Handled {
+open class Delegate: HandleObject {
   private let lock = Lock()
   private var running = 0
   private var isDetached = false
@@ -75,8 +75,8 @@ open class ActivityDelegate: Delegate {
   open var answersWillSave: Bool { false }
   open func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply { .yes }
   /// False if there is no such callback.
-  open func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
-  open func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool { false }
+  open func wasContinued(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool { false }
+  open func continuationEnded(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool { false }
   /// Nil if there is no such callback.
   open func willResumeBack(_ activity: LiveActivity, hasChanged: Bool, _ request: ResumeBack) -> Reply? { nil }
   open func didResumeBack(_ activity: LiveActivity, isStale: Bool) -> Bool { false }
@@ -90,7 +90,7 @@ open class ActivityDelegate: Delegate {
 
 /// The delegate of an app. A result of false or nil means that there is no such callback.
 open class AppDelegate: Delegate {
-  open func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool { false }
+  open func offer(_ app: App, _ event: Int32, _ offer: OfferObject) -> Bool { false }
   open func connection(_ app: App, isReady: Bool) -> Bool { false }
   /// Whether `continue` does anything.
   open var continues: Bool { false }
@@ -101,10 +101,14 @@ open class AppDelegate: Delegate {
   open func openDocument(_ app: App, _ url: String, _ activity: LiveActivity, _ continuation: Continuation) -> Reply {
     .no
   }
-  open func openingFailed(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
+  open func openingFailed(_ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation)
+    -> Bool
+  {
     false
   }
-  open func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool { false }
+  open func didFail(_ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation) -> Bool {
+    false
+  }
   /// Whether `didUpdate` does anything.
   open var answersDidUpdate: Bool { false }
   open func didUpdate(_ app: App, _ activity: LiveActivity) -> Bool { false }

@@ -5,5 +5,5 @@ open class DeletionCallback {
   public init() {}
   /// Called once, without locks; then released.
   /// - Parameter count: how many there were; 0 with an error.
-  open func deleted(_ app: App, _ count: Int, _ error: Box<SegueError>?) {}
+  open func deleted(_ app: App, _ count: Int, _ error: SharedBox<SegueError>?) {}
 }

@@ -4,7 +4,7 @@ import SegueModel
 import SegueSystem
 
 /// An activity that its app can offer, safe for all threads (R1.13).
-public final class LiveActivity: Handled {
+public final class LiveActivity: HandleObject {
   public let id: Identifier
   /// Nil if it can be read, written and encoded, but not offered.
   public let app: App?

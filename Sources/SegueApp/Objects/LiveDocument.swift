@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 
 /// A file that the user has open (R5.1). It has a responder, which ends with it.
-open class LiveDocument: Handled {
+open class LiveDocument: HandleObject {
   public let responder: LiveResponder
   /// Content type and role, as `AppSettings.addDocumentType` has them.
   let typeAndRole: String

@@ -2,7 +2,7 @@ import SegueEngine
 import SegueModel
 
 /// A link to another device that the host has asked for, with its callback.
-open class LiveLink: Handled {
+open class LiveLink: HandleObject {
   /// Written once, with the app's lock. The app retains the link until it has ended.
   private final var app: App?
   /// The engine's number; 0 before it was asked for.
@@ -17,7 +17,7 @@ open class LiveLink: Handled {
   open func linked(_ app: App, deviceName: String) {}
 
   /// Called once, last, without locks.
-  open func ended(_ app: App, _ error: Box<SegueError>) {}
+  open func ended(_ app: App, _ error: SharedBox<SegueError>) {}
 
   /// It has ended: releases the host's context, however long the host keeps the handle.
   open func forget() {}

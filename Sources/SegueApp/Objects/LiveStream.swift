@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 
 /// A stream to the other side of a continuation, as the host holds it: the local end (R7.1-R7.3).
-public final class LiveStream: Handled {
+public final class LiveStream: HandleObject {
   public let id: Identifier
   private let app: App
   private let lock = Lock()

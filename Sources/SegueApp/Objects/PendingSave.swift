@@ -1,7 +1,7 @@
 import SegueModel
 
 /// A step of a save, such as will_save, that waits for its answer.
-public final class PendingSave: Handled {
+public final class PendingSave: HandleObject {
   private let sequence: SaveSequence
   private let step: Int
 

@@ -1,6 +1,6 @@
 /// Objects that are no longer in use, to be released once no lock is held: the host's functions destroy contexts.
 final class ReleasedObjects {
-  private var objects: [Handled] = []
+  private var objects: [HandleObject] = []
 
-  func add(_ object: Handled) { objects.append(object) }
+  func add(_ object: HandleObject) { objects.append(object) }
 }

@@ -3,7 +3,7 @@ import SegueModel
 import SegueSystem
 
 /// A request, as the host holds it (R7.5): its own, which it can cancel, or another app's, which it has to answer.
-open class Request: Handled {
+open class Request: HandleObject {
   final let activity: LiveActivity
   /// Whether it is another app's request.
   private let isToAnswer: Bool
@@ -20,12 +20,12 @@ open class Request: Handled {
   }
 
   final func answered(_ bytes: [UInt8], _ error: SegueError?) {
-    answered(activity, bytes, error.map { Box($0) })
+    answered(activity, bytes, error.map { SharedBox($0) })
     forget()
   }
 
   /// Called once, without locks.
-  open func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: Box<SegueError>?) {}
+  open func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: SharedBox<SegueError>?) {}
 
   /// It has ended: releases the host's context, however long the host keeps the handle.
   open func forget() {}

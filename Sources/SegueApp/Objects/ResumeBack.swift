@@ -13,10 +13,10 @@ open class ResumeBack: Request {
   public init(_ activity: LiveActivity) { super.init(activity) }
 
   /// Called once, without locks.
-  open func ended(_ activity: LiveActivity, isStale: Bool, _ error: Box<SegueError>?) {}
+  open func ended(_ activity: LiveActivity, isStale: Bool, _ error: SharedBox<SegueError>?) {}
 
   final func ended(isStale: Bool, _ error: SegueError?) {
-    ended(activity, isStale: isStale, error.map { Box($0) })
+    ended(activity, isStale: isStale, error.map { SharedBox($0) })
     forget()
   }
 

@@ -20,7 +20,7 @@ open class StreamRequestCallback {
   }
 
   /// Called once, without locks; then released.
-  open func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {}
+  open func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: SharedBox<SegueError>?) {}
 
   final func keep(_ stream: LiveStream) { self.stream = stream }
 }

@@ -20,7 +20,7 @@ public final class AccountMessages {
   /// Devices of which the log says already that they say more than is heard.
   private var loud: [Identifier] = []
   /// The certificate of a linked device; nil if it is not linked.
-  private let certificate: (Identifier) -> ShownCertificate?
+  private let certificate: (Identifier) -> PeerCertificate?
   /// The first message to a device; nil without an account.
   private let greeting: () -> [UInt8]?
   /// Called with what is about something else than the members of the account.
@@ -30,7 +30,7 @@ public final class AccountMessages {
   /// - Parameter hub: `open` has its messages come here, `close` ends that.
   public init(
     _ account: AccountClient, _ hub: any LinkHub, in environment: any AgentEnvironment,
-    certificate: @escaping (Identifier) -> ShownCertificate?, greeting: @escaping () -> [UInt8]?,
+    certificate: @escaping (Identifier) -> PeerCertificate?, greeting: @escaping () -> [UInt8]?,
     said: @escaping (DeviceMessage, Identifier) -> Void
   ) {
     (self.account, self.hub, self.environment) = (account, hub, environment)

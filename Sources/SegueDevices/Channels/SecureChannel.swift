@@ -79,7 +79,7 @@ public final class SecureChannel {
   public var peer: DeviceIdentity? { session?.peer }
 
   /// The certificate of the other end, once it is authenticated, and what TLS has verified of it.
-  public func shown(at now: Instant) -> ShownCertificate? { session?.shown(at: now) }
+  public func shown(at now: Instant) -> PeerCertificate? { session?.shown(at: now) }
 
   /// Exports 32 bytes of TLS, which is up. Throws SYSTEM.
   public func exporter(_ label: StaticString) throws(SegueError) -> [UInt8] {

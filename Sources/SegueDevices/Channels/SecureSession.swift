@@ -15,7 +15,7 @@ public protocol SecureSession: AnyObject {
   /// The certificate of `peer`: DER.
   var certificate: [UInt8]? { get }
   /// The same, and what this session has verified of it.
-  func shown(at now: Instant) -> ShownCertificate?
+  func shown(at now: Instant) -> PeerCertificate?
   /// Whether the handshake is over, and the other end is the one that it has to be.
   var isAuthenticated: Bool { get }
   /// Whether application bytes have arrived. Only then does a client know that the server has accepted its certificate.

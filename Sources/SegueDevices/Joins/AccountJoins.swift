@@ -36,7 +36,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   }
 
   /// The one who has this device join, until the digits are known.
-  private struct Beginner {
+  private struct JoinRequester {
     /// Tells it from one that comes after it: what was asked for one says nothing to another.
     let serial: UInt64
     let client: ControlClient
@@ -52,7 +52,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   private var connections: [JoinConnection] = []
   private var joins: [Join] = []
   private var waiters: [Waiter] = []
-  private var beginner: Beginner?
+  private var beginner: JoinRequester?
   private var lastSerial: UInt64 = 0
   /// Called when a user has something to see, or a deadline has changed.
   public var changed: (() -> Void)?
@@ -160,7 +160,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     }
     lastSerial += 1
     let serial = lastSerial
-    beginner = Beginner(serial: serial, client: client, answer: answer)
+    beginner = JoinRequester(serial: serial, client: client, answer: answer)
     account.use(isFirst: true, { account, _ throws(SegueError) in ([], try account.checkMayJoin()) }) {
       [self] result in
       guard isThere(serial) else { return }

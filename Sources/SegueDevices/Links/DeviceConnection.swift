@@ -89,7 +89,7 @@ public final class DeviceConnection: ByteConnection {
   /// The device at the other end, once it is authenticated.
   public var peer: DeviceIdentity? { channel.peer }
   /// Its certificate.
-  private(set) var shown: ShownCertificate?
+  private(set) var shown: PeerCertificate?
   /// The invite with which a device joins over it, once its key is proved; nil for a link.
   public var invite: Invite? { channel.invite }
   /// The keying material that both ends of TLS have alone: 32 bytes. Throws SYSTEM.

@@ -58,9 +58,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// The first message to such a device: it says which roster this one has; nil without an account.
   public var greeting: () -> [UInt8]? = { nil }
   /// Called with what such a device says about the account, and its certificate; the callee answers when it is judged.
-  public var heardUnlisted: ((_ message: [UInt8], _ from: ShownCertificate, _ judged: @escaping () -> Void) -> Void)?
+  public var heardUnlisted: ((_ message: [UInt8], _ from: PeerCertificate, _ judged: @escaping () -> Void) -> Void)?
   /// Called when the connection with such a device has ended.
-  public var turnedAway: ((ShownCertificate) -> Void)?
+  public var turnedAway: ((PeerCertificate) -> Void)?
   /// Called when a device has refused the certificate of this one as revoked; nil: one that has not shown its own.
   public var refused: ((_ device: Identifier?) -> Void)?
 
@@ -99,7 +99,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public var devices: [Identifier] { table.devices }
 
   /// The certificate that a linked device has shown; nil if it is not linked.
-  public func certificate(of device: Identifier) -> ShownCertificate? { link(with: device)?.shown }
+  public func certificate(of device: Identifier) -> PeerCertificate? { link(with: device)?.shown }
   /// The network address of a linked device; nil if it is not linked.
   public func address(of device: Identifier) -> NetworkAddress? { link(with: device)?.address }
   private func link(with device: Identifier) -> DeviceConnection? {

@@ -20,7 +20,7 @@ final class ProvisionalLink {
 
   let connection: DeviceConnection
   /// The certificate that the device has shown.
-  let shown: ShownCertificate
+  let shown: PeerCertificate
   /// Rosters that the account's thread has yet to judge.
   private(set) var waiting = 0
   /// The uptime since which one has waited.
@@ -35,7 +35,7 @@ final class ProvisionalLink {
   private var isOver = false
 
   init(
-    _ connection: DeviceConnection, _ shown: ShownCertificate, at uptime: Int64,
+    _ connection: DeviceConnection, _ shown: PeerCertificate, at uptime: Int64,
     heard: @escaping (ProvisionalLink, [UInt8]) -> Void, failed: @escaping (ProvisionalLink, SegueError) -> Void
   ) {
     (self.connection, self.shown, self.heard, self.failed) = (connection, shown, heard, failed)

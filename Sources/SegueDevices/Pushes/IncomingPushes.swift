@@ -64,7 +64,7 @@ public final class IncomingPushes {
     _ request: PushRequest, from device: Identifier, _ policy: PushPolicy
   ) throws(SegueError) -> Push {
     let now = environment.now
-    try PushGate.admit(
+    try PushAdmission.admit(
       from: device, policy, isAttended: watchers.isAttended(now.uptime), waiting: pushes.map { $0.device })
     let push = Push(
       id: try environment.drawIdentifier(), device: device, request: request,
@@ -91,7 +91,7 @@ public final class IncomingPushes {
   /// Only what the device itself offers, and an app can continue. Throws NOT_FOUND, and why.
   private func check(_ push: Push, _ result: Result<AppChoice, SegueError>) throws(SegueError) -> ChosenApp {
     let choice = try result.get()
-    try PushGate.check(choice, from: push.device)
+    try PushAdmission.check(choice, from: push.device)
     return try inbox.choose(choice)
   }
 
@@ -159,7 +159,7 @@ public final class IncomingPushes {
     inbox.continue(
       // The user has agreed to this app.
       push.activity, app: push.question?.app.bundleIdentifier ?? push.request.app, timeout: nil, environment: variables,
-      for: ControlClient(number: .max, account: .device(push.device)),
+      for: ControlClient(number: .max, principal: .device(push.device)),
       began: { continuation, app, _ in
         finish(
           .success(

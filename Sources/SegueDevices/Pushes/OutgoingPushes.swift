@@ -6,7 +6,7 @@ import SegueModel
 public final class OutgoingPushes {
   /// The most at a time, and of one process.
   private static let limit = 16
-  private static let accountLimit = limit / Account.share
+  private static let principalLimit = limit / Principal.share
   /// Milliseconds for the answer to come back.
   private static let wayTime: Int64 = 2_000
 
@@ -54,13 +54,14 @@ public final class OutgoingPushes {
     for client: ControlClient,
     privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ answer: @escaping ControlClient.Answer
   ) {
-    guard pushes.count < Self.limit, pushes.count(where: { $0.client.account == client.account }) < Self.accountLimit
+    guard pushes.count < Self.limit,
+      pushes.count(where: { $0.client.principal == client.principal }) < Self.principalLimit
     else {
       return answer(
         .failure(
           SegueError(
             .limitExceeded,
-            "push: \(Self.limit) wait for answers of other devices, or \(Self.accountLimit) of this process")))
+            "push: \(Self.limit) wait for answers of other devices, or \(Self.principalLimit) of this process")))
     }
     lastNumber += 1
     let (number, timeout) = (lastNumber, timeout ?? Limits.pushAnswer)
@@ -73,7 +74,7 @@ public final class OutgoingPushes {
     inbox.look(for: activity, wanted: nil) { [self] result in
       guard pushes.contains(where: { $0.number == number }) else { return }
       do throws(SegueError) {
-        try PushGate.checkOwn(try result.get(), privacy)
+        try PushAdmission.checkOwn(try result.get(), privacy)
         send?(
           .push(PushRequest(number: number, activity: activity, app: app, milliseconds: timeout)), device)
       } catch {

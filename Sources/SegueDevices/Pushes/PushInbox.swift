@@ -22,5 +22,5 @@ public protocol PushInbox: AnyObject {
   func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
     began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
-    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void)
+    _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void)
 }

@@ -7,7 +7,7 @@ struct AccountNotices {
   private let environment: any AgentEnvironment
   private(set) var all: [(date: Double, error: SegueError, source: NoticeSource)] = []
   /// Rations the notices that each device causes.
-  private var claims = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
+  private var claims = SourceRateLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
 
   init(in environment: any AgentEnvironment) { self.environment = environment }
 

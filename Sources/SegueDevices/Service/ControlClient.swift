@@ -6,10 +6,10 @@ import SegueModel
 public struct ControlClient {
   /// Never used again.
   public let number: UInt64
-  /// The account to which the use of its process is charged.
-  public let account: Account
+  /// The principal to which the use of its process is charged.
+  public let principal: Principal
 
-  public init(number: UInt64, account: Account) { (self.number, self.account) = (number, account) }
+  public init(number: UInt64, principal: Principal) { (self.number, self.principal) = (number, principal) }
 
   /// The answer to what it asks. Called once, perhaps later.
   public typealias Answer = (Result<Value, SegueError>) -> Void

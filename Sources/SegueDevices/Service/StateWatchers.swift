@@ -17,7 +17,7 @@ public final class StateWatchers {
   private var entries: [(key: Value, value: Value)] = []
   private var encoding: [UInt8] = []
   private var watchers: [Watcher] = []
-  private var attendance = Attendance()
+  private var attendance = PromptAvailability()
   private let what: StaticString
   private let environment: any AgentEnvironment
 

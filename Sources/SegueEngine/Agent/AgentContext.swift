@@ -9,7 +9,7 @@ final class AgentContext {
   /// For what agents and apps have in common.
   let app: AppContext
   private let events: Events
-  private var lines = LogShare()
+  private var lines = LogLimiter()
 
   init(_ identity: AppIdentity, _ limits: Limits, _ owner: any AgentOwner) {
     self.limits = limits

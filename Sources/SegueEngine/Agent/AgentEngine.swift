@@ -12,7 +12,7 @@ public final class AgentEngine: HubParticipant {
   private let seen: SeenOffers
   private let outcomes: PendingOutcomes
   private let deliveries: InboxDeliveries
-  private let starts: ColdStarts
+  private let starts: AgentContinuations
   private let savedChanges: SavedChanges
   private let kept: KeptOffers
   /// To origins, for attachments.
@@ -29,7 +29,7 @@ public final class AgentEngine: HubParticipant {
     seen = SeenOffers(agent.app)
     outcomes = PendingOutcomes(hub)
     deliveries = InboxDeliveries(agent, hub)
-    starts = ColdStarts(agent, hub, seen, outcomes, deliveries)
+    starts = AgentContinuations(agent, hub, seen, outcomes, deliveries)
     savedChanges = SavedChanges(agent, hub, deliveries)
     kept = KeptOffers(agent, hub, seen, deliveries)
     streams = AppStreams(agent.app, hub, seen, ActivityGrants())
@@ -41,7 +41,7 @@ public final class AgentEngine: HubParticipant {
   // MARK: For its owner
 
   /// Continues an offer in an app that need not run. Answered once, by `AgentOwner.answer`.
-  public func `continue`(_ request: ColdStartRequest, _ now: Instant) { starts.begin(request, now) }
+  public func `continue`(_ request: AgentContinuationRequest, _ now: Instant) { starts.begin(request, now) }
 
   /// Looks for an offer that may just have been made, for 1 s. Answered once, by `AgentOwner.found`: also from inside
   /// this call.
@@ -230,8 +230,8 @@ public final class AgentEngine: HubParticipant {
       seen.remove(id)
       kept.review(now)
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .present(let app, let accepts, let account):
-      deliveries.present(app, accepts: accepts, of: account, now)
+    case .present(let app, let accepts, let principal):
+      deliveries.present(app, accepts: accepts, of: principal, now)
       kept.note(of: app.id)
       kept.review(now)
     case .absent(let id):
@@ -258,7 +258,7 @@ public final class AgentEngine: HubParticipant {
     case .stream(let id, let continuation, let app, _, let attachment):
       serve(
         StreamRequest(
-          id: id, continuation: continuation, app: app, account: app, crossesLink: false, attachment: attachment,
+          id: id, continuation: continuation, app: app, principal: app, crossesLink: false, attachment: attachment,
           descriptor: descriptor ?? PassedDescriptor(isLost: true)))
     case .streamAnswer(let id, _, let channel, let error):
       streams.receiveAnswer(id, crossesLink: channel != 0, error, now)

@@ -30,35 +30,35 @@ public struct AppChoice: Sendable {
 }
 
 /// A request to the agent to continue an activity.
-public struct ColdStartRequest: Sendable {
-  /// The asker's number, which the answer names.
+public struct AgentContinuationRequest: Sendable {
+  /// The requester's number, which the answer names.
   public let number: UInt64
   public let activity: Identifier
   /// The bundle identifier of the app; nil: whatever fits.
   public let app: String?
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
-  /// The account that is charged for it; nil: none.
-  public let account: Account?
+  /// The principal that is charged for it; nil: none.
+  public let principal: Principal?
   /// Whether the origin itself asks (R3.15), which may just have made the activity current.
   public let isPush: Bool
 
   public init(
-    number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, account: Account? = nil,
+    number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, principal: Principal? = nil,
     isPush: Bool = false
   ) {
     self.number = number
     self.activity = activity
     self.app = app
     self.timeout = timeout
-    self.account = account
+    self.principal = principal
     self.isPush = isPush
   }
 }
 
 /// A saved activity that is to be continued in its app (R8.3).
 public struct SavedStartRequest: Sendable {
-  /// The asker's number, which the answer names.
+  /// The requester's number, which the answer names.
   public let number: UInt64
   public let record: SavedRecord
   /// The bundle identifier of its app, its team, and its name for people.
@@ -67,13 +67,13 @@ public struct SavedStartRequest: Sendable {
   public let appName: String
   /// Milliseconds for the whole continuation; nil for the limit.
   public let timeout: Int64?
-  /// The account of the asker; nil: the request is not counted.
-  public let account: Account?
+  /// The principal of the requester; nil: the request is not counted.
+  public let principal: Principal?
 
   /// Throws MALFORMED if the document is none.
   public init(
     number: UInt64, activity: Identifier, document: [UInt8], app: String, team: String, appName: String,
-    timeout: Int64? = nil, account: Account? = nil
+    timeout: Int64? = nil, principal: Principal? = nil
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
     self.number = number
@@ -82,15 +82,15 @@ public struct SavedStartRequest: Sendable {
     self.team = team
     self.appName = appName
     self.timeout = timeout
-    self.account = account
+    self.principal = principal
   }
 }
 
 /// The state of a continuation that was asked for, at its end or its deadline.
-public struct ColdStartReport: Sendable {
+public struct AgentContinuationReport: Sendable {
   public let continuation: Identifier
   public let app: ChosenApp
-  /// Whether another asker came before (R3.8).
+  /// Whether another requester came before (R3.8).
   public let isShared: Bool
   /// `unknown`: the app has not answered yet, and the entry stays in the inbox.
   public let outcome: Outcome
@@ -115,8 +115,8 @@ public protocol AgentOwner: AnyObject {
   /// Fetches attachments of a continuation from its origin, into files of this process; or copies those of what an app
   /// has left, whose sources are `HandedAttachment`. Answered once by `AgentEngine.collected`, with those that have
   /// come.
-  /// - Parameter account: of the process that wants it continued, or has left it; nil: it is not counted.
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?)
+  /// - Parameter principal: of the process that wants it continued, or has left it; nil: it is not counted.
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?)
   /// No more of them is waited for: answered with those that are whole. No effect once it was answered.
   func stopCollecting(_ continuation: Identifier)
   /// The origin has accepted or refused a stream for an attachment (`AgentEngine.ask`).
@@ -126,10 +126,10 @@ public protocol AgentOwner: AnyObject {
   /// A receiver fetches an attachment of what an app has left. Answered by `KeptParticipant.answer`.
   func serve(_ request: StreamRequest, of offer: KeptParticipant)
   /// The app that was asked for with this number is chosen, and its continuation begins.
-  /// - Parameter isShared: whether another asker came before (R3.8).
+  /// - Parameter isShared: whether another requester came before (R3.8).
   func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool)
   /// Starts an app that does not run, for that continuation. Answered by `AgentEngine.launched`.
-  /// - Parameter number: of the asker, whose environment it gets.
+  /// - Parameter number: of the requester, whose environment it gets.
   func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64)
   /// An app has opened, which may have been launched.
   func opened(_ app: AppIdentity)
@@ -138,14 +138,14 @@ public protocol AgentOwner: AnyObject {
   /// The activity that the user has withdrawn is no longer on the disk (`AgentEngine.withdraw`); or why it still is.
   func withdrawn(_ number: UInt64, _ error: SegueError?)
   /// Changes the saved activities of an app. Answered by `AgentEngine.changed` with the same number.
-  /// - Parameter account: of the app's process.
-  func change(_ change: SavedChange, of app: AppIdentity, account: Identifier, _ number: UInt64)
+  /// - Parameter principal: of the app's process.
+  func change(_ change: SavedChange, of app: AppIdentity, principal: Identifier, _ number: UInt64)
   /// Connects the engine of an offer to the hub, in a connection of its own, until `leave`. If the system refuses that,
   /// the owner calls `AgentEngine.notJoined`.
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.
   func leave(_ offer: KeptParticipant)
-  /// Answers an asker, once.
-  func answer(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>)
+  /// Answers a requester, once.
+  func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)
 }

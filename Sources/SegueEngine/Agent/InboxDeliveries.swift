@@ -7,9 +7,9 @@ final class InboxDeliveries: AppFeature {
   /// The most documents in memory.
   static let documentLimit = 4
   /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
-  /// ignored. `accountLimit`: of the apps, the most of one process.
+  /// ignored. `principalLimit`: of the apps, the most of one process.
   static let appLimit = 4_096
-  static let accountLimit = appLimit / Account.share
+  static let principalLimit = appLimit / Principal.share
   /// The most apps that have gone of which the agent knows what they have had.
   private static let formerLimit = 256
   /// Milliseconds for the apps of a former hub to register with the next one.
@@ -17,8 +17,8 @@ final class InboxDeliveries: AppFeature {
 
   private let agent: AgentContext
   private let hub: HubConnection
-  private var apps: [PresentApp] = []
-  private var awaited = AwaitedApps()
+  private var apps: [ConnectedApp] = []
+  private var awaited = PendingDeliveries()
   /// The entries that apps had before they were gone, the latest app last: a hub may lose an app that runs on, and find
   /// it again.
   private var former: [(app: Identifier, tried: [Identifier])] = []
@@ -37,12 +37,12 @@ final class InboxDeliveries: AppFeature {
   var identities: [AppIdentity] { apps.map { $0.identity } }
 
   /// An app that is open, and whom the hub charges for it.
-  func app(_ id: Identifier) -> (identity: AppIdentity, account: Identifier)? {
-    index(of: id).map { (apps[$0].identity, apps[$0].account) }
+  func app(_ id: Identifier) -> (identity: AppIdentity, principal: Identifier)? {
+    index(of: id).map { (apps[$0].identity, apps[$0].principal) }
   }
 
-  /// - Parameter account: nil: the app is charged for itself.
-  func present(_ app: AppIdentity, accepts: Bool, of account: Identifier?, _ now: Instant) {
+  /// - Parameter principal: nil: the app is charged for itself.
+  func present(_ app: AppIdentity, accepts: Bool, of principal: Identifier?, _ now: Instant) {
     if let index = index(of: app.id) {
       let wasConfirmed = apps[index].isConfirmed
       apps[index].accepts = accepts
@@ -51,11 +51,11 @@ final class InboxDeliveries: AppFeature {
         if case .announced = delivery.phase { announce(delivery.item, to: app.id, now) }
       }
     } else {
-      let account = account ?? app.id
-      guard apps.count < Self.appLimit, apps.count(where: { $0.account == account }) < Self.accountLimit else {
+      let principal = principal ?? app.id
+      guard apps.count < Self.appLimit, apps.count(where: { $0.principal == principal }) < Self.principalLimit else {
         return agent.log(.error, "\(app.name) is ignored: too many apps are open", now)
       }
-      apps.append(PresentApp(identity: app, account: account, accepts: accepts, tried: takeFormer(app.id)))
+      apps.append(ConnectedApp(identity: app, principal: principal, accepts: accepts, tried: takeFormer(app.id)))
       agent.owner.opened(app)
     }
     giveNext(to: app.id, now)
@@ -122,7 +122,7 @@ final class InboxDeliveries: AppFeature {
   func removed(_ continuation: Identifier) { _ = awaited.take(continuation) }
 
   /// No process of it has opened, or could be started, or the agent ends.
-  private func stopAwaiting(_ app: AwaitedApps.Entry) {
+  private func stopAwaiting(_ app: PendingDeliveries.Entry) {
     agent.owner.perform(.end(app.item.continuation, .untold))
     askNext(ofBundle: app.bundle)
   }
@@ -200,7 +200,7 @@ final class InboxDeliveries: AppFeature {
 
   /// Its delivery has begun, and that is on the disk.
   private func give(_ item: InboxItem, toAppAt index: Int, _ now: Instant) {
-    apps[index].delivery = InboxDelivery(item: item)
+    apps[index].delivery = DeliveryAttempt(item: item)
     apps[index].tried.append(item.continuation)
     agent.app.log(
       .info,
@@ -220,7 +220,7 @@ final class InboxDeliveries: AppFeature {
     let timing = OfferTiming(activatedAt: now.uptime, expirationDate: former.expirationDate, now: now)
     hub.send(
       .deliver(
-        Message.InboxDelivery(
+        Message.DeliverRequest(
           continuation: item.continuation, to: id, offer: offer, timing: timing,
           milliseconds: agent.limits.continuation, isRedelivered: item.isRedelivered)))
   }

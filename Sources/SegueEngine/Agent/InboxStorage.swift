@@ -13,12 +13,12 @@ public struct InboxRecord: Sendable {
   public let document: [UInt8]
   /// Those without a source stay with the origin.
   public let attachments: [Attachment]
-  /// The account of the requester, as the hub charges it; nil: the program of the agent itself has asked.
-  public let account: Identifier?
+  /// The principal of the requester, as the hub charges it; nil: the program of the agent itself has asked.
+  public let principal: Identifier?
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment],
-    account: Identifier? = nil
+    principal: Identifier? = nil
   ) {
     self.continuation = continuation
     self.app = app
@@ -26,7 +26,7 @@ public struct InboxRecord: Sendable {
     self.isStale = isStale
     self.document = document
     self.attachments = attachments
-    self.account = account
+    self.principal = principal
   }
 }
 
@@ -137,7 +137,7 @@ public enum InboxRequest: Sendable {
   /// The first request. Reply: `opened`.
   case open
   /// Looks for an entry of the same activity for the same app, and lets that app get it again though it has crashed on
-  /// it: somebody asks for it once more (R3.8). The first identifier is the asker's. Reply: `shared`.
+  /// it: somebody asks for it once more (R3.8). The first identifier is the requester's. Reply: `shared`.
   case share(Identifier, activity: Identifier, origin: Identifier, app: String)
   /// Stores an entry. If its app is not open, its next delivery begins in the same commit. Reply: `put`.
   case put(InboxRecord, begins: Bool)

@@ -25,7 +25,7 @@ final class KeptCopies {
     /// As the owner of the engine knows it.
     let id: Identifier
     let record: KeptRecord
-    let account: Identifier
+    let principal: Identifier
     /// The uptime at which the rest is given up; nil: that has passed.
     var deadline: Int64?
   }
@@ -47,20 +47,20 @@ final class KeptCopies {
     return record.keeping(chosen)
   }
 
-  /// The files that are held, of an account, or of all.
-  func fileCount(of account: Identifier? = nil) -> Int {
+  /// The files that are held, of a principal, or of all.
+  func fileCount(of principal: Identifier? = nil) -> Int {
     copies.reduce(0) { count, copy in
-      account.map { $0 != copy.account } ?? false ? count : count + copy.record.fileCount
+      principal.map { $0 != copy.principal } ?? false ? count : count + copy.record.fileCount
     }
   }
 
   /// Copies what the record has of its attachments.
   /// - Returns: false if that is impossible.
-  func begin(_ record: KeptRecord, account: Identifier, _ now: Instant) -> Bool {
+  func begin(_ record: KeptRecord, principal: Identifier, _ now: Instant) -> Bool {
     guard let id = agent.owner.drawIdentifier() else { return false }
     copies.append(
-      Copy(id: id, record: record, account: account, deadline: now.uptime + agent.limits.continuation))
-    agent.owner.collect(record.attachments.filter { $0.source != nil }, of: id, for: account)
+      Copy(id: id, record: record, principal: principal, deadline: now.uptime + agent.limits.continuation))
+    agent.owner.collect(record.attachments.filter { $0.source != nil }, of: id, for: principal)
     return true
   }
 

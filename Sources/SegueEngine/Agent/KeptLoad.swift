@@ -6,17 +6,17 @@ import SegueModel
 struct KeptLoad {
   /// The most that apps do meanwhile; those of one process have a quarter of that, and of the bytes.
   static let limit = 1_024
-  static let accountLimit = limit / Account.share
+  static let principalLimit = limit / Principal.share
 
   enum Early {
-    case left(KeptRecord, account: Identifier)
-    case takenBack(Identifier, by: Identifier, account: Identifier)
+    case left(KeptRecord, principal: Identifier)
+    case takenBack(Identifier, by: Identifier, principal: Identifier)
     /// The uptime at which an app has made an activity current last.
-    case madeCurrent(AppIdentity, at: Int64, account: Identifier)
+    case madeCurrent(AppIdentity, at: Int64, principal: Identifier)
 
-    fileprivate var account: Identifier {
+    fileprivate var principal: Identifier {
       switch self {
-      case .left(_, let account), .takenBack(_, _, let account), .madeCurrent(_, _, let account): account
+      case .left(_, let principal), .takenBack(_, _, let principal), .madeCurrent(_, _, let principal): principal
       }
     }
 
@@ -34,27 +34,27 @@ struct KeptLoad {
   /// The bytes of the documents that it holds.
   var size: Int { early.reduce(0) { $0 + $1.size } }
 
-  /// The files that it holds, of an account, or of all.
-  func fileCount(of account: Identifier?) -> Int {
-    early.reduce(0) { count, each in account.map { $0 != each.account } ?? false ? count : count + each.fileCount }
+  /// The files that it holds, of a principal, or of all.
+  func fileCount(of principal: Identifier?) -> Int {
+    early.reduce(0) { count, each in principal.map { $0 != each.principal } ?? false ? count : count + each.fileCount }
   }
 
-  /// Whether apps of an account may leave so many more bytes: one document, whatever its size.
-  func hasRoom(for account: Identifier, _ size: Int = 0) -> Bool {
+  /// Whether apps of a principal may leave so many more bytes: one document, whatever its size.
+  func hasRoom(for principal: Identifier, _ size: Int = 0) -> Bool {
     guard !isDone else { return true }
-    let own = early.filter { $0.account == account }
-    guard early.count < Self.limit, own.count < Self.accountLimit else { return false }
+    let own = early.filter { $0.principal == principal }
+    guard early.count < Self.limit, own.count < Self.principalLimit else { return false }
     let held = own.reduce(0) { $0 + $1.size }
-    return held == 0 || held + size <= Limits.keptBytes / Account.share
+    return held == 0 || held + size <= Limits.keptBytes / Principal.share
   }
 
   /// There is room.
   mutating func add(_ each: Early) { early.append(each) }
 
   /// An app has an activity that is current since an uptime: kept once for each app, if there is room.
-  mutating func noteCurrent(of app: AppIdentity, at: Int64, account: Identifier) {
+  mutating func noteCurrent(of app: AppIdentity, at: Int64, principal: Identifier) {
     early.removeAll { if case .madeCurrent(let other, _, _) = $0 { other.id == app.id } else { false } }
-    if hasRoom(for: account) { add(.madeCurrent(app, at: at, account: account)) }
+    if hasRoom(for: principal) { add(.madeCurrent(app, at: at, principal: principal)) }
   }
 
   /// The disk has refused.

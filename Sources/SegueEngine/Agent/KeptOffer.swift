@@ -5,8 +5,8 @@ import SegueWire
 struct KeptOffer {
   /// Without the content of attachments.
   var record: KeptRecord
-  /// The account that was charged when it was left; nil: that was before a restart.
-  let account: Identifier?
+  /// The principal that was charged when it was left; nil: that was before a restart.
+  let principal: Identifier?
   /// Whether it was left at the current hub, which sees to it that no other app offers what its app has offered.
   var isLeftHere: Bool
   /// The uptime at which it was left; before the start of the clock if that was before a restart.
@@ -34,7 +34,7 @@ struct KeptOffer {
   /// The older state that is on the disk now, and was left just before.
   func stored(_ older: KeptRecord, _ now: Instant) -> KeptOffer {
     var state = KeptOffer(
-      record: older.withoutContent, account: account, isLeftHere: isLeftHere, since: since, endsAt: endsAt,
+      record: older.withoutContent, principal: principal, isLeftHere: isLeftHere, since: since, endsAt: endsAt,
       isStored: true)
     _ = state.look(now)
     return state

@@ -15,8 +15,8 @@ final class KeptOffers: AppFeature {
     let channel: FramedConnection.Channel
     let activity: Identifier
     let app: AppIdentity
-    /// The account that the hub charges.
-    let account: Identifier
+    /// The principal that the hub charges.
+    let principal: Identifier
     let size: Int
     /// The uptime by which it has arrived.
     let deadline: Int64
@@ -64,12 +64,12 @@ final class KeptOffers: AppFeature {
     if channel != 0 { try link.accept(channel) }
     while let index = incoming.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
     guard channel != 0 else { return takeBack(activity, by: app, now) }
-    guard let (identity, account) = deliveries.app(app), let size = Int(exactly: size),
-      size <= ActivityDocument.limit, load.hasRoom(for: account, size)
+    guard let (identity, principal) = deliveries.app(app), let size = Int(exactly: size),
+      size <= ActivityDocument.limit, load.hasRoom(for: principal, size)
     else { return link.reset(channel) }
     incoming.append(
       IncomingSnapshot(
-        channel: channel, activity: activity, app: identity, account: account, size: size,
+        channel: channel, activity: activity, app: identity, principal: principal, size: size,
         deadline: now.uptime + agent.limits.continuation))
   }
 
@@ -91,19 +91,19 @@ final class KeptOffers: AppFeature {
     _ name: String, changed: UInt64, of channel: FramedConnection.Channel, _ descriptor: PassedDescriptor?
   ) {
     guard let descriptor, !descriptor.isLost, let index = incoming.firstIndex(where: { $0.channel == channel }),
-      hasRoomForFile(of: incoming[index].account)
+      hasRoomForFile(of: incoming[index].principal)
     else { return }
     incoming[index].files.append(
       Attachment(name: name, size: 0, source: HandedAttachment(descriptor, changed: changed)))
   }
 
-  private func hasRoomForFile(of account: Identifier) -> Bool {
-    func count(of account: Identifier?) -> Int {
-      incoming.reduce(copies.fileCount(of: account) + load.fileCount(of: account)) { count, arrival in
-        account.map { $0 != arrival.account } ?? false ? count : count + arrival.files.count
+  private func hasRoomForFile(of principal: Identifier) -> Bool {
+    func count(of principal: Identifier?) -> Int {
+      incoming.reduce(copies.fileCount(of: principal) + load.fileCount(of: principal)) { count, arrival in
+        principal.map { $0 != arrival.principal } ?? false ? count : count + arrival.files.count
       }
     }
-    return count(of: nil) < KeptCopies.fileLimit && count(of: account) < KeptCopies.fileLimit / Account.share
+    return count(of: nil) < KeptCopies.fileLimit && count(of: principal) < KeptCopies.fileLimit / Principal.share
   }
 
   private var arrivedBytes: Int {
@@ -118,7 +118,7 @@ final class KeptOffers: AppFeature {
     guard arrival.document.count == arrival.size else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
-      keep(KeptCopies.choose(arrival.files, for: record), account: arrival.account, now)
+      keep(KeptCopies.choose(arrival.files, for: record), principal: arrival.principal, now)
     } catch {
       agent.log(.error, "\(arrival.app.name) leaves an activity that cannot be read: \(error.message)", now)
     }
@@ -127,10 +127,10 @@ final class KeptOffers: AppFeature {
   func receivedReset(of channel: FramedConnection.Channel) { incoming.removeAll { $0.channel == channel } }
 
   /// In place of what the same app has left before.
-  private func keep(_ record: KeptRecord, account: Identifier, _ now: Instant) {
+  private func keep(_ record: KeptRecord, principal: Identifier, _ now: Instant) {
     guard load.isDone else {
       // Others of its process may have come since this one was announced.
-      if load.hasRoom(for: account, record.document.count) { load.add(.left(record, account: account)) }
+      if load.hasRoom(for: principal, record.document.count) { load.add(.left(record, principal: principal)) }
       return
     }
     // An app cannot replace an activity that another app has left or offers.
@@ -144,10 +144,10 @@ final class KeptOffers: AppFeature {
       if isSame { former = kept[index].isStored ? [kept[index]] : kept[index].former }
       remove(at: index, fromDisk: !isSame, now)
     }
-    append(record, account, isStored: false, now)
+    append(record, principal, isStored: false, now)
     kept[kept.count - 1].former = former
-    if !record.hasContent || !copies.begin(record, account: account, now) { write(record.keeping([]), now) }
-    makeRoom(inShareOf: account, now)
+    if !record.hasContent || !copies.begin(record, principal: principal, now) { write(record.keeping([]), now) }
+    makeRoom(inShareOf: principal, now)
     makeRoom(now)
   }
 
@@ -176,11 +176,11 @@ final class KeptOffers: AppFeature {
 
   /// The activities that a process leaves, under whatever names, take at most a quarter, or are one document: the
   /// oldest of them make room.
-  private func makeRoom(inShareOf account: Identifier, _ now: Instant) {
+  private func makeRoom(inShareOf principal: Identifier, _ now: Instant) {
     while true {
-      let own = kept.indices.filter { kept[$0].account == account }
+      let own = kept.indices.filter { kept[$0].principal == principal }
       guard own.count > 1,
-        own.count > Limits.keptOffers / Account.share || isTooMuch(Account.share, of: { $0.account == account })
+        own.count > Limits.keptOffers / Principal.share || isTooMuch(Principal.share, of: { $0.principal == principal })
       else { return }
       makeRoom(at: own[0], now)
     }
@@ -200,20 +200,20 @@ final class KeptOffers: AppFeature {
 
   private func takeBack(_ activity: Identifier, by app: Identifier, _ now: Instant) {
     guard load.isDone else {
-      if let account = deliveries.app(app)?.account, load.hasRoom(for: account) {
-        load.add(.takenBack(activity, by: app, account: account))
+      if let principal = deliveries.app(app)?.principal, load.hasRoom(for: principal) {
+        load.add(.takenBack(activity, by: app, principal: principal))
       }
       return
     }
     if let index = index(of: activity), kept[index].record.app.id == app { remove(at: index, now) }
   }
 
-  private func append(_ record: KeptRecord, _ account: Identifier?, isStored: Bool, _ now: Instant) {
+  private func append(_ record: KeptRecord, _ principal: Identifier?, isStored: Bool, _ now: Instant) {
     let life = Limits.keptOfferLife * 1000
     let age = (now.date - record.keptAt) * 1000
     let since = now.uptime - (age > 0 ? Int64(min(age, life)) : 0)
     var new = KeptOffer(
-      record: record.withoutContent, account: account, isLeftHere: account != nil, since: since,
+      record: record.withoutContent, principal: principal, isLeftHere: principal != nil, since: since,
       endsAt: since + Int64(life), isStored: isStored)
     _ = new.look(now)
     kept.append(new)
@@ -236,7 +236,7 @@ final class KeptOffers: AppFeature {
     makeRoom(now)
     for each in load.end() {
       switch each {
-      case .left(let record, let account): keep(record, account: account, now)
+      case .left(let record, let principal): keep(record, principal: principal, now)
       case .takenBack(let activity, let app, _): takeBack(activity, by: app, now)
       case .madeCurrent(let app, let at, _): supersede(by: app, at: at, now)
       }
@@ -247,7 +247,7 @@ final class KeptOffers: AppFeature {
   /// The disk has done what it was asked for, or refuses.
   func stored(_ error: SegueError?, _ now: Instant) {
     guard let write = writes.finish(error, now) else { return }
-    for asker in write.askers { agent.owner.withdrawn(asker, error) }
+    for requester in write.requesters { agent.owner.withdrawn(requester, error) }
     guard let index = index(of: write.activity) else { return }
     // A state of the activity that was left meanwhile has an answer of its own.
     guard !writes.isKeeping(write.activity), !copies.contains(write.activity) else {
@@ -274,13 +274,13 @@ final class KeptOffers: AppFeature {
     agent.log(.info, "what \(former.record.app.name) had left before stays", now)
     kept[index] = former
     kept[index].offer = nil
-    if let account = former.account { makeRoom(inShareOf: account, now) }
+    if let principal = former.principal { makeRoom(inShareOf: principal, now) }
     makeRoom(now)
     review(now)
   }
 
   /// The user withdraws it: over once the disk has it, or the next agent would offer it again.
-  /// - Parameter number: the asker's, for `AgentOwner.withdrawn`.
+  /// - Parameter number: the requester's, for `AgentOwner.withdrawn`.
   func withdraw(_ activity: Identifier, for number: UInt64, _ now: Instant) {
     guard load.isDone else {
       return agent.owner.withdrawn(number, SegueError(.busy, "withdraw: the disk has not said yet what is kept"))
@@ -349,11 +349,11 @@ final class KeptOffers: AppFeature {
   /// An app offers an activity, or has opened: until the disk has said what is kept, the activity may end what another
   /// process of the app has left, also when it is gone itself by then.
   func note(_ activity: Identifier? = nil, of id: Identifier) {
-    guard !load.isDone, let (app, account) = deliveries.app(id) else { return }
+    guard !load.isDone, let (app, principal) = deliveries.app(id) else { return }
     let offers = activity.map { seen.list[$0].map { [$0] } ?? [] } ?? seen.list.all
     let latest = offers.filter { $0.origin == id && agent.origins.isOfThisDevice($0.description.id) }
       .map { $0.activatedAt }.max()
-    if let latest { load.noteCurrent(of: app, at: latest, account: account) }
+    if let latest { load.noteCurrent(of: app, at: latest, principal: principal) }
   }
 
   /// Another process of an app has made an activity current, at an uptime.

@@ -55,7 +55,7 @@ public final class KeptParticipant: AppEngineOwner {
     for request in engine.takeStreamRequests() {
       if request.attachment == nil {
         engine.refuse(request, Self.appHasEnded)
-      } else if let error = engine.objection(to: request) {
+      } else if let error = engine.rejection(to: request) {
         engine.refuse(request, error)
       } else {
         agent.serve(request, of: self)

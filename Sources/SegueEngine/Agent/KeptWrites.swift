@@ -12,8 +12,8 @@ final class KeptWrites {
     /// Nil: the activity is to be forgotten.
     var record: KeptRecord?
     /// The numbers of those who wait until it is forgotten.
-    var askers: [UInt64] = []
-    /// Whether the disk is asked again if it refuses: not for askers alone, who are told.
+    var requesters: [UInt64] = []
+    /// Whether the disk is asked again if it refuses: not for requesters alone, who are told.
     var isRepeated = true
     /// The uptime from which on the disk may be asked.
     var at: Int64 = 0
@@ -55,19 +55,19 @@ final class KeptWrites {
     next(now)
   }
 
-  /// Forgets an activity for an asker, who is answered once the disk has done it, or refuses.
-  func forget(_ activity: Identifier, for asker: UInt64, _ now: Instant) {
+  /// Forgets an activity for a requester, who is answered once the disk has done it, or refuses.
+  func forget(_ activity: Identifier, for requester: UInt64, _ now: Instant) {
     if let index = waiting.firstIndex(where: { $0.activity == activity && $0.record == nil }) {
-      waiting[index].askers.append(asker)
+      waiting[index].requesters.append(requester)
     } else {
-      waiting.append(Write(activity: activity, record: nil, askers: [asker], isRepeated: false))
+      waiting.append(Write(activity: activity, record: nil, requesters: [requester], isRepeated: false))
     }
     next(now)
   }
 
   private func dropWaiting(_ activity: Identifier, _ error: SegueError) {
     while let index = waiting.firstIndex(where: { $0.activity == activity }) {
-      for asker in waiting.remove(at: index).askers { agent.owner.withdrawn(asker, error) }
+      for requester in waiting.remove(at: index).requesters { agent.owner.withdrawn(requester, error) }
     }
   }
 
@@ -75,8 +75,8 @@ final class KeptWrites {
     guard let index = waiting.firstIndex(where: { $0.record == nil }) else { return }
     agent.log(
       .error, "keep offering: the disk forgets nothing; what was taken back may be offered after a restart", now)
-    for asker in waiting.remove(at: index).askers {
-      agent.owner.withdrawn(asker, SegueError(.busy, "the disk does not keep up"))
+    for requester in waiting.remove(at: index).requesters {
+      agent.owner.withdrawn(requester, SegueError(.busy, "the disk does not keep up"))
     }
   }
 
@@ -112,10 +112,10 @@ final class KeptWrites {
     let isRepeated = write.record == nil ? write.isRepeated : error.status == .busy
     guard isRepeated, !waiting.contains(where: { $0.activity == write.activity }) else { return write }
     agent.log(.error, "keep offering: \(error.message)", now)
-    let askers = write.askers
-    (write.askers, write.at) = ([], now.uptime + pause.take())
+    let requesters = write.requesters
+    (write.requesters, write.at) = ([], now.uptime + pause.take())
     waiting.append(write)
-    for asker in askers { agent.owner.withdrawn(asker, error) }
+    for requester in requesters { agent.owner.withdrawn(requester, error) }
     return nil
   }
 

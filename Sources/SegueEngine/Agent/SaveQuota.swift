@@ -4,20 +4,20 @@ import SegueModel
 /// several apps that close (R8.1).
 struct SaveQuota {
   /// Saves at once.
-  static let burst: Int64 = 128
+  static let burst = 128
+  private static let perSecond = Int(1_000 / SearchUpdates.savePause)
 
-  /// The uptime at which all saves of an account are paid. Those that have paid are not in it.
-  private var debts: [(account: Identifier, paidAt: Int64)] = []
+  /// Principals whose saves are all paid are not in it.
+  private var limiters: [(principal: Identifier, saves: RateLimiter)] = []
 
-  /// - Returns: whether the account may save once more.
-  mutating func take(_ account: Identifier, _ now: Instant) -> Bool {
-    debts.removeAll { $0.paidAt <= now.uptime }
-    guard let index = debts.firstIndex(where: { $0.account == account }) else {
-      debts.append((account, now.uptime + SearchUpdates.savePause))
-      return true
+  /// - Returns: whether the principal may save once more.
+  mutating func take(_ principal: Identifier, _ now: Instant) -> Bool {
+    limiters.removeAll { $0.saves.isUnused(at: now.uptime) }
+    if let index = limiters.firstIndex(where: { $0.principal == principal }) {
+      return limiters[index].saves.take(at: now.uptime)
     }
-    guard debts[index].paidAt - now.uptime <= (Self.burst - 1) * SearchUpdates.savePause else { return false }
-    debts[index].paidAt += SearchUpdates.savePause
-    return true
+    var saves = RateLimiter(burst: Self.burst, perSecond: Self.perSecond)
+    defer { limiters.append((principal, saves)) }
+    return saves.take(at: now.uptime)
   }
 }

@@ -6,7 +6,7 @@ import SegueWire
 final class SavedChanges: AppFeature {
   /// The most questions of all apps, of those of one process a quarter, and the most bytes that have arrived of theirs.
   static let limit = 512
-  static let accountLimit = limit / Account.share
+  static let principalLimit = limit / Principal.share
   static let bytes = 64 * 1024 * 1024
 
   private struct Question {
@@ -17,11 +17,11 @@ final class SavedChanges: AppFeature {
     }
 
     let number: UInt64
-    let askersNumber: UInt64
+    let requestersNumber: UInt64
     let continuation: Message.Continuation
     let app: AppIdentity
-    /// The account that the hub charges for it.
-    let account: Identifier
+    /// The principal that the hub charges for it.
+    let principal: Identifier
     /// The announced bytes.
     let size: Int
     /// The uptime by which the app gives up.
@@ -56,10 +56,11 @@ final class SavedChanges: AppFeature {
     guard let link = hub.link else { return }
     try link.accept(channel)
     do throws(SegueError) {
-      let (app, account, size) = try admit(id, size)
+      let (app, principal, size) = try admit(id, size)
       questions.append(
         Question(
-          number: agent.app.takeNumber(), askersNumber: number, continuation: continuation, app: app, account: account,
+          number: agent.app.takeNumber(), requestersNumber: number, continuation: continuation, app: app,
+          principal: principal,
           size: size, deadline: now.uptime + min(milliseconds, agent.limits.continuation), phase: .receiving(channel)))
     } catch {
       link.reset(channel)
@@ -68,15 +69,15 @@ final class SavedChanges: AppFeature {
   }
 
   private func admit(_ id: Identifier, _ size: UInt64) throws(SegueError) -> (AppIdentity, Identifier, Int) {
-    guard let (app, account) = deliveries.app(id) else {
+    guard let (app, principal) = deliveries.app(id) else {
       throw SegueError(.declined, "the agent keeps nothing for choosers")
     }
     guard let size = Int(exactly: size), size <= Limits.value else {
       throw SegueError(.limitExceeded, "\(size) bytes, at most \(Limits.value) can be saved for search")
     }
-    let own = questions.count { $0.account == account }
-    guard questions.count < Self.limit, own < Self.accountLimit else { throw Self.busy }
-    return (app, account, size)
+    let own = questions.count { $0.principal == principal }
+    guard questions.count < Self.limit, own < Self.principalLimit else { throw Self.busy }
+    return (app, principal, size)
   }
 
   private static var busy: SegueError { SegueError(.busy, "the agent is busy") }
@@ -100,12 +101,12 @@ final class SavedChanges: AppFeature {
     do throws(SegueError) {
       guard question.bytes.count == question.size else { throw Self.notAsAnnounced }
       let change = try SavedChange(question.bytes)
-      if case .save = change, !quota.take(question.account, now) {
+      if case .save = change, !quota.take(question.principal, now) {
         throw SegueError(.busy, "the agent stores ten activities a second of a process")
       }
       questions[index].phase = .storing
       questions[index].bytes = []
-      agent.owner.change(change, of: question.app, account: question.account, question.number)
+      agent.owner.change(change, of: question.app, principal: question.principal, question.number)
     } catch {
       fail(at: index, error)
     }
@@ -134,7 +135,7 @@ final class SavedChanges: AppFeature {
       let channel = link.open()
       hub.send(
         .response(
-          question.askersNumber, question.continuation, to: question.app.id, channel: channel,
+          question.requestersNumber, question.continuation, to: question.app.id, channel: channel,
           size: UInt64(answer.count), nil))
       link.write(answer[...], to: channel)
       link.finish(channel)
@@ -147,7 +148,7 @@ final class SavedChanges: AppFeature {
     let question = questions.remove(at: index)
     if case .receiving(let channel) = question.phase { hub.link?.reset(channel) }
     hub.send(
-      .response(question.askersNumber, question.continuation, to: question.app.id, channel: 0, size: 0, error))
+      .response(question.requestersNumber, question.continuation, to: question.app.id, channel: 0, size: 0, error))
   }
 
   // MARK: Life cycle

@@ -6,14 +6,14 @@ struct ActivityGrant {
   let continuation: Identifier
   let activity: Identifier
   let app: Identifier
-  /// The account of the receiver, which is charged for its requests.
-  let account: Identifier
+  /// The principal of the receiver, which is charged for its requests.
+  let principal: Identifier
   /// The revision of the activity that it was sent, or that has come back from it (R3.10).
   var revision: UInt64
 }
 
-/// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the account with
-/// the most is dropped.
+/// The latest grants of each app; older ones are dropped. If there are too many in all, the oldest of the principal
+/// with the most is dropped.
 final class ActivityGrants {
   static let capacity = 1_024
   /// The limit for one app.
@@ -21,7 +21,7 @@ final class ActivityGrants {
   private var grants: [ActivityGrant] = []
 
   /// The error for an app that may not ask for more of an activity, or nil (R7.1).
-  func objection(to continuation: Message.Continuation, of app: Identifier) -> SegueError? {
+  func rejection(to continuation: Message.Continuation, of app: Identifier) -> SegueError? {
     let isGranted = grants.contains {
       $0.continuation == continuation.id && $0.activity == continuation.activity && $0.app == app
     }
@@ -38,8 +38,8 @@ final class ActivityGrants {
 
   func app(_ continuation: Identifier) -> Identifier? { grants.first { $0.continuation == continuation }?.app }
 
-  func account(_ continuation: Identifier) -> Identifier? {
-    grants.first { $0.continuation == continuation }?.account
+  func principal(_ continuation: Identifier) -> Identifier? {
+    grants.first { $0.continuation == continuation }?.principal
   }
 
   func revision(of continuation: Identifier) -> UInt64? {
@@ -60,25 +60,25 @@ final class ActivityGrants {
     if theirs >= Self.appLimit {
       removeOldest { isOfSameApp($0, grant) }
     } else if grants.count >= Self.capacity, let greediest {
-      removeOldest { $0.account == greediest }
+      removeOldest { $0.principal == greediest }
     }
     grants.append(grant)
   }
 
-  /// The identifier of an app is what its hub says: an account takes nothing from another one by it.
+  /// The identifier of an app is what its hub says: a principal takes nothing from another one by it.
   private func isOfSameApp(_ one: ActivityGrant, _ other: ActivityGrant) -> Bool {
-    one.app == other.app && one.account == other.account
+    one.app == other.app && one.principal == other.principal
   }
 
   private func removeOldest(where isMeant: (ActivityGrant) -> Bool) {
     if let index = grants.firstIndex(where: isMeant) { grants.remove(at: index) }
   }
 
-  /// The account with the most; of equals the one with the oldest.
+  /// The principal with the most; of equals the one with the oldest.
   private var greediest: Identifier? {
     var counts: [Identifier: Int] = .init()
-    for grant in grants { counts[grant.account, default: 0] += 1 }
-    return grants.max { counts[$0.account, default: 0] < counts[$1.account, default: 0] }?.account
+    for grant in grants { counts[grant.principal, default: 0] += 1 }
+    return grants.max { counts[$0.principal, default: 0] < counts[$1.principal, default: 0] }?.principal
   }
 
   func remove(continuation: Identifier) { grants.removeAll { $0.continuation == continuation } }

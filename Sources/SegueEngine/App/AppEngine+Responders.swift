@@ -18,7 +18,7 @@ extension AppEngine {
     let former = currentActivity
     responders.remove(responder)
     // The windows of an app that quits may go before it does: as if the host had released the activity (R2.5).
-    if let former, responders.leftAlone(former) { leave(former, now) }
+    if let former, responders.orphaned(former) { leave(former, now) }
     follow(now)
   }
 

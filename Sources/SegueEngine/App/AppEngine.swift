@@ -320,7 +320,7 @@ public final class AppEngine {
   public func refuse(_ request: StreamRequest, _ error: SegueError) { streams.refuse(request, error) }
 
   /// The error, or nil.
-  public func objection(to request: StreamRequest) -> SegueError? { streams.objection(to: request) }
+  public func rejection(to request: StreamRequest) -> SegueError? { streams.rejection(to: request) }
 
   /// Sends the status of the local end to the other side.
   public func reportEnd(_ status: StreamStatus, of id: Identifier) { streams.reportEnd(status, of: id) }
@@ -357,8 +357,8 @@ public final class AppEngine {
   public func refuseRequest(_ number: UInt64, _ error: SegueError) { requests.refuse(number, error) }
 
   /// The error for a request of that many bytes, or nil.
-  public func objection(toSize size: UInt64, of what: String) -> SegueError? {
-    requests.objection(toSize: size, of: what)
+  public func rejection(toSize size: UInt64, of what: String) -> SegueError? {
+    requests.rejection(toSize: size, of: what)
   }
 
   /// Links this device's hub with another. Deliveries carry the returned number; the last one always is the end.

@@ -72,9 +72,9 @@ final class AppMessages {
       askingOrigins(now) { seen.put(offer, timing, now) }
     case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .fetch(let continuation, let milliseconds, let receiver, let account, let isBack):
+    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack):
       outgoing.fetched(
-        continuation, milliseconds: milliseconds, receiver: receiver, of: account, isBack: isBack, now)
+        continuation, milliseconds: milliseconds, receiver: receiver, of: principal, isBack: isBack, now)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
     case .refused(let id, _, let error): incoming.refused(id, error, now)
@@ -88,7 +88,7 @@ final class AppMessages {
     case .stream(let id, let continuation, let app, let channel, let attachment):
       streams.receive(
         StreamRequest(
-          id: id, continuation: continuation, app: app, account: grants.account(continuation.id) ?? app,
+          id: id, continuation: continuation, app: app, principal: grants.principal(continuation.id) ?? app,
           crossesLink: channel != 0,
           attachment: attachment, descriptor: descriptor ?? PassedDescriptor(isLost: true)),
         hasDescriptor: descriptor != nil)

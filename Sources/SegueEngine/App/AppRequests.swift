@@ -17,12 +17,12 @@ private final class AppRequest {
   /// The number of this app.
   let number: UInt64
   /// The number of the receiver.
-  let askersNumber: UInt64
+  let requestersNumber: UInt64
   let continuation: Message.Continuation
   /// The other app.
   let other: Identifier
-  /// The account that is charged for the request.
-  let account: Identifier
+  /// The principal that is charged for the request.
+  let principal: Identifier
   let isOurs: Bool
   /// Whether this app asks the agent itself.
   let isForAgent: Bool
@@ -37,16 +37,16 @@ private final class AppRequest {
   var bytes: [UInt8]
 
   init(
-    number: UInt64, askersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier,
-    of account: Identifier, isOurs: Bool, isForAgent: Bool = false, deadline: Int64, _ phase: Phase,
+    number: UInt64, requestersNumber: UInt64, _ continuation: Message.Continuation, other: Identifier,
+    of principal: Identifier, isOurs: Bool, isForAgent: Bool = false, deadline: Int64, _ phase: Phase,
     _ bytes: [UInt8] = [], size: Int = 0, movedAt: Int64 = 0
   ) {
     self.isForAgent = isForAgent
     self.number = number
-    self.askersNumber = askersNumber
+    self.requestersNumber = requestersNumber
     self.continuation = continuation
     self.other = other
-    self.account = account
+    self.principal = principal
     self.isOurs = isOurs
     self.deadline = deadline
     self.phase = phase
@@ -105,7 +105,7 @@ final class AppRequests: AppFeature, ChannelReader {
       id: from.wireName, origin: from.offer.origin, activity: from.offer.description.id)
     requests.append(
       AppRequest(
-        number: number, askersNumber: number, continuation, other: continuation.origin, of: app.identity.id,
+        number: number, requestersNumber: number, continuation, other: continuation.origin, of: app.identity.id,
         isOurs: true,
         deadline: now.uptime + (timeout ?? app.limits.continuation), .unsent, bytes))
     if hub.isWelcome { sendWaiting(now) }
@@ -120,7 +120,7 @@ final class AppRequests: AppFeature, ChannelReader {
     let name = Identifier(ofSecret: app.identity.secret.ofDelivery)
     requests.append(
       AppRequest(
-        number: number, askersNumber: number, Message.Continuation(id: name, origin: agent, activity: agent),
+        number: number, requestersNumber: number, Message.Continuation(id: name, origin: agent, activity: agent),
         other: agent, of: app.identity.id, isOurs: true, isForAgent: true, deadline: deadline, .unsent, bytes))
     sendWaiting(now)
   }
@@ -163,7 +163,7 @@ final class AppRequests: AppFeature, ChannelReader {
     guard let request = request(number, isOurs: true), request.continuation.id == continuation.id else {
       return link.reset(channel)
     }
-    if let problem = error ?? objection(toSize: size, of: "the answer") {
+    if let problem = error ?? rejection(toSize: size, of: "the answer") {
       link.reset(channel)
       return end(request, problem)
     }
@@ -182,36 +182,37 @@ final class AppRequests: AppFeature, ChannelReader {
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     try link.accept(channel)
-    let account = grants.account(continuation.id) ?? peer
-    if let error = grants.objection(to: continuation, of: peer)
-      ?? objection(toRequestOf: continuation.activity, for: account, size: size, now)
+    let principal = grants.principal(continuation.id) ?? peer
+    if let error = grants.rejection(to: continuation, of: peer)
+      ?? rejection(toRequestOf: continuation.activity, for: principal, size: size, now)
     {
       link.reset(channel)
       return hub.send(.response(number, continuation, to: peer, channel: 0, size: 0, error))
     }
     requests.append(
       AppRequest(
-        number: app.takeNumber(), askersNumber: number, continuation, other: peer, of: account, isOurs: false,
+        number: app.takeNumber(), requestersNumber: number, continuation, other: peer, of: principal, isOurs: false,
         deadline: now.uptime + milliseconds, .receiving(channel, size: Int(truncatingIfNeeded: size)),
         size: Int(truncatingIfNeeded: size), movedAt: now.uptime))
   }
 
-  private func objection(
-    toRequestOf activity: Identifier, for account: Identifier, size: UInt64, _ now: Instant
+  private func rejection(
+    toRequestOf activity: Identifier, for principal: Identifier, size: UInt64, _ now: Instant
   ) -> SegueError? {
     guard app.owner.takesRequests(activity) else {
       return SegueError(.invalidState, "the app where the activity lives answers no requests")
     }
-    if let error = objection(toSize: size, of: "the request") { return error }
-    guard makeRoomForRequest(for: account, Int(clamping: size), now) else {
+    if let error = rejection(toSize: size, of: "the request") { return error }
+    guard makeRoomForRequest(for: principal, Int(clamping: size), now) else {
       return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
     }
     return nil
   }
 
-  /// Whether there is room for another request within the share of the account, and within the limit of all.
-  private func makeRoomForRequest(for account: Identifier, _ size: Int, _ now: Instant) -> Bool {
-    makeRoom(size, share: Account.share, now) { $0.account == account } && makeRoom(size, share: 1, now) { _ in true }
+  /// Whether there is room for another request within the share of the principal, and within the limit of all.
+  private func makeRoomForRequest(for principal: Identifier, _ size: Int, _ now: Instant) -> Bool {
+    makeRoom(size, share: Principal.share, now) { $0.principal == principal }
+      && makeRoom(size, share: 1, now) { _ in true }
   }
 
   /// A new request displaces a stalled one: the one that has stalled for longest.
@@ -233,7 +234,7 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   @inline(never)
-  func objection(toSize size: UInt64, of what: String) -> SegueError? {
+  func rejection(toSize size: UInt64, of what: String) -> SegueError? {
     guard size > UInt64(app.limits.request) else { return nil }
     return SegueError(.limitExceeded, "\(what) is larger than SEGUE_LIMIT_REQUEST")
   }
@@ -245,7 +246,8 @@ final class AppRequests: AppFeature, ChannelReader {
     request.bytes = bytes
     hub.send(
       .response(
-        request.askersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count), nil)
+        request.requestersNumber, request.continuation, to: request.other, channel: channel, size: UInt64(bytes.count),
+        nil)
     )
     send(request, on: channel)
   }
@@ -395,7 +397,7 @@ final class AppRequests: AppFeature, ChannelReader {
     if request.isOurs {
       answered(request, [], error)
     } else {
-      hub.send(.response(request.askersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
+      hub.send(.response(request.requestersNumber, request.continuation, to: request.other, channel: 0, size: 0, error))
     }
   }
 }

@@ -20,8 +20,8 @@ private struct AppStream {
   /// Whether hubs forward its bytes. If so, the status of the other end counts once the hub has forwarded all of them,
   /// and the loss of the hub breaks the stream.
   var crossesLink = false
-  /// The account that is charged for the stream; nil for one that this app has asked for.
-  var account: Identifier?
+  /// The principal that is charged for the stream; nil for one that this app has asked for.
+  var principal: Identifier?
   /// The status of the local end, and of the other.
   var localStatus: StreamStatus?
   var peerStatus: StreamStatus?
@@ -42,8 +42,8 @@ public struct StreamRequest {
   let continuation: Message.Continuation
   /// The receiver.
   public let app: Identifier
-  /// The account that is charged for the stream.
-  public let account: Identifier
+  /// The principal that is charged for the stream.
+  public let principal: Identifier
   /// Whether hubs forward its bytes: then no descriptor can travel with them.
   public let crossesLink: Bool
   /// The attachment that the library sends on it (R7.6); nil if it is for the app.
@@ -58,10 +58,10 @@ public struct StreamRequest {
 
 /// The streams of an app: requests, answers, and how they end.
 final class AppStreams: AppFeature {
-  /// The most streams that an app has asked for, and those of one account to it.
+  /// The most streams that an app has asked for, and those of one principal to it.
   private static let limit = 1_024
   /// The most streams of all receivers to it.
-  private static let othersLimit = limit * Account.share
+  private static let othersLimit = limit * Principal.share
   /// The most unanswered streams at one origin: further ones wait here, at no cost for the hub.
   static let unansweredLimit = 32
   private static let firstPatience: Int64 = 50
@@ -91,7 +91,7 @@ final class AppStreams: AppFeature {
   ) {
     let continuation = Message.Continuation(
       id: from.wireName, origin: from.offer.origin, activity: from.offer.description.id)
-    guard streams.count(where: { $0.account == nil }) < Self.limit else {
+    guard streams.count(where: { $0.principal == nil }) < Self.limit else {
       let error = SegueError(.limitExceeded, "app: has \(Self.limit) streams")
       return app.deliver(.streamAnswered(id, error))
     }
@@ -170,7 +170,7 @@ final class AppStreams: AppFeature {
   }
 
   func take(_ request: StreamRequest) -> Bool {
-    if let error = objection(to: request) {
+    if let error = rejection(to: request) {
       refuse(request, error)
       return false
     }
@@ -179,7 +179,7 @@ final class AppStreams: AppFeature {
     streams.append(
       AppStream(
         id: request.id, continuation: request.continuation, other: request.app, phase: .there,
-        crossesLink: request.crossesLink, account: request.account))
+        crossesLink: request.crossesLink, principal: request.principal))
     app.deliver(.streamCame(request.id, activity: request.continuation.activity))
     return true
   }
@@ -188,8 +188,8 @@ final class AppStreams: AppFeature {
     hub.send(.streamAnswer(request.id, request.continuation, channel: 0, error))
   }
 
-  func objection(to request: StreamRequest) -> SegueError? {
-    if let error = grants.objection(to: request.continuation, of: request.app) { return error }
+  func rejection(to request: StreamRequest) -> SegueError? {
+    if let error = grants.rejection(to: request.continuation, of: request.app) { return error }
     guard request.attachment == nil else { return nil }
     let activity = request.continuation.activity
     guard app.owner.activity(activity)?.supportsContinuationStreams ?? false else {
@@ -198,8 +198,8 @@ final class AppStreams: AppFeature {
     guard app.owner.takesStreams(activity) else {
       return SegueError(.invalidState, "the app where the activity lives takes no streams")
     }
-    guard streams.count(where: { $0.account != nil }) < Self.othersLimit,
-      streams.count(where: { $0.account == request.account }) < Self.limit
+    guard streams.count(where: { $0.principal != nil }) < Self.othersLimit,
+      streams.count(where: { $0.principal == request.principal }) < Self.limit
     else {
       return SegueError(.limitExceeded, "the app where the activity lives has too many streams")
     }
@@ -293,9 +293,9 @@ final class AppStreams: AppFeature {
 
   /// Answers a question of the other side about a former stream.
   private func answerQuestion(of id: Identifier, _ continuation: Message.Continuation, _ status: StreamStatus) {
-    let asker = continuation.origin == app.identity.id ? nil : continuation.origin
-    guard let asker = asker ?? grants.app(continuation.id) else { return }
-    hub.send(.streamStatus(id, continuation, to: asker, status))
+    let requester = continuation.origin == app.identity.id ? nil : continuation.origin
+    guard let requester = requester ?? grants.app(continuation.id) else { return }
+    hub.send(.streamStatus(id, continuation, to: requester, status))
   }
 
   // MARK: Life cycle

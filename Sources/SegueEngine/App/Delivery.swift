@@ -14,7 +14,7 @@ public enum Delivery: Sendable {
   /// A save is due: call `AppEngine.saveBegan`, which says whom to ask, and answer with `AppEngine.saved`.
   case willSave(activity: Identifier, save: UInt64)
   /// No responder has this managed activity any longer: call `AppEngine.decide` in its turn (R4.4).
-  case leftAlone(activity: Identifier)
+  case orphaned(activity: Identifier)
   /// A document's responder has another activity: call `AppEngine.takeChange` in its turn (R5.2).
   case documentChanged(responder: UInt64)
   case wasContinued(activity: Identifier, Receipt)

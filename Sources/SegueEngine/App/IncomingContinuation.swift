@@ -20,7 +20,7 @@ final class IncomingContinuation {
     /// a save of it has been asked for.
     case comparing(Activity, isStale: Bool, isSaving: Bool)
     /// will_resume_back is due; or, if it is told, its answer is awaited until this uptime.
-    case asking(Activity, isStale: Bool, OriginComparison, isTold: Bool, until: Int64)
+    case asking(Activity, isStale: Bool, OriginComparison, isAnnounced: Bool, until: Int64)
     /// The activity that came back may replace that of this app, unless the change count of the latter is not this one.
     /// Nil: the app has agreed to lose changes.
     case agreed(Activity, isStale: Bool, changeCount: UInt64?)
@@ -40,9 +40,9 @@ final class IncomingContinuation {
 
   enum Subject {
     case offer(Offer)
-    /// An activity of this app, whose state comes back from the app that has continued it (R3.10), and the account
+    /// An activity of this app, whose state comes back from the app that has continued it (R3.10), and the principal
     /// that was charged for it.
-    case own(Identifier, type: String, account: Identifier)
+    case own(Identifier, type: String, principal: Identifier)
   }
 
   let id: Identifier

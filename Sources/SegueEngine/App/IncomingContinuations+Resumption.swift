@@ -30,7 +30,7 @@ extension IncomingContinuations {
     guard let index = index(of: id), case .comparing(let state, let isStale, _) = continuations[index].phase
     else { return }
     continuations[index].phase = .asking(
-      state, isStale: isStale, comparison, isTold: false, until: now.uptime + app.limits.save)
+      state, isStale: isStale, comparison, isAnnounced: false, until: now.uptime + app.limits.save)
     app.deliver(.continuation(id))
   }
 
@@ -38,7 +38,7 @@ extension IncomingContinuations {
   /// A change after it was told "not changed" counts, up to the replacement, where it is looked for.
   func answerResumption(_ id: Identifier, _ answer: Bool?, _ now: Instant) {
     guard let index = index(of: id),
-      case .asking(let state, let isStale, let comparison, isTold: true, _) = continuations[index].phase
+      case .asking(let state, let isStale, let comparison, isAnnounced: true, _) = continuations[index].phase
     else { return }
     guard answer ?? !comparison.hasChanged else {
       let error = answer == nil ? Self.unsaved : comparison.hasChanged ? Self.keptUnsaved : Self.kept

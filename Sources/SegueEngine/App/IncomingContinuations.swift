@@ -62,7 +62,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The agent delivers a continuation that has waited for this app. One that the app has, or has answered, does not
   /// begin again.
-  func receiveDelivery(_ delivery: Message.InboxDelivery, _ now: Instant) {
+  func receiveDelivery(_ delivery: Message.DeliverRequest, _ now: Instant) {
     let id = delivery.continuation
     guard index(of: id) == nil, waiting?.id != id, !outcomes.repeats(id.ofDelivery, now) else { return }
     let description = delivery.offer.description.expiring(delivery.timing.expirationDate(now: now))
@@ -104,7 +104,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     let continuation = Message.Continuation(id: id, origin: grant.app, activity: grant.continuation)
     continuations.append(
       IncomingContinuation(
-        id, continuation, .own(activity, type: type, account: grant.account),
+        id, continuation, .own(activity, type: type, principal: grant.principal),
         deadline: now.uptime + (timeout ?? app.limits.continuation), isAnnounced: true))
     beginFetching(at: continuations.count - 1, now)
   }
@@ -117,11 +117,11 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       return .willContinue(offer)
     }
     switch continuations[index].phase {
-    case .asking(let state, let isStale, let comparison, isTold: false, let until):
+    case .asking(let state, let isStale, let comparison, isAnnounced: false, let until):
       guard let own = continuations[index].own else { return nil }
       let told = OriginComparison(
         hasChanged: hasChanged(own, since: comparison), changeCount: comparison.changeCount)
-      continuations[index].phase = .asking(state, isStale: isStale, told, isTold: true, until: until)
+      continuations[index].phase = .asking(state, isStale: isStale, told, isAnnounced: true, until: until)
       return .willResumeBack(own, hasChanged: told.hasChanged)
     case .agreed(let state, let isStale, _):
       guard let own = continuations[index].own else { return nil }
@@ -164,7 +164,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     continuations[index].phase = .fetching
     let continuation = continuations[index]
     var source = StateFetch.Source.origin
-    if case .own(_, _, let account) = continuation.subject { source = .keeper(account: account) }
+    if case .own(_, _, let principal) = continuation.subject { source = .keeper(principal: principal) }
     fetches.begin(continuation.continuation, from: source, deadline: continuation.deadline, now)
   }
 
@@ -232,12 +232,12 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: userInfoLimit)
       // An activity of this app keeps its type (R3.10).
       let declared = continuations[index].own == nil ? app.identity.types : []
-      if let error = activity.objection(toType: continuations[index].type, declared: declared) {
+      if let error = activity.rejection(toType: continuations[index].type, declared: declared) {
         return fail(at: index, error, report: .failed, now)
       }
       // A continuation that waited at the agent was checked there.
       if case .offer(let offer) = continuations[index].subject, !continuations[index].isDelivery,
-        let error = activity.objection(to: offer.description, at: now.date)
+        let error = activity.rejection(to: offer.description, at: now.date)
       {
         return fail(at: index, error, report: .failed, now)
       }
@@ -296,7 +296,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
         until <= now.uptime, now.uptime < continuations[index].deadline
       {
         // Also if the host does not dispatch: then it is not asked any longer.
-        continuations[index].phase = .asking(state, isStale: isStale, comparison, isTold: true, until: until)
+        continuations[index].phase = .asking(state, isStale: isStale, comparison, isAnnounced: true, until: until)
         answerResumption(continuations[index].id, nil, now)
       } else {
         let error = SegueError(.remoteApplicationTimedOut, "not continued within its time")

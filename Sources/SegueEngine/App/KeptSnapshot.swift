@@ -8,17 +8,17 @@ final class KeptSnapshot: AppFeature {
   private let hub: HubConnection
   private let saves: Saves
   /// The activity that is left once it is saved.
-  private var leaving: Identifier?
+  private var pending: Identifier?
   /// The activity that the agent has, or is about to get. The next agent gets it, too. Without a document: the agent is
   /// to forget it.
-  private var left: (activity: Identifier, document: [UInt8]?, attachments: [Attachment])?
+  private var kept: (activity: Identifier, document: [UInt8]?, attachments: [Attachment])?
   /// The channel of the document, 0 if it is not on its way; and the number of its bytes that have gone.
   private var channel: FramedConnection.Channel = 0
   private var sent = 0
   /// Whether an agent takes part at the hub.
   private var isPossible = false
   /// Whether the app was told that no agent runs.
-  private var isTold = false
+  private var hasWarned = false
 
   init(_ app: AppContext, _ hub: HubConnection, _ saves: Saves) {
     self.app = app
@@ -36,40 +36,40 @@ final class KeptSnapshot: AppFeature {
       return
     }
     guard !app.identity.isChooser else { return app.log(.error, "keep offering: not for a chooser's activities") }
-    leaving = id
+    pending = id
     sendWhenSaved()
   }
 
   /// Leaves what was saved, or the last snapshot if saving has failed.
   func sendWhenSaved() {
-    guard let id = leaving, !saves.isSaving(id) else { return }
-    leaving = nil
+    guard let id = pending, !saves.isSaving(id) else { return }
+    pending = nil
     guard let snapshot = saves.snapshot(of: id) else {
       return app.log(.error, "keep offering: the activity could not be saved")
     }
-    left = (id, snapshot.document, app.owner.activity(id)?.attachments ?? [])
-    isTold = false
+    kept = (id, snapshot.document, app.owner.activity(id)?.attachments ?? [])
+    hasWarned = false
     send()
   }
 
   /// Another activity may be offered in place of what was left.
   func noteCurrent(_ id: Identifier?) {
     guard let id else { return }
-    if let leaving, leaving != id { self.leaving = nil }
-    if let left, left.activity != id { forget(left.activity) }
+    if let pending, pending != id { self.pending = nil }
+    if let kept, kept.activity != id { forget(kept.activity) }
   }
 
   /// The app may have taken back that it is to be kept.
   func changed(_ id: Identifier) {
-    guard leaving == id || left?.activity == id, let state = app.owner.activity(id) else { return }
+    guard pending == id || kept?.activity == id, let state = app.owner.activity(id) else { return }
     if !state.keepsOffering { forget(id) }
   }
 
   /// The activity resigns, or is invalidated.
   func forget(_ id: Identifier) {
-    if leaving == id { leaving = nil }
-    guard left?.activity == id, left?.document != nil else { return }
-    left = (id, nil, [])
+    if pending == id { pending = nil }
+    guard kept?.activity == id, kept?.document != nil else { return }
+    kept = (id, nil, [])
     send()
   }
 
@@ -77,17 +77,17 @@ final class KeptSnapshot: AppFeature {
 
   private func send() {
     stop()
-    guard let left, let link = hub.link, hub.isWelcome else { return }
+    guard let kept, let link = hub.link, hub.isWelcome else { return }
     guard hub.agent != nil else { return tellUnavailable() }
     guard isPossible else { return }
-    guard let document = left.document else {
+    guard let document = kept.document else {
       // The next agent hears it, too: this one may die before its disk has forgotten the activity.
-      return hub.send(.keep(left.activity, app: app.identity.id, channel: 0, size: 0))
+      return hub.send(.keep(kept.activity, app: app.identity.id, channel: 0, size: 0))
     }
     guard link.openCount < FramedConnection.channelLimit else { return logRefusal() }
     channel = link.open()
-    hub.send(.keep(left.activity, app: app.identity.id, channel: channel, size: UInt64(document.count)))
-    handOver(left.attachments)
+    hub.send(.keep(kept.activity, app: app.identity.id, channel: channel, size: UInt64(document.count)))
+    handOver(kept.attachments)
     pump(channel)
   }
 
@@ -119,7 +119,7 @@ final class KeptSnapshot: AppFeature {
 
   /// Sends as much of the document as its channel accepts.
   func pump(_ channel: FramedConnection.Channel) {
-    guard channel == self.channel, channel != 0, let link = hub.link, let document = left?.document else { return }
+    guard channel == self.channel, channel != 0, let link = hub.link, let document = kept?.document else { return }
     let end = min(document.count, sent + link.availableCredit(of: channel))
     link.write(document[sent..<end], to: channel)
     sent = end
@@ -143,8 +143,8 @@ final class KeptSnapshot: AppFeature {
   private func logRefusal() { app.log(.error, "keep offering: the agent did not take the activity") }
 
   private func tellUnavailable() {
-    guard left?.document != nil, !isTold else { return }
-    isTold = true
+    guard kept?.document != nil, !hasWarned else { return }
+    hasWarned = true
     app.log(.error, "keep offering: CONNECTION_UNAVAILABLE: no agent runs; start segue-agent")
   }
 

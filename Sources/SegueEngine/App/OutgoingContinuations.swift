@@ -15,8 +15,8 @@ private struct OutgoingContinuation {
   let id: Identifier
   let activity: Identifier
   let receiver: Receiver
-  /// The account that is charged for the continuation.
-  let account: Identifier
+  /// The principal that is charged for the continuation.
+  let principal: Identifier
   /// Whether the receiver is the origin of what this app has continued, and takes its state back (R3.10).
   let isBack: Bool
   /// The uptime at which it ends without an outcome.
@@ -74,11 +74,11 @@ final class OutgoingContinuations: AppFeature {
   // MARK: Being asked
 
   func fetched(
-    _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of account: Identifier?,
+    _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of principal: Identifier?,
     isBack: Bool, _ now: Instant
   ) {
     guard let receiver else { return }
-    let account = account ?? receiver.id
+    let principal = principal ?? receiver.id
     // Back, the activity is named by the continuation that brought it here.
     let id = isBack ? kept(continuation, by: receiver) : continuation.activity
     func refuse(_ status: Status, _ message: DiagnosticText) {
@@ -98,13 +98,13 @@ final class OutgoingContinuations: AppFeature {
     }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
     guard continuations.count < Self.limit,
-      continuations.count(where: { $0.account == account }) < Self.limit / Account.share,
-      // Another account may say the same identifier.
-      continuations.count(where: { $0.receiver.id == receiver.id && $0.account == account }) < Self.receiverLimit
+      continuations.count(where: { $0.principal == principal }) < Self.limit / Principal.share,
+      // Another principal may say the same identifier.
+      continuations.count(where: { $0.receiver.id == receiver.id && $0.principal == principal }) < Self.receiverLimit
     else { return refuse(.limitExceeded, "too many continuations are under way") }
     continuations.append(
       OutgoingContinuation(
-        id: continuation.id, activity: id, receiver: receiver, account: account, isBack: isBack,
+        id: continuation.id, activity: id, receiver: receiver, principal: principal, isBack: isBack,
         deadline: now.uptime + milliseconds + Self.grace))
     app.log(.debug, "\(receiver.appName) continues \(activity.type)")
     current.save(id, .pulled(continuation.id), now)
@@ -179,7 +179,8 @@ final class OutgoingContinuations: AppFeature {
     link.reset(continuations[index].channel)
     continuations[index].channel = 0
     let id = continuations[index].id
-    guard makeRoomToSend(for: continuations[index].account, now), link.openCount < FramedConnection.channelLimit else {
+    guard makeRoomToSend(for: continuations[index].principal, now), link.openCount < FramedConnection.channelLimit
+    else {
       return refuse(id, SegueError(.limitExceeded, "too many continuations are under way"), now)
     }
     // Others may have ended.
@@ -193,7 +194,7 @@ final class OutgoingContinuations: AppFeature {
       grants.insert(
         ActivityGrant(
           continuation: id, activity: continuation.activity, app: continuation.receiver.id,
-          account: continuation.account, revision: continuation.revision))
+          principal: continuation.principal, revision: continuation.revision))
     }
     hub.send(
       .state(
@@ -202,9 +203,10 @@ final class OutgoingContinuations: AppFeature {
     pump(channel, now)
   }
 
-  /// Whether there is room for another document within the share of the account, and within the limit of all.
-  private func makeRoomToSend(for account: Identifier, _ now: Instant) -> Bool {
-    makeRoomToSend(share: Account.share, now) { $0.account == account } && makeRoomToSend(share: 1, now) { _ in true }
+  /// Whether there is room for another document within the share of the principal, and within the limit of all.
+  private func makeRoomToSend(for principal: Identifier, _ now: Instant) -> Bool {
+    makeRoomToSend(share: Principal.share, now) { $0.principal == principal }
+      && makeRoomToSend(share: 1, now) { _ in true }
   }
 
   /// A new document displaces a stalled one: the one that has stalled for longest.
@@ -273,7 +275,7 @@ final class OutgoingContinuations: AppFeature {
     else { return }
     endedUnasked.insert(continuation.id)
     let attempt = OutgoingContinuation(
-      id: continuation.id, activity: continuation.activity, receiver: receiver, account: receiver.id, isBack: false,
+      id: continuation.id, activity: continuation.activity, receiver: receiver, principal: receiver.id, isBack: false,
       deadline: now.uptime)
     deliverReceipt(of: attempt, outcome, error, now)
   }

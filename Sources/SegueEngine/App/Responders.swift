@@ -55,7 +55,7 @@ private final class ManagedActivity {
   var place: UInt64 = 0
   /// The number of them that contribute to a save.
   var contributing = 0
-  /// Whether `leftAlone` is delivered, and not yet decided (R4.4).
+  /// Whether `orphaned` is delivered, and not yet decided (R4.4).
   var isUndecided = false
 
   init(_ id: Identifier) { self.id = id }
@@ -143,7 +143,7 @@ final class Responders: AppFeature {
     if responder.contributes { left.contributing -= 1 }
     guard left.responders.isEmpty, !left.isUndecided else { return }
     left.isUndecided = true
-    app.deliver(.leftAlone(activity: left.id))
+    app.deliver(.orphaned(activity: left.id))
   }
 
   /// The observers of a document are told once, however often its activity changes until then (R5.2).
@@ -204,7 +204,7 @@ final class Responders: AppFeature {
   func manages(_ activity: Identifier) -> Bool { find(activity) != nil }
 
   /// Whether responders had it, and none has it now.
-  func leftAlone(_ activity: Identifier) -> Bool { find(activity)?.responders.isEmpty ?? false }
+  func orphaned(_ activity: Identifier) -> Bool { find(activity)?.responders.isEmpty ?? false }
 
   /// Whether a save of it has something from responders: state, or the URL of a document.
   func contribute(to activity: Identifier) -> Bool { (find(activity)?.contributing ?? 0) > 0 }

@@ -126,7 +126,7 @@ final class SearchUpdates: AppFeature {
       var entries = [(key: Value.string("ask"), value: Value.string("delete"))]
       if let names { entries.append((key: .string("persistent_identifiers"), value: names)) }
       let question = try Value.dictionary(entries).encoding
-      if let error = requests.objection(toSize: UInt64(question.count), of: "the list of identifiers") { throw error }
+      if let error = requests.rejection(toSize: UInt64(question.count), of: "the list of identifiers") { throw error }
       add(Update(deleting: names, question, number: number, by: now.uptime + app.limits.continuation))
       advance(now)
     } catch {

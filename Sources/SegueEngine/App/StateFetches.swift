@@ -5,8 +5,8 @@ import SegueWire
 final class StateFetch {
   enum Source {
     case origin
-    /// The app that has continued an activity of this one (R3.10), and the account that was charged for that.
-    case keeper(account: Identifier)
+    /// The app that has continued an activity of this one (R3.10), and the principal that was charged for that.
+    case keeper(principal: Identifier)
   }
 
   fileprivate let continuation: Message.Continuation
@@ -82,12 +82,12 @@ final class StateFetches {
     fetch.hubBy = nil
     fetch.wasSent = true
     // The hub looks for the app where it has been.
-    var (account, isBack) = (Identifier?.none, false)
-    if case .keeper(let its) = fetch.source { (account, isBack) = (its, true) }
+    var (principal, isBack) = (Identifier?.none, false)
+    if case .keeper(let its) = fetch.source { (principal, isBack) = (its, true) }
     hub.sendChecked(
       .fetch(
         fetch.continuation, milliseconds: max(1, fetch.deadline - now.uptime), receiver: fetch.receiver,
-        account: account, isBack: isBack), now)
+        principal: principal, isBack: isBack), now)
   }
 
   // MARK: Messages

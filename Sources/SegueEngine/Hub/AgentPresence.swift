@@ -30,7 +30,7 @@ final class AgentPresence: HubFeature {
 
   /// Whether it is the agent's participant, or offers for the agent what an app has left (R2.5): a connection of its
   /// process.
-  func owns(_ peer: Peer) -> Bool { agentPeer.map { $0.account == peer.account } ?? false }
+  func owns(_ peer: Peer) -> Bool { agentPeer.map { $0.principal == peer.principal } ?? false }
 
   /// The number of apps besides one of them, without those of the agent.
   func appCount(besides peer: Peer) -> Int { peers.apps.count { $0 !== peer && !owns($0) } }
@@ -61,7 +61,8 @@ final class AgentPresence: HubFeature {
   private func report(_ peer: Peer, to agent: Peer) {
     guard let session = peer.appSession, !session.identity.isChooser else { return }
     send(
-      .present(described(session.identity), accepts: session.acceptsDeliveries, account: peer.account.id), to: agent)
+      .present(described(session.identity), accepts: session.acceptsDeliveries, principal: peer.principal.id), to: agent
+    )
   }
 
   /// With as many types as fit.
@@ -82,11 +83,11 @@ final class AgentPresence: HubFeature {
   }
 
   /// A continuation in an app has failed, and no function of its host was told (R3.13).
-  func note(_ type: String, _ error: SegueError, age: Int64, of app: AppIdentity, _ account: Account) {
+  func note(_ type: String, _ error: SegueError, age: Int64, of app: AppIdentity, _ principal: Principal) {
     unheardFailure?(
       UnheardFailure(
         bundleIdentifier: app.bundleIdentifier, appName: app.name, type: type, error: error,
-        date: now.date - Double(age) / 1_000, account: account.id))
+        date: now.date - Double(age) / 1_000, principal: principal.id))
   }
 
   func setAccepts(_ accepts: Bool, _ peer: Peer) {

@@ -5,10 +5,10 @@ enum ChannelOwner {
   case relay(Relay)
   case stream(LinkedStream)
 
-  var account: Account {
+  var principal: Principal {
     switch self {
-    case .relay(let relay): relay.account
-    case .stream(let stream): stream.account
+    case .relay(let relay): relay.principal
+    case .stream(let stream): stream.principal
     }
   }
 
@@ -22,9 +22,9 @@ enum ChannelOwner {
 }
 
 extension Peer {
-  /// The channels that the hub has opened to it for an account.
-  func openCount(for account: Account) -> Int {
-    channels.count { $1.account == account && $1.isOpened($0, to: self) }
+  /// The channels that the hub has opened to it for a principal.
+  func openCount(for principal: Principal) -> Int {
+    channels.count { $1.principal == principal && $1.isOpened($0, to: self) }
   }
 }
 

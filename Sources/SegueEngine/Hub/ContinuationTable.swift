@@ -6,8 +6,8 @@ enum FetchedState {
   /// The state of the offered activity.
   case offered
   /// The state that is kept by the app that has continued the activity (R3.10).
-  /// - Parameter account: its own, as the origin was told; nil if another hub passes the fetch on.
-  case back(account: Identifier?)
+  /// - Parameter principal: its own, as the origin was told; nil if another hub passes the fetch on.
+  case back(principal: Identifier?)
 
   var isBack: Bool { if case .back = self { true } else { false } }
 }
@@ -109,9 +109,9 @@ final class PeerRoutes {
   var last: ContinuationRoute? { receiving.last ?? origin.all.last }
   var hasAttempts: Bool { receiving.contains { $0.attempt != nil } || origin.all.contains { $0.attempt != nil } }
 
-  /// The attempts of that account for which the peer leads to the origin.
-  func attempts(of account: Account) -> Int {
-    origin.all.count { $0.attempt != nil && $0.receiverPeer.account == account }
+  /// The attempts of that principal for which the peer leads to the origin.
+  func attempts(of principal: Principal) -> Int {
+    origin.all.count { $0.attempt != nil && $0.receiverPeer.principal == principal }
   }
 
   /// Usually it is among the oldest.
@@ -123,7 +123,7 @@ final class PeerRoutes {
   fileprivate func appendReceiving(_ route: ContinuationRoute) { receiving.append(route) }
 }
 
-/// The continuations at a hub. Each account has a quota of attempts as the receiver, and each peer one of routes, so
+/// The continuations at a hub. Each principal has a quota of attempts as the receiver, and each peer one of routes, so
 /// that it cannot displace routes of others. No route with an outstanding answer is removed.
 final class ContinuationTable {
   /// The routes of an app, and of a hub.
@@ -205,8 +205,8 @@ final class ContinuationTable {
 
   // MARK: Attempts
 
-  /// The attempts of an account as the receiver.
-  func attempts(of account: Account) -> Int { attempts.all.count { $0.receiverPeer.account == account } }
+  /// The attempts of a principal as the receiver.
+  func attempts(of principal: Principal) -> Int { attempts.all.count { $0.receiverPeer.principal == principal } }
 
   func begin(_ route: ContinuationRoute, until expiresAt: Int64) {
     if route.attempt == nil { route.attemptPlace = attempts.append(route) }
@@ -236,7 +236,7 @@ final class ContinuationTable {
       guard known.receiverPeer === peer, known.receiver == message.receiver.id else { return false }
       release(known)
     }
-    let others = held.count { $0.held?.isFetch == message.isFetch && $0.receiverPeer.account == peer.account }
+    let others = held.count { $0.held?.isFetch == message.isFetch && $0.receiverPeer.principal == peer.principal }
     guard others < limit, let route = route(of: continuation, message.receiver.id, from: peer, now)
     else { return false }
     route.held = message

@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 extension Peer {
-  /// The limit for its account.
+  /// The limit for its principal.
   fileprivate var continuationLimit: Int { isHub ? HubContinuations.linkLimit : HubContinuations.limit }
 }
 
@@ -11,8 +11,8 @@ final class HubContinuations: HubFeature {
   /// The most attempts of one process as the receiver, and through the links that one process maintains.
   static let limit = 32
   static let linkLimit = 1_024
-  /// The most attempts of one account for activities of one app.
-  static let limitOfOrigin = OutgoingContinuations.limit / Account.share
+  /// The most attempts of one principal for activities of one app.
+  static let limitOfOrigin = OutgoingContinuations.limit / Principal.share
   /// Milliseconds for which a continuation is kept beyond its deadline.
   static let grace: Int64 = 10_000
 
@@ -68,9 +68,9 @@ final class HubContinuations: HubFeature {
     case .offered:
       offer = self.offer(of: continuation)
       found = offer?.peer
-    case .back(let account):
+    case .back(let principal):
       offer = nil
-      found = keeper(of: continuation, account)
+      found = keeper(of: continuation, principal)
     }
     guard let origin = found, peer.mayReach(origin) else { return false }
     @inline(never)
@@ -91,10 +91,10 @@ final class HubContinuations: HubFeature {
     } else if origin === peer || begin(continuation, receiver, peer, origin, offer, milliseconds: milliseconds) == nil {
       return refuse(SegueError(.limitExceeded, "too many continuations are under way"))
     }
-    let account = origin.isHub ? nil : peer.accountID
+    let principal = origin.isHub ? nil : peer.principalID
     send(
       .fetch(
-        named(continuation, for: origin), milliseconds: milliseconds, receiver: receiver, account: account,
+        named(continuation, for: origin), milliseconds: milliseconds, receiver: receiver, principal: principal,
         isBack: state.isBack), to: origin)
     return true
   }
@@ -102,11 +102,11 @@ final class HubContinuations: HubFeature {
   /// The peer that leads to the app that has continued an activity: along the route of that continuation; else to an
   /// app of this device, or to one that itself offers something where that continuation came from. The identifier of an
   /// app proves nothing there: another hub may claim it for an app of its own. Nil if there is none of these.
-  private func keeper(of back: Message.Continuation, _ account: Identifier?) -> Peer? {
+  private func keeper(of back: Message.Continuation, _ principal: Identifier?) -> Peer? {
     let known = table[back.activity].flatMap { $0.receiver == back.origin ? $0.receiverPeer : nil }
     if let known, !known.isSuspended { return known }
     if let peer = peers[app: back.origin] { return peer }
-    let device = if let known { known.device } else { account.flatMap { Account.device(of: $0) } }
+    let device = if let known { known.device } else { principal.flatMap { Principal.device(of: $0) } }
     return offers.remoteOffer(of: back.origin, device)?.peer ?? known
   }
 
@@ -116,10 +116,10 @@ final class HubContinuations: HubFeature {
     _ continuation: Message.Continuation, _ receiver: Receiver, _ peer: Peer, _ origin: Peer, _ offer: HubOffer?,
     milliseconds: Int64
   ) -> ContinuationRoute? {
-    let attempts = table.attempts(of: peer.account)
+    let attempts = table.attempts(of: peer.principal)
     guard attempts < peer.continuationLimit,
       attempts < Self.limitOfOrigin
-        || origin.routes.attempts(of: peer.account) < Self.limitOfOrigin,
+        || origin.routes.attempts(of: peer.principal) < Self.limitOfOrigin,
       let route = table.connect(continuation, receiver.id, from: peer, to: origin, now.uptime)
     else { return nil }
     route.note(offer)
@@ -252,7 +252,7 @@ final class HubContinuations: HubFeature {
       return origin.link.reset(channel)
     }
     let peer = route.receiverPeer
-    guard let outChannel = transfers.relay(from: origin, channel, to: peer, of: peer.account) else {
+    guard let outChannel = transfers.relay(from: origin, channel, to: peer, of: peer.principal) else {
       origin.link.reset(channel)
       send(.refused(id, to: route.receiver, .tooManyTransfers), to: peer)
       return peerLost(id, beyond: peer)
@@ -399,8 +399,8 @@ final class HubContinuations: HubFeature {
     table.isConsistent ? nil : "hub: a continuation is listed that it does not know"
   }
 
-  /// Whether there are attempts, those of an account as the receiver, and the held messages: for tests.
+  /// Whether there are attempts, those of a principal as the receiver, and the held messages: for tests.
   var hasAttempts: Bool { table.hasAttempts }
-  func attempts(of account: Account) -> Int { table.attempts(of: account) }
+  func attempts(of principal: Principal) -> Int { table.attempts(of: principal) }
   var heldCount: Int { table.heldRoutes.count }
 }

@@ -23,7 +23,7 @@ final class HubDeliveries: HubFeature {
 
   /// The participant delivers: records the way back, and passes it on. If the app is gone, the participant knows, or
   /// is about to learn it.
-  func deliver(_ delivery: Message.InboxDelivery, from agent: Peer) {
+  func deliver(_ delivery: Message.DeliverRequest, from agent: Peer) {
     guard let participant = agent.app, presence.isAgent(participant.id), let peer = peers[app: delivery.to] else {
       return
     }
@@ -48,7 +48,7 @@ final class HubDeliveries: HubFeature {
       offers.takeBack(activity, of: app.id)
     } else {
       guard offers.leave(activity, by: peer, app),
-        let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.account)
+        let relayed = transfers.relay(from: peer, channel, to: agent, of: peer.principal)
       else {
         return peer.link.reset(channel)
       }

@@ -64,13 +64,13 @@ public final class HubEngine {
 
   // MARK: Connections
 
-  /// If too many connections of an account have not sent `hello`, closes the oldest of them and keeps the new one.
-  /// - Parameter account: nil: the connection has its own.
-  public func connected(_ number: PeerNumber, of account: Account? = nil, _ now: Instant) {
+  /// If too many connections of a principal have not sent `hello`, closes the oldest of them and keeps the new one.
+  /// - Parameter principal: nil: the connection has its own.
+  public func connected(_ number: PeerNumber, of principal: Principal? = nil, _ now: Instant) {
     connections.begin(now)
     defer { registration.removeDropped() }
-    let peer = Peer(number: number, of: account, helloBy: now.uptime + Self.helloTime)
-    if let oldest = peers.popLongestUnidentified(of: peer.account) {
+    let peer = Peer(number: number, of: principal, helloBy: now.uptime + Self.helloTime)
+    if let oldest = peers.popLongestUnidentified(of: peer.principal) {
       connections.disconnect(
         oldest,
         SegueError(.remoteApplicationTimedOut, "no hello while \(PeerTable.unidentifiedLimit) others came"))
@@ -259,8 +259,8 @@ public final class HubEngine {
 
   public func link(of number: PeerNumber) -> FramedConnection? { peers[number]?.link }
 
-  /// The account that is charged for a connection; nil once the connection is gone.
-  public func account(of number: PeerNumber) -> Account? { peers[number]?.account }
+  /// The principal that is charged for a connection; nil once the connection is gone.
+  public func principal(of number: PeerNumber) -> Principal? { peers[number]?.principal }
 
   /// Another hub takes over: sends goodbye to all apps, and ends links.
   public func stepDown() {

@@ -65,10 +65,10 @@ final class HubMessages {
       offers.put(description, timing, activation: activation, by: peer, app)
       continuations.resumeHeld()
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { offers.withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named, let account, let isBack):
+    case .fetch(let continuation, let milliseconds, let named, let principal, let isBack):
       continuations.fetch(
         continuation, milliseconds: milliseconds, presence.receiver(app, named: named),
-        isBack ? .back(account: account) : .offered, by: peer)
+        isBack ? .back(principal: principal) : .offered, by: peer)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
@@ -95,7 +95,7 @@ final class HubMessages {
       deliveries.keepAttachment(name, changed: changed, of: channel, descriptor, from: peer)
     case .failure(let type, let error, let age):
       connections.countWork(Self.failureWork)
-      presence.note(type, error, age: age, of: app, peer.account)
+      presence.note(type, error, age: age, of: app, peer.principal)
     case .present, .absent, .keeps, .ask, .answer: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
@@ -130,7 +130,7 @@ final class HubMessages {
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       continuations.fetch(
         continuation, milliseconds: milliseconds, connections.named(receiver, by: peer),
-        isBack ? .back(account: nil) : .offered, by: peer)
+        isBack ? .back(principal: nil) : .offered, by: peer)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)

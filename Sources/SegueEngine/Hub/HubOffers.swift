@@ -34,7 +34,7 @@ final class HubOffers: HubFeature {
   private struct LeftActivity {
     let id: Identifier
     let app: AppIdentity
-    let account: Account
+    let principal: Principal
     /// When the app had begun to offer it, by `HubOffer.sequence`.
     let since: UInt64
   }
@@ -94,8 +94,8 @@ final class HubOffers: HubFeature {
     if let known = left.first(where: { $0.id == id }), isOlder(known.app, known.since) { return false }
     guard since != .max else { return true }
     takeBack(id, of: nil)
-    left.append(LeftActivity(id: id, app: app, account: peer.account, since: since))
-    left.shorten(to: Limits.keptOffers) { $0.account == $1.account }
+    left.append(LeftActivity(id: id, app: app, principal: peer.principal, since: since))
+    left.shorten(to: Limits.keptOffers) { $0.principal == $1.principal }
     if let taken = directory[id], taken.remote == nil, !agent.owns(taken.peer),
       !(taken.peer.app?.isSameApp(as: app) ?? true)
     {

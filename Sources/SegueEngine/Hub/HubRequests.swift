@@ -57,7 +57,7 @@ final class HubRequests: HubFeature {
     guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds) else {
       return refuse(.tooManyTransfers)
     }
-    guard let outChannel = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
+    guard let outChannel = transfers.relay(from: peer, channel, to: origin, of: peer.principal) else {
       continuations.route(of: continuation.id)?.answered()
       return refuse(.tooManyTransfers)
     }
@@ -75,12 +75,12 @@ final class HubRequests: HubFeature {
     if channel != 0 { try peer.link.accept(channel) }
     // Only the origin may answer.
     guard let route = continuations.route(of: continuation.id), route.originPeer === peer, route.receiver == app,
-      let asker = continuations.next(to: app, of: continuation, from: peer)
+      let requester = continuations.next(to: app, of: continuation, from: peer)
     else { return peer.link.reset(channel) }
     route.answered()
     var (outChannel, size, error) = (FramedConnection.Channel(0), size, error)
     if channel != 0 {
-      if let relayed = transfers.relay(from: peer, channel, to: asker, of: asker.account) {
+      if let relayed = transfers.relay(from: peer, channel, to: requester, of: requester.principal) {
         outChannel = relayed
       } else {
         peer.link.reset(channel)
@@ -88,6 +88,6 @@ final class HubRequests: HubFeature {
         error = .tooManyTransfers
       }
     }
-    send(.response(number, route.continuation, to: app, channel: outChannel, size: size, error), to: asker)
+    send(.response(number, route.continuation, to: app, channel: outChannel, size: size, error), to: requester)
   }
 }

@@ -89,9 +89,9 @@ final class HubSession {
 
   // MARK: Announced routes
 
-  func isTold(_ id: Identifier) -> Bool { announcedRoutes.contains(id) }
+  func isAnnounced(_ id: Identifier) -> Bool { announcedRoutes.contains(id) }
   func told(_ id: Identifier) { announcedRoutes.insert(id) }
-  func untell(_ id: Identifier) { announcedRoutes.remove(id) }
+  func clearAnnounced(_ id: Identifier) { announcedRoutes.remove(id) }
   var hasLostRoutes: Bool { !lostRoutes.isEmpty }
 
   /// - Returns: whether it was sent one.
@@ -113,7 +113,7 @@ final class HubSession {
 
   func tell(_ offer: Identifier) { announcedOffers.insert(offer) }
   /// - Returns: whether it was sent that one.
-  func untell(offer: Identifier) -> Bool { announcedOffers.remove(offer) != nil }
+  func clearAnnounced(offer: Identifier) -> Bool { announcedOffers.remove(offer) != nil }
 
   // MARK: Routes through it
 

@@ -20,20 +20,20 @@ extension SegueError {
 
 /// Requests for streams that an app has not answered. Each holds a descriptor.
 final class UnansweredStreams {
-  /// The limit for one app, and for the requests of one account to it.
+  /// The limit for one app, and for the requests of one principal to it.
   static let limit = 256
-  static let limitOfAsker = limit / Account.share
-  private var streams: [(id: Identifier, asker: Account)] = []
+  static let limitOfRequester = limit / Principal.share
+  private var streams: [(id: Identifier, requester: Principal)] = []
 
   var count: Int { streams.count }
   var isEmpty: Bool { streams.isEmpty }
 
-  func hasRoom(for asker: Account) -> Bool {
+  func hasRoom(for requester: Principal) -> Bool {
     streams.count < Self.limit
-      && streams.count(where: { $0.asker == asker }) < Self.limitOfAsker
+      && streams.count(where: { $0.requester == requester }) < Self.limitOfRequester
   }
 
-  func append(_ id: Identifier, by asker: Account) { streams.append((id, asker)) }
+  func append(_ id: Identifier, by requester: Principal) { streams.append((id, requester)) }
   func remove(_ id: Identifier) { streams.removeAll { $0.id == id } }
 }
 
@@ -71,7 +71,7 @@ final class HubStreams: HubFeature {
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
       return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
     }
-    guard origin.appSession?.unanswered.hasRoom(for: peer.account) ?? true else {
+    guard origin.appSession?.unanswered.hasRoom(for: peer.principal) ?? true else {
       return refuse(
         SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
     }
@@ -86,14 +86,14 @@ final class HubStreams: HubFeature {
     // For an app: whether it is over a link.
     var outChannel: FramedConnection.Channel = peer.isHub ? 1 : 0
     if peer.isHub, origin.isHub {
-      guard let relayed = transfers.relay(from: peer, channel, to: origin, of: peer.account) else {
+      guard let relayed = transfers.relay(from: peer, channel, to: origin, of: peer.principal) else {
         return refuseExpected()
       }
       outChannel = relayed
     } else if peer.isHub {
       guard
         let stream = transfers.open(
-          id, continuation, app: continuation.origin, isAsker: false, far: peer, of: peer.account)
+          id, continuation, app: continuation.origin, isRequester: false, far: peer, of: peer.principal)
       else {
         return refuseExpected()
       }
@@ -101,14 +101,15 @@ final class HubStreams: HubFeature {
       stream.ask(.stream(id, continuation, from: app, channel: outChannel, attachment: attachment))
       connections.outbox.transfer(.incoming(stream))
     } else if let descriptor, origin.isHub {
-      guard let stream = transfers.open(id, continuation, app: app, isAsker: true, far: origin, of: peer.account) else {
+      guard let stream = transfers.open(id, continuation, app: app, isRequester: true, far: origin, of: peer.principal)
+      else {
         return refuseExpected()
       }
       outChannel = origin.link.open()
       stream.openOutgoing(outChannel)
       connections.outbox.transfer(.outgoing(stream, descriptor))
     }
-    origin.appSession?.unanswered.append(id, by: peer.account)
+    origin.appSession?.unanswered.append(id, by: peer.principal)
     // The app gets the request once its end exists.
     guard origin.isHub || !peer.isHub else { return }
     let named = continuations.named(continuation, for: origin)
@@ -132,7 +133,7 @@ final class HubStreams: HubFeature {
     route.answered()
     var channel: FramedConnection.Channel = 0
     if route.receiverPeer.isHub {
-      guard let stream = transfers.stream(id), stream.app == app.id, !stream.isAsker, stream.outgoing == .unopened
+      guard let stream = transfers.stream(id), stream.app == app.id, !stream.isRequester, stream.outgoing == .unopened
       else {
         return
       }
@@ -154,7 +155,7 @@ final class HubStreams: HubFeature {
     fromHub peer: Peer
   ) {
     if let route = continuations.route(of: continuation.id), route.originPeer === peer { route.answered() }
-    if let stream = transfers.stream(id), stream.far === peer, stream.isAsker, stream.incoming == .unopened {
+    if let stream = transfers.stream(id), stream.far === peer, stream.isRequester, stream.incoming == .unopened {
       guard error == nil, channel != 0 else {
         peer.link.reset(channel)
         return transfers.fail(stream, error ?? SegueError(.malformed, "the other hub names no channel"))
@@ -172,7 +173,7 @@ final class HubStreams: HubFeature {
     var (outChannel, error) = (FramedConnection.Channel(0), error)
     if error == nil {
       guard isFromOrigin, next.isHub, channel != 0 else { return peer.link.reset(channel) }
-      if let relayed = transfers.relay(from: peer, channel, to: next, of: next.account) {
+      if let relayed = transfers.relay(from: peer, channel, to: next, of: next.principal) {
         outChannel = relayed
       } else {
         error = .tooManyTransfers
@@ -190,11 +191,11 @@ final class HubStreams: HubFeature {
       if let status, let stream = transfers.stream(id), stream.app == app, stream.keep(status) { return }
       send(.streamStatus(id, continuations.named(continuation, for: next), to: app, status), to: next)
     } else if status == nil, connections.gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
-      guard let asker = peer.app else {
+      guard let requester = peer.app else {
         let error = SegueError(.connectionUnavailable, "the other app is gone")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
       }
-      send(.streamStatus(id, continuation, to: asker.id, .broken), to: peer)
+      send(.streamStatus(id, continuation, to: requester.id, .broken), to: peer)
     }
   }
 }

@@ -3,10 +3,10 @@ import SegueWire
 
 /// Transfers that the hub forwards: relays, and streams over links. Passes events of channels to their owners.
 final class HubTransfers: HubFeature {
-  /// The most transfers of an account, each of which keeps up to a window of bytes here for each direction.
+  /// The most transfers of a principal, each of which keeps up to a window of bytes here for each direction.
   static let transferLimit = FramedConnection.channelLimit
-  /// The most channels that are open to one peer for an account, and to a peer of the account itself.
-  static let channelLimit = FramedConnection.channelLimit / Account.share
+  /// The most channels that are open to one peer for a principal, and to a peer of the principal itself.
+  static let channelLimit = FramedConnection.channelLimit / Principal.share
   static let ownChannelLimit = FramedConnection.channelLimit / 2
 
   let connections: HubConnections
@@ -16,20 +16,20 @@ final class HubTransfers: HubFeature {
 
   init(_ connections: HubConnections) { self.connections = connections }
 
-  /// Whether the hub may open another channel to a peer for an account.
-  func hasRoom(for account: Account, to peer: Peer) -> Bool {
-    peer.link.openCount < FramedConnection.channelLimit && tally[account] < Self.transferLimit
-      && peer.openCount(for: account) < (peer.account == account ? Self.ownChannelLimit : Self.channelLimit)
+  /// Whether the hub may open another channel to a peer for a principal.
+  func hasRoom(for principal: Principal, to peer: Peer) -> Bool {
+    peer.link.openCount < FramedConnection.channelLimit && tally[principal] < Self.transferLimit
+      && peer.openCount(for: principal) < (peer.principal == principal ? Self.ownChannelLimit : Self.channelLimit)
   }
 
   /// Forwards a channel to a new one of the other peer; nil if there are too many.
-  /// - Parameter account: that of the receiver.
-  func relay(from: Peer, _ channel: FramedConnection.Channel, to: Peer, of account: Account) -> FramedConnection
+  /// - Parameter principal: that of the receiver.
+  func relay(from: Peer, _ channel: FramedConnection.Channel, to: Peer, of principal: Principal) -> FramedConnection
     .Channel?
   {
-    guard hasRoom(for: account, to: to) else { return nil }
-    let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open(), of: account)
-    tally.add(account)
+    guard hasRoom(for: principal, to: to) else { return nil }
+    let relay = Relay(from: from, channel: channel, to: to, outChannel: to.link.open(), of: principal)
+    tally.add(principal)
     from.channels.insert(.relay(relay), channel)
     to.channels.insert(.relay(relay), relay.outChannel)
     return relay.outChannel
@@ -91,7 +91,7 @@ final class HubTransfers: HubFeature {
   private func remove(_ relay: Relay) {
     relay.from.channels.remove(relay.channel)
     relay.to.channels.remove(relay.outChannel)
-    tally.remove(relay.account)
+    tally.remove(relay.principal)
   }
 
   var leak: StaticString? {

@@ -5,7 +5,7 @@ import SegueWire
 extension HubConnections {
   /// The most links that one process maintains.
   static let linkLimit = 64
-  /// The most bytes held by a link without a connection, by those of one account together, and by all (R7.4).
+  /// The most bytes held by a link without a connection, by those of one principal together, and by all (R7.4).
   static let cutLinkSize = 16 * 1024 * 1024
   static let cutLinksOfAccount = 32 * 1024 * 1024
   static let cutLinksOfHub = 64 * 1024 * 1024
@@ -14,13 +14,13 @@ extension HubConnections {
 
   /// Why another link is refused, or nil.
   func tooManyLinks(like peer: Peer) -> SegueError? {
-    let count = peers.hubs.count { $0.account == peer.account && !$0.isSuspended && !$0.isClosing }
+    let count = peers.hubs.count { $0.principal == peer.principal && !$0.isSuspended && !$0.isClosing }
     return count <= Self.linkLimit
       ? nil : SegueError(.limitExceeded, "the process has too many links")
   }
 
   /// Gives up links without a connection until the others are within their quotas: one that holds too much, else the
-  /// oldest of the account whose links hold most. It ends as if its time had passed.
+  /// oldest of the principal whose links hold most. It ends as if its time had passed.
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
@@ -35,7 +35,7 @@ extension HubConnections {
       let size = suspendedSize(peer)
       if size > Self.cutLinkSize { return peer }
       total += size
-      // Once per account, at its oldest link.
+      // Once per principal, at its oldest link.
       guard let all = suspendedSize(ofAccountOf: peer), all > most?.size ?? 0 else { continue }
       most = (all, peer)
     }
@@ -45,10 +45,10 @@ extension HubConnections {
 
   private func isSuspended(_ peer: Peer) -> Bool { !peer.isClosing && peer.isSuspended }
 
-  /// The sum over all links of the same account; nil if this is not the oldest of them.
+  /// The sum over all links of the same principal; nil if this is not the oldest of them.
   private func suspendedSize(ofAccountOf peer: Peer) -> Int? {
     var size = 0
-    for other in peers.hubs where other.account == peer.account && isSuspended(other) {
+    for other in peers.hubs where other.principal == peer.principal && isSuspended(other) {
       guard other === peer || !isOlder(other, than: peer) else { return nil }
       size += suspendedSize(other)
     }

@@ -9,11 +9,11 @@ public final class LinkedStream {
   /// An app of this device.
   let app: Identifier
   /// Whether the app has requested the stream; otherwise it received the request.
-  let isAsker: Bool
+  let isRequester: Bool
   /// The linked hub. Outlives the stream.
   unowned(unsafe) let far: Peer
-  /// The account of the receiver.
-  let account: Account
+  /// The principal of the receiver.
+  let principal: Principal
 
   /// The bytes from the app, and to it.
   private(set) var outgoing = Direction.unopened
@@ -44,15 +44,15 @@ public final class LinkedStream {
   }
 
   fileprivate init(
-    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer,
-    of account: Account
+    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isRequester: Bool, far: Peer,
+    of principal: Principal
   ) {
     self.id = id
     self.continuation = continuation
     self.app = app
-    self.isAsker = isAsker
+    self.isRequester = isRequester
     self.far = far
-    self.account = account
+    self.principal = principal
   }
 
   /// Called once by the owner of the engine.
@@ -209,13 +209,13 @@ extension HubTransfers {
 
   /// Creates a stream; nil if there are too many, or it exists already.
   func open(
-    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isAsker: Bool, far: Peer,
-    of account: Account
+    _ id: Identifier, _ continuation: Message.Continuation, app: Identifier, isRequester: Bool, far: Peer,
+    of principal: Principal
   ) -> LinkedStream? {
-    guard hasRoom(for: account, to: far), linkedStreams[id] == nil else { return nil }
-    let stream = LinkedStream(id, continuation, app: app, isAsker: isAsker, far: far, of: account)
+    guard hasRoom(for: principal, to: far), linkedStreams[id] == nil else { return nil }
+    let stream = LinkedStream(id, continuation, app: app, isRequester: isRequester, far: far, of: principal)
     linkedStreams.insert(stream)
-    tally.add(account)
+    tally.add(principal)
     return stream
   }
 
@@ -312,7 +312,7 @@ extension HubTransfers {
   /// The route to the origin is gone: unanswered requests fail.
   func failUnanswered(_ continuation: Identifier, beyond peer: Peer) {
     for stream in linkedStreams.all
-    where stream.far === peer && stream.continuation.id == continuation && stream.isAsker
+    where stream.far === peer && stream.continuation.id == continuation && stream.isRequester
       && stream.incoming == .unopened
     {
       fail(stream, SegueError(.connectionUnavailable, "the way to the other app broke"))
@@ -321,7 +321,7 @@ extension HubTransfers {
 
   /// The app is gone: requests to it that are unanswered fail.
   func failUnanswered(of app: Identifier) {
-    for stream in linkedStreams.all where stream.app == app && !stream.isAsker && stream.outgoing == .unopened {
+    for stream in linkedStreams.all where stream.app == app && !stream.isRequester && stream.outgoing == .unopened {
       fail(stream, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
     }
   }
@@ -346,7 +346,7 @@ extension HubTransfers {
   }
 
   private func removeIfOver(_ stream: LinkedStream) {
-    if stream.isOver, linkedStreams.remove(stream) { tally.remove(stream.account) }
+    if stream.isOver, linkedStreams.remove(stream) { tally.remove(stream.principal) }
   }
 
   func changed(_ stream: LinkedStream) {

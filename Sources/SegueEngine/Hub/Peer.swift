@@ -23,8 +23,8 @@ final class Peer {
     case hub(HubSession)
   }
 
-  /// The account that is charged for the peer.
-  private(set) var account: Account
+  /// The principal that is charged for the peer.
+  private(set) var principal: Principal
   /// The app that made the link; nil if it knows the end of the link, or no app made it.
   private(set) var linkOwner: LinkOwner?
   /// Its position in the hub's list of apps, or of hubs.
@@ -38,12 +38,13 @@ final class Peer {
   let channels = ChannelTable()
 
   init(
-    number: HubEngine.PeerNumber, _ role: Role = .unidentified, of account: Account? = nil, device: Identifier? = nil,
+    number: HubEngine.PeerNumber, _ role: Role = .unidentified, of principal: Principal? = nil,
+    device: Identifier? = nil,
     helloBy: Int64
   ) {
     self.device = device
     self.number = number
-    self.account = account ?? .connection(number)
+    self.principal = principal ?? .connection(number)
     self.helloBy = helloBy
     self.role = role
   }
@@ -59,7 +60,7 @@ final class Peer {
 
   func setLinkOwner(_ owner: LinkOwner) {
     linkOwner = owner
-    account = owner.app.account.ofLinks
+    principal = owner.app.principal.ofLinks
   }
 
   /// Returns the app that made the link, which then knows its end.
@@ -73,7 +74,7 @@ final class Peer {
     peer.isClosing = true
     number = peer.number
     linkOwner = peer.linkOwner
-    account = peer.account
+    principal = peer.principal
   }
 
   var appSession: AppSession? { if case .app(let session) = role { session } else { nil } }
@@ -88,8 +89,8 @@ final class Peer {
     }
   }
   var app: AppIdentity? { appSession?.identity }
-  /// The identifier of its account at origins. A device has the same one over each of its connections.
-  var accountID: Identifier { device ?? account.id }
+  /// The identifier of its principal at origins. A device has the same one over each of its connections.
+  var principalID: Identifier { device ?? principal.id }
   /// The offer of the app; nil if it offers nothing.
   var offer: HubOffer? { appSession?.offer }
   /// Whether its connection is cut, and may be resumed.

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The connections of a hub, and the identified peers.
 final class PeerTable {
-  /// The most connections of one account without hello (A19). In a crowd, whose apps connect at the same moment, each
+  /// The most connections of one principal without hello (A19). In a crowd, whose apps connect at the same moment, each
   /// process has one.
   static let unidentifiedLimit = 64
 
@@ -45,11 +45,11 @@ final class PeerTable {
   func addUnidentified(_ peer: Peer) { unidentified.append(peer) }
   func removeUnidentified(_ peer: Peer) { unidentified.remove(peer) }
 
-  /// Removes the oldest unidentified peer of an account that has as many as it may have.
-  /// - Returns: nil if the account has room for another one.
-  func popLongestUnidentified(of account: Account) -> Peer? {
-    guard unidentified.count(where: { $0.account == account }) >= Self.unidentifiedLimit else { return nil }
-    guard let oldest = unidentified.first(where: { $0.account == account }) else { return nil }
+  /// Removes the oldest unidentified peer of a principal that has as many as it may have.
+  /// - Returns: nil if the principal has room for another one.
+  func popLongestUnidentified(of principal: Principal) -> Peer? {
+    guard unidentified.count(where: { $0.principal == principal }) >= Self.unidentifiedLimit else { return nil }
+    guard let oldest = unidentified.first(where: { $0.principal == principal }) else { return nil }
     unidentified.remove(oldest)
     return oldest
   }
@@ -98,9 +98,9 @@ final class PeerTable {
   var brokenCount: StaticString? {
     if byNumber.count < appList.count { return "hub: it lists apps that are not connected" }
     if byApp.count != appList.count { return "hub: an app that is gone is known" }
-    guard let account = unidentified.last?.account else { return nil }
-    return unidentified.count(where: { $0.account == account }) > Self.unidentifiedLimit
-      ? "hub: too many of one account have not said who they are" : nil
+    guard let principal = unidentified.last?.principal else { return nil }
+    return unidentified.count(where: { $0.principal == principal }) > Self.unidentifiedLimit
+      ? "hub: too many of one principal have not said who they are" : nil
   }
 
   /// Returns whether the lists have changed since the last call.

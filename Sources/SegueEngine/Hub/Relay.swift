@@ -9,15 +9,16 @@ final class Relay {
   unowned(unsafe) let to: Peer
   let channel: FramedConnection.Channel
   let outChannel: FramedConnection.Channel
-  /// The account of the receiver, whichever way the bytes go.
-  let account: Account
+  /// The principal of the receiver, whichever way the bytes go.
+  let principal: Principal
   /// The attachments that have been passed on with it.
   private var attachments = 0
 
   init(
-    from: Peer, channel: FramedConnection.Channel, to: Peer, outChannel: FramedConnection.Channel, of account: Account
+    from: Peer, channel: FramedConnection.Channel, to: Peer, outChannel: FramedConnection.Channel,
+    of principal: Principal
   ) {
-    self.account = account
+    self.principal = principal
     self.from = from
     self.channel = channel
     self.to = to

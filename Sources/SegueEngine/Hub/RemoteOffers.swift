@@ -10,7 +10,7 @@ extension HubOffers {
       return nil
     }
     let isNew = remote.takes(version.number, at: now.uptime)
-    if let since = remote.behindSince { checkRemoteHubs(by: since + Self.disbeliefTime) }
+    if let since = remote.behindSince { checkRemoteHubs(by: since + Self.staleVersionTimeout) }
     return (remote, isNew)
   }
 
@@ -89,10 +89,10 @@ extension HubOffers {
   /// The route may have sent an older version for too long.
   func catchUp(_ remote: RemoteHub) {
     guard let since = remote.behindSince, let route = remote.route, remote.isFollowed else { return }
-    if since + Self.disbeliefTime <= now.uptime {
+    if since + Self.staleVersionTimeout <= now.uptime {
       follow(remote, route, believing: true)
     } else {
-      checkRemoteHubs(by: since + Self.disbeliefTime)
+      checkRemoteHubs(by: since + Self.staleVersionTimeout)
     }
   }
 
@@ -160,7 +160,7 @@ extension HubOffers {
     guard let offer = present, isOffered(offer), !isHidden(offer, from: peer), let published = published(offer),
       let team = offer.team
     else {
-      if remote == nil, !hub.untell(offer: update.activity) { return nil }
+      if remote == nil, !hub.clearAnnounced(offer: update.activity) { return nil }
       return connections.outbox.encoding(of: .gone(update.activity, version))
     }
     if remote == nil { hub.tell(update.activity) }

@@ -11,11 +11,11 @@ extension HubOffers {
   /// Milliseconds from the loss of a route until `seek`: by then others have announced losses for the same reason.
   static let seekingTime: Int64 = 400
   /// Milliseconds between two `seek`s, which double.
-  static let askingTime: Int64 = 1_000
+  static let seekInterval: Int64 = 1_000
   /// Milliseconds for which offers stay while a route is sought.
-  static let stayingTime: Int64 = 1_500
+  static let offerGraceTime: Int64 = 1_500
   /// Milliseconds after which a hub accepts an older version than the known one, which another hub may have forged.
-  static let disbeliefTime: Int64 = 30_000
+  static let staleVersionTimeout: Int64 = 30_000
 
   /// A linked hub announces its route to another.
   func receivedRoute(
@@ -56,12 +56,12 @@ extension HubOffers {
   }
 
   func hasRoom(_ cost: Int, by peer: Peer) -> Bool {
-    let bytes = peers.hubs.reduce(0) { $0 + ($1.account == peer.account ? $1.hub?.bytes ?? 0 : 0) }
+    let bytes = peers.hubs.reduce(0) { $0 + ($1.principal == peer.principal ? $1.hub?.bytes ?? 0 : 0) }
     return bytes + cost <= Self.linkedBytesLimit && remoteHubs.bytes.count + cost <= Self.allLinkedBytesLimit
   }
 
   private func addRemoteHub(_ id: Identifier, of device: Identifier?) -> RemoteHub {
-    remoteHubs.add(id, of: device, lostSince: now.uptime - Self.disbeliefTime)
+    remoteHubs.add(id, of: device, lostSince: now.uptime - Self.staleVersionTimeout)
   }
 
   private func remove(_ remote: RemoteHub) {
@@ -137,11 +137,11 @@ extension HubOffers {
   private func seek(_ remote: RemoteHub) {
     guard let seeking = remote.seeking else { return }
     guard seeking.askAt <= now.uptime else { return checkRemoteHubs(by: seeking.askAt) }
-    if seeking.since + Self.stayingTime <= now.uptime { drop(remote) }
-    let pause = max(Self.askingTime, now.uptime - seeking.since)
-    let next = min(now.uptime + pause, remote.route == nil ? .max : seeking.since + Self.stayingTime)
+    if seeking.since + Self.offerGraceTime <= now.uptime { drop(remote) }
+    let pause = max(Self.seekInterval, now.uptime - seeking.since)
+    let next = min(now.uptime + pause, remote.route == nil ? .max : seeking.since + Self.offerGraceTime)
     remote.askAgain(at: next)
-    if seeking.since + Self.disbeliefTime <= now.uptime {
+    if seeking.since + Self.staleVersionTimeout <= now.uptime {
       remote.takeAny()
       return choose(remote)
     }
@@ -210,10 +210,10 @@ extension HubOffers {
     if let route = route(to: id), route.hubs.count <= Route.limit, !route.hubs.contains(hub.identity.id) {
       hub.told(id)
       send(.route(to: id, route, isSought: false), to: peer)
-    } else if hub.isTold(id) {
+    } else if hub.isAnnounced(id) {
       // Followers through this hub wait; others have no use for it.
       let mayWait = isSought && hub.follows(id)
-      if !mayWait { hub.untell(id) }
+      if !mayWait { hub.clearAnnounced(id) }
       send(.route(to: id, nil, isSought: mayWait), to: peer)
     }
   }

@@ -85,7 +85,7 @@ final class AbsentTransfers: InboxTransfers {
     (self.agent, self.perform) = (agent, perform)
   }
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for account: Identifier?) {
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?) {
     agent.later(0) { [self] in perform { $0.collected(continuation, [], $1) } }
   }
 

@@ -72,7 +72,7 @@ public class FleetAgent: FleetProcess {
     _ request: Value, ofProcess process: Int32, _ answer: @escaping ControlRequests.Answer
   ) -> ControlClient {
     lastClient += 1
-    let client = ControlClient(number: lastClient, account: .process(process))
+    let client = ControlClient(number: lastClient, principal: .process(process))
     parts?.requests.handle(request, of: client, answer)
     return client
   }
@@ -147,7 +147,7 @@ public class FleetAgent: FleetProcess {
       if missing == 0 { parts?.requests.open() }
     }
     let index = FleetSearchIndex(self)
-    let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, account: $2, $3) }
+    let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, principal: $2, $3) }
     inbox.catalogue = device.catalogue
     let cryptography = device.cryptography
     let clock = device.clock

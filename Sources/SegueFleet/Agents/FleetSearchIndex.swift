@@ -22,10 +22,10 @@ final class FleetSearchIndex: SearchIndex {
   }
 
   func change(
-    _ change: SavedChange, of app: AppIdentity, account: Identifier,
+    _ change: SavedChange, of app: AppIdentity, principal: Identifier,
     _ done: @escaping (Result<Int, SegueError>) -> Void
   ) {
-    use({ saved, now throws(SegueError) in try saved.apply(change, of: app, account: account, at: now) }, done)
+    use({ saved, now throws(SegueError) in try saved.apply(change, of: app, principal: principal, at: now) }, done)
   }
 
   func search(_ query: SearchQuery, _ done: @escaping (Result<[SearchResult], SegueError>) -> Void) {

@@ -136,7 +136,7 @@ open class FleetEnvironment: AppEnvironment, FleetProgram {
   }
 
   open func woken() {}
-  open func objection(to request: StreamRequest) -> SegueError? { nil }
+  open func rejection(to request: StreamRequest) -> SegueError? { nil }
   open func attend(to socket: FleetSocket) {}
 
   // MARK: Streams and attachments

@@ -50,7 +50,7 @@ extension FleetProcess: AppObserver {
       case .gone: trace("offer gone", offer.description.type, offer.description.title, on: offer.deviceName)
       }
     case .willSave: fleet.trace(name, "will_save")
-    case .leftAlone: fleet.trace(name, "left alone")
+    case .orphaned: fleet.trace(name, "left alone")
     case .documentChanged: fleet.trace(name, "document changed")
     case .wasContinued(_, let receipt):
       complain(obligations.receive(wasContinued: receipt.continuation))

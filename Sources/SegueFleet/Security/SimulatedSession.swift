@@ -52,9 +52,9 @@ final class SimulatedSession: SecureSession {
 
   var isAuthenticated: Bool { if case .secured = stage { true } else { false } }
 
-  func shown(at now: Instant) -> ShownCertificate? {
+  func shown(at now: Instant) -> PeerCertificate? {
     guard let certificate, let credentials = context.credentials else { return nil }
-    return ShownCertificate(
+    return PeerCertificate(
       certificate,
       fields.map { .init(fields: $0, root: credentials.root, revocations: credentials.revocations, at: now) })
   }

@@ -221,8 +221,8 @@ public class FleetProcess {
         engine.refuse(request, SegueError(.malformed, "what came with the message is no stream"))
         continue
       }
-      if let error = program?.objection(to: request) {
-        engine.refuse(request, engine.objection(to: request) ?? error)
+      if let error = program?.rejection(to: request) {
+        engine.refuse(request, engine.rejection(to: request) ?? error)
         socket.close()
       } else if engine.take(request) {
         hold(socket)

@@ -17,7 +17,7 @@ public protocol FleetProgram: AnyObject {
   /// Takes this end of a stream that the origin has accepted.
   func keep(_ socket: FleetSocket, of request: StreamRequest)
   /// The cause for refusing a stream; nil if the app accepts it.
-  func objection(to request: StreamRequest) -> SegueError?
+  func rejection(to request: StreamRequest) -> SegueError?
   /// The timer of `FleetProcess.wake` is due.
   func woken()
   /// A socket of the process may be ready.
@@ -28,7 +28,7 @@ public protocol FleetProgram: AnyObject {
 extension FleetProgram {
   public func engineCalled() {}
   public func keep(_ socket: FleetSocket, of request: StreamRequest) { socket.close() }
-  public func objection(to request: StreamRequest) -> SegueError? { nil }
+  public func rejection(to request: StreamRequest) -> SegueError? { nil }
   public func woken() {}
   public func attend(to socket: FleetSocket) {}
 }

@@ -7,7 +7,7 @@ struct ScriptedExpectations {
   /// The continuation about which a callback must run.
   fileprivate(set) var callback: Identifier?
   /// The activity that was left alone, and whether a responder had it again.
-  fileprivate(set) var leftAlone: (activity: KnownActivity, isHeld: Bool)?
+  fileprivate(set) var orphaned: (activity: KnownActivity, isHeld: Bool)?
   /// The responders that a save asks (R4.2), and those that it has asked.
   fileprivate(set) var save: (activity: Identifier, plan: [UInt64], asked: [UInt64])?
 
@@ -20,9 +20,9 @@ extension ScriptedApp {
   func expect(_ delivery: Delivery) {
     switch delivery {
     case .continuationEnded(_, let receipt): expectations.callback = receipt.continuation
-    case .leftAlone(let id):
+    case .orphaned(let id):
       guard let known = known(id), known.live.isStillValid else { break }
-      expectations.leftAlone = (known, isHeld(id))
+      expectations.orphaned = (known, isHeld(id))
     default: break
     }
   }
@@ -40,7 +40,7 @@ extension ScriptedApp {
     if expectations.callback.take() != nil {
       process.complain("R3.2, R3.6: a continuation moves on, or has ended, and the host is not told")
     }
-    if let (known, isHeld) = expectations.leftAlone.take(), known.live.isStillValid != isHeld {
+    if let (known, isHeld) = expectations.orphaned.take(), known.live.isStillValid != isHeld {
       process.complain("R4.4: an activity ends if, and only if, no responder has it at its turn")
     }
     if let save = expectations.save.take(), save.plan != save.asked {

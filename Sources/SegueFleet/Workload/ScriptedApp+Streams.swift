@@ -14,13 +14,13 @@ extension ScriptedApp {
     let request = ScriptedStreamRequest(id, activity, of: self)
     draw(id)
     guard (try? activity.askStream(request, timeout: nil)) != nil, let live = request.stream else { return }
-    streams.append(ScriptedStream(live, isAsker: true))
+    streams.append(ScriptedStream(live, isRequester: true))
   }
 
   /// Reads an attachment itself, in place of `AppDownload`.
   private func fetch(_ attachment: Message.AttachmentPart, _ id: Identifier, _ from: ContinuedFrom) {
     let (near, far) = process.makeSockets()
-    streams.append(ScriptedStream(id, near, isAsker: true))
+    streams.append(ScriptedStream(id, near, isRequester: true))
     perform { engine, now in
       process.began(.attachment(id), deadline: now.uptime + engine.limits.continuation)
       engine.askStream(id, from, attachment: attachment, otherEnd: FleetDescriptor(far), timeout: nil, now)
@@ -28,7 +28,7 @@ extension ScriptedApp {
   }
 
   func keepAttachment(_ socket: FleetSocket, of request: StreamRequest) {
-    let stream = ScriptedStream(request.id, socket, isAsker: false)
+    let stream = ScriptedStream(request.id, socket, isRequester: false)
     // Unlike for other streams, the app is not notified when it may write.
     stream.isThere = true
     streams.append(stream)
@@ -56,7 +56,7 @@ extension ScriptedApp {
   /// A receiver has asked for a stream.
   func came(_ live: LiveStream) {
     _ = try? live.open()
-    let stream = ScriptedStream(live, isAsker: false)
+    let stream = ScriptedStream(live, isRequester: false)
     streams.append(stream)
     start(stream.id, nil)
   }
@@ -79,9 +79,9 @@ extension ScriptedApp {
 
   /// The origin writes the attachment, and closes; the receiver reads all of it.
   private func moveAttachment(_ stream: ScriptedStream) {
-    if stream.isAsker { process.complain(stream.readAll()) }
-    guard stream.isAsker ? stream.hasReadEnd : stream.write() else { return }
-    if stream.isAsker { observe(.fetched(stream.id, isComplete: stream.isComplete)) }
+    if stream.isRequester { process.complain(stream.readAll()) }
+    guard stream.isRequester ? stream.hasReadEnd : stream.write() else { return }
+    if stream.isRequester { observe(.fetched(stream.id, isComplete: stream.isComplete)) }
     close(stream)
   }
 

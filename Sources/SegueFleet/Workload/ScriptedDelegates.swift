@@ -9,7 +9,7 @@ final class ScriptedDelegate: AppDelegate {
 
   init(_ script: ScriptedApp) { self.script = script }
 
-  override func offer(_ app: App, _ event: Int32, _ offer: HeldOffer) -> Bool {
+  override func offer(_ app: App, _ event: Int32, _ offer: OfferObject) -> Bool {
     if let event = Delivery.OfferEvent(rawValue: event) { script?.observe(.offer(event, offer.offer.description.id)) }
     return true
   }
@@ -41,14 +41,15 @@ final class ScriptedDelegate: AppDelegate {
   }
 
   override func openingFailed(
-    _ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation
+    _ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation
   ) -> Bool {
     script?.expectations.told(continuation.id)
     script?.ended(continuation)
     return script?.hearsFailures ?? true
   }
 
-  override func didFail(_ app: App, type: String, _ error: Box<SegueError>, _ continuation: Continuation) -> Bool {
+  override func didFail(_ app: App, type: String, _ error: SharedBox<SegueError>, _ continuation: Continuation) -> Bool
+  {
     script?.expectations.told(continuation.id)
     script?.ended(continuation)
     return script?.hearsFailures ?? true
@@ -74,12 +75,12 @@ final class ScriptedActivityDelegate: ActivityDelegate {
     script?.save(activity, save) ?? .yes
   }
 
-  override func wasContinued(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+  override func wasContinued(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool {
     script?.wasContinued(activity)
     return true
   }
 
-  override func continuationEnded(_ activity: LiveActivity, _ receipt: Box<Receipt>) -> Bool {
+  override func continuationEnded(_ activity: LiveActivity, _ receipt: SharedBox<Receipt>) -> Bool {
     script?.continuationEnded(activity, receipt.content)
     return true
   }
@@ -131,7 +132,7 @@ final class ScriptedRequest: Request {
     super.init(activity)
   }
 
-  override func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ bytes: [UInt8], _ error: SharedBox<SegueError>?) {
     script?.observe(.answered(number, bytes, error?.content.status))
   }
 
@@ -158,7 +159,7 @@ final class ScriptedStreamRequest: StreamRequestCallback {
     super.init(activity)
   }
 
-  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: SharedBox<SegueError>?) {
     _ = try? stream?.open()
     script?.start(id, error?.content)
     script = nil

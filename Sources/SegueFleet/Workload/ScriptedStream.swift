@@ -18,8 +18,8 @@ final class ScriptedStream {
     let size: Int
     let end: End
 
-    init(_ id: Identifier, ofAsker: Bool) {
-      let bytes = id.bytes[ofAsker ? 0..<2 : 2..<4]
+    init(_ id: Identifier, ofRequester: Bool) {
+      let bytes = id.bytes[ofRequester ? 0..<2 : 2..<4]
       let (first, second) = (Int(bytes[bytes.startIndex]), UInt32(bytes[bytes.startIndex + 1]))
       size = first % 8 == 0 ? 0 : first % 8 < 7 ? first * 10 : first * 1_500
       end =
@@ -36,7 +36,7 @@ final class ScriptedStream {
 
   let id: Identifier
   let socket: FleetSocket
-  let isAsker: Bool
+  let isRequester: Bool
   /// Nil for the stream of an attachment, which no host sees.
   let live: LiveStream?
   let script: Script
@@ -53,23 +53,23 @@ final class ScriptedStream {
   var status: StreamStatus?
 
   /// An app's stream.
-  convenience init(_ live: LiveStream, isAsker: Bool) {
+  convenience init(_ live: LiveStream, isRequester: Bool) {
     // A scripted app has no others.
-    self.init(live.id, unsafeDowncast(live.socket, to: ScriptedStreamEnd.self).socket, live, isAsker: isAsker)
+    self.init(live.id, unsafeDowncast(live.socket, to: ScriptedStreamEnd.self).socket, live, isRequester: isRequester)
   }
 
   /// The stream of an attachment.
-  convenience init(_ id: Identifier, _ socket: FleetSocket, isAsker: Bool) {
-    self.init(id, socket, nil, isAsker: isAsker)
+  convenience init(_ id: Identifier, _ socket: FleetSocket, isRequester: Bool) {
+    self.init(id, socket, nil, isRequester: isRequester)
   }
 
-  private init(_ id: Identifier, _ socket: FleetSocket, _ live: LiveStream?, isAsker: Bool) {
+  private init(_ id: Identifier, _ socket: FleetSocket, _ live: LiveStream?, isRequester: Bool) {
     self.id = id
     self.socket = socket
     self.live = live
-    self.isAsker = isAsker
-    script = Script(id, ofAsker: isAsker)
-    expected = Script(id, ofAsker: !isAsker)
+    self.isRequester = isRequester
+    script = Script(id, ofRequester: isRequester)
+    expected = Script(id, ofRequester: !isRequester)
   }
 
   var isAttachment: Bool { live == nil }
@@ -80,7 +80,7 @@ final class ScriptedStream {
   /// - Returns: whether everything is written.
   func write() -> Bool {
     while written < script.size {
-      let bytes = Self.bytes(written..<min(written + 8_192, script.size), ofAsker: isAsker)
+      let bytes = Self.bytes(written..<min(written + 8_192, script.size), ofRequester: isRequester)
       guard let count = bytes.withUnsafeBytes({ socket.write($0) }) else { return true }
       written += count
       if count < bytes.count { return false }
@@ -95,7 +95,7 @@ final class ScriptedStream {
       let count = socket.read(atMost: 8_192) { bytes in
         isRight =
           isRight
-          && Self.allPieces(read..<read + bytes.count, ofAsker: !isAsker) { offset, piece in
+          && Self.allPieces(read..<read + bytes.count, ofRequester: !isRequester) { offset, piece in
             ByteOrder.isSame(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + piece.count]), piece)
           }
       }
@@ -130,14 +130,14 @@ final class ScriptedStream {
   ///
   /// Passes the bytes of a range to `condition`, piece by piece, each with its offset in the range, while it holds.
   private static func allPieces(
-    _ range: Range<Int>, ofAsker: Bool, _ condition: (Int, UnsafeRawBufferPointer) -> Bool
+    _ range: Range<Int>, ofRequester: Bool, _ condition: (Int, UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
     // 167 n, twice around. Not kept: a fork could find it half made.
     withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { pattern in
       for index in 0..<512 { pattern[index] = UInt8(truncatingIfNeeded: 167 &* index) }
       var next = range.lowerBound
       while next < range.upperBound {
-        let first = next & 255 + (23 &* (next >> 8 + (ofAsker ? 1 : 0))) & 255
+        let first = next & 255 + (23 &* (next >> 8 + (ofRequester ? 1 : 0))) & 255
         let size = min(256 - next & 255, range.upperBound - next)
         let piece = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(pattern)[first..<first + size])
         guard condition(next - range.lowerBound, piece) else { return false }
@@ -147,10 +147,10 @@ final class ScriptedStream {
     }
   }
 
-  private static func bytes(_ range: Range<Int>, ofAsker: Bool) -> [UInt8] {
+  private static func bytes(_ range: Range<Int>, ofRequester: Bool) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       let buffer = UnsafeMutableRawBufferPointer(buffer)
-      _ = allPieces(range, ofAsker: ofAsker) { offset, piece in
+      _ = allPieces(range, ofRequester: ofRequester) { offset, piece in
         UnsafeMutableRawBufferPointer(rebasing: buffer[offset...]).copyMemory(from: piece)
         return true
       }

@@ -16,12 +16,12 @@ public class Workload {
   let appCount: Int
 
   /// Chance of the agents: workloads without any are what they would be if there were none.
-  private var agentChance: AgentChance
-  private var resumptionChance: ResumptionChance
-  private var responderChance: ResponderChance
-  private var documentChance: DocumentChance
-  private var saveChance: SaveChance
-  private var cancelChance: CancelChance
+  private var agentFaults: AgentFaults
+  private var resumptionFaults: ResumptionFaults
+  private var responderFaults: ResponderFaults
+  private var documentFaults: DocumentFaults
+  private var saveFaults: SaveFaults
+  private var cancelFaults: CancelFaults
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -40,12 +40,12 @@ public class Workload {
     self.fleet = fleet
     self.appCount = appCount
     random = SeededRandom(seed: fleet.seed ^ 0x5e90_e5e9_0e5e_90e5)
-    agentChance = AgentChance(seed: fleet.seed)
-    resumptionChance = ResumptionChance(seed: fleet.seed)
-    responderChance = ResponderChance(seed: fleet.seed)
-    documentChance = DocumentChance(seed: fleet.seed)
-    saveChance = SaveChance(seed: fleet.seed)
-    cancelChance = CancelChance(seed: fleet.seed)
+    agentFaults = AgentFaults(seed: fleet.seed)
+    resumptionFaults = ResumptionFaults(seed: fleet.seed)
+    responderFaults = ResponderFaults(seed: fleet.seed)
+    documentFaults = DocumentFaults(seed: fleet.seed)
+    saveFaults = SaveFaults(seed: fleet.seed)
+    cancelFaults = CancelFaults(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -161,12 +161,12 @@ public class Workload {
 
   /// Lets agents and apps act by chance, beside the main act of the event.
   func actBeside() throws(SegueError) {
-    agentChance.act(on: devices)
-    try resumptionChance.act(on: apps, nextNumber)
-    responderChance.act(on: apps)
-    try documentChance.act(on: apps, nextNumber)
-    saveChance.act(on: apps)
-    cancelChance.act(on: apps)
+    agentFaults.act(on: devices)
+    try resumptionFaults.act(on: apps, nextNumber)
+    responderFaults.act(on: apps)
+    try documentFaults.act(on: apps, nextNumber)
+    saveFaults.act(on: apps)
+    cancelFaults.act(on: apps)
   }
 
   /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.
@@ -261,7 +261,7 @@ public class Workload {
     case 21: device.exhaustDescriptors(for: random.within(1, 3_000))
     case 22:
       device.limitDescriptors(for: random.within(1, 5_000))
-      _ = Crowd(random.below(4 * DeviceResources.fewDescriptors), on: device)
+      _ = ConnectionFlood(random.below(4 * DeviceResources.fewDescriptors), on: device)
     case 23: app.process.kill(leavingChildFor: random.within(500, 20_000))
     case 24: device.admitsHubs.toggle()
     case 25, 26: device.removeFolder(isKept: random.chance(0.5))

@@ -9,8 +9,8 @@ final class FleetUpload {
   /// Bytes per read.
   private static let pieceSize = 16 * 1024
 
-  /// The account that is charged for the upload.
-  let account: Identifier
+  /// The principal that is charged for the upload.
+  let principal: Identifier
   let socket: FleetSocket
   private let file: SourceFile
   private var stream: OutgoingAttachment
@@ -22,18 +22,18 @@ final class FleetUpload {
 
   /// Throws SYSTEM.
   convenience init(
-    _ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of account: Identifier
+    _ file: SourceFile, from offset: UInt64, to socket: FleetSocket, of principal: Identifier
   ) throws(SegueError) {
     let digest = file.digest == nil ? try SHA256.begin() : nil
     let stream = OutgoingAttachment(
       size: file.size, from: offset, pieceSize: Self.pieceSize, knowsDigest: digest == nil)
-    self.init(file, stream, digest, socket, account)
+    self.init(file, stream, digest, socket, principal)
   }
 
   private init(
-    _ file: SourceFile, _ stream: OutgoingAttachment, _ digest: SHA256?, _ socket: FleetSocket, _ account: Identifier
+    _ file: SourceFile, _ stream: OutgoingAttachment, _ digest: SHA256?, _ socket: FleetSocket, _ principal: Identifier
   ) {
-    self.account = account
+    self.principal = principal
     self.file = file
     self.stream = stream
     self.digest = digest

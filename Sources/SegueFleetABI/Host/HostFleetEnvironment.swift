@@ -47,7 +47,7 @@ final class HostFleetEnvironment: FleetEnvironment {
     guard let app, let process else { return }
     process.awaitsDispatch = wakeUp.isGiven && app.hasDueCallbacks
     if process.awaitsDispatch { wakeUp.signal(isAwaited: false) }
-    fleet.ring()
+    fleet.wake()
   }
 
   // MARK: The agent
@@ -161,7 +161,7 @@ final class HostFleetEnvironment: FleetEnvironment {
       guard let source = app.source(of: part, request) else { return socket.close() }
       // There are no other sources.
       let file = unsafeDowncast(source, to: SourceFile.self)
-      guard let upload = try? FleetUpload(file, from: part.offset, to: socket, of: request.account) else {
+      guard let upload = try? FleetUpload(file, from: part.offset, to: socket, of: request.principal) else {
         return socket.close()
       }
       outgoing.append(upload)
@@ -186,10 +186,10 @@ final class HostFleetEnvironment: FleetEnvironment {
 
   // MARK: Attachments
 
-  override func objection(to request: StreamRequest) -> SegueError? {
+  override func rejection(to request: StreamRequest) -> SegueError? {
     guard let part = request.attachment, let app else { return nil }
     outgoing.removeAll { $0.isOver }
-    return app.objection(to: part, request, outgoing.map { $0.account })
+    return app.rejection(to: part, request, outgoing.map { $0.principal })
   }
 
   override func woken() {

@@ -11,7 +11,7 @@ import Synchronization
 
 /// A virtual fleet that the host drives. One lock guards all of it, including its apps. Callbacks run inside `step`,
 /// `run` and `advance`, without the lock, on the calling thread.
-final class LiveFleet: Handled {
+final class LiveFleet: HandleObject {
   /// The most milliseconds of `advance`: a day.
   static let advanceLimit: UInt64 = 86_400_000
   /// The limits of a workload.
@@ -24,13 +24,13 @@ final class LiveFleet: Handled {
   /// The stepping thread.
   private let stepper = Atomic<pthread_t>(0)
   /// Work to do without the lock: contexts to destroy, apps to close, lines to log.
-  private var chores: [() -> Void] = []
+  private var deferred: [() -> Void] = []
   /// The open apps.
   private var apps: [HostFleetEnvironment] = []
   /// Streams of its apps.
   private var streams: [FleetStream] = []
   /// Readable when `wait` has to check again; negative if there is none yet.
-  private var bell: Int32 = -1
+  private var wakeDescriptor: Int32 = -1
   private var isAwaited = false
 
   init(seed: UInt64) {
@@ -38,7 +38,7 @@ final class LiveFleet: Handled {
     clock = fleet.clock
   }
 
-  deinit { Descriptors.close(bell) }
+  deinit { Descriptors.close(wakeDescriptor) }
 
   /// Runs `body` with the fleet, under the lock.
   func perform<Result>(_ body: (Fleet) throws(SegueError) -> Result) throws(SegueError) -> Result {
@@ -54,13 +54,13 @@ final class LiveFleet: Handled {
   }
 
   /// Queues work to do without the lock.
-  func later(_ chore: @escaping () -> Void) { chores.append(chore) }
+  func later(_ action: @escaping () -> Void) { deferred.append(action) }
 
   private func unlockAndTidy() {
-    let chores = self.chores
-    self.chores = []
+    let deferred = self.deferred
+    self.deferred = []
     monitor.unlock()
-    for chore in chores { chore() }
+    for action in deferred { action() }
   }
 
   /// Called with the lock, like the next one.
@@ -202,17 +202,17 @@ final class LiveFleet: Handled {
     guard !isAwaited, !isInCallback else {
       throw SegueError(.busy, "fleet: another thread waits for it, or this is one of its callbacks")
     }
-    if bell < 0 { bell = try Descriptors.eventDescriptor() }
+    if wakeDescriptor < 0 { wakeDescriptor = try Descriptors.eventDescriptor() }
     isAwaited = true
     defer { isAwaited = false }
     let deadline = Clock.uptime + Int64(max(0, milliseconds))
     while true {
-      Descriptors.reset(bell)
+      Descriptors.reset(wakeDescriptor)
       attendStreams()
       if fleet.isBusy { return true }
       let left = deadline - Clock.uptime
       guard left > 0 else { return false }
-      var descriptors = [pollfd(fd: bell, events: Int16(POLLIN), revents: 0)]
+      var descriptors = [pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0)]
       for stream in streams { if let wanted = stream.wanted { descriptors.append(wanted) } }
       unlockAndTidy()
       poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: left))
@@ -221,7 +221,7 @@ final class LiveFleet: Handled {
   }
 
   /// Called with the lock, when there may be work.
-  func ring() { if isAwaited, fleet.isBusy { Descriptors.raise(bell) } }
+  func wake() { if isAwaited, fleet.isBusy { Descriptors.raise(wakeDescriptor) } }
 
   /// Runs a random workload: see `Workload`.
   func play(devices: Int, apps: Int, events: Int) throws(SegueError) {
@@ -255,7 +255,7 @@ final class LiveFleet: Handled {
 
   private func oneStep(until end: Int64) -> Bool {
     guard fleet.step(until: end) else { return false }
-    if !chores.isEmpty {
+    if !deferred.isEmpty {
       unlockAndTidy()
       monitor.lock()
     }
@@ -295,7 +295,7 @@ extension App {
 }
 
 /// A device of a fleet, as the host holds it.
-final class LiveFleetDevice: Handled {
+final class LiveFleetDevice: HandleObject {
   let fleet: LiveFleet
   let device: FleetDevice
 

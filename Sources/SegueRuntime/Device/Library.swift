@@ -55,7 +55,7 @@ public final class Library: @unchecked Sendable {
         throw error
       }
     }
-    device.folder.ring()
+    device.folder.activateAgent()
     return device
   }
 

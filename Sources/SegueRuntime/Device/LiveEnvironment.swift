@@ -235,7 +235,7 @@ final class LiveEnvironment: AppEnvironment {
     for request in engine.takeStreamRequests() {
       let fd = request.descriptor.owned.take()
       // The hub has only passed it on.
-      Descriptors.charge(fd, to: request.account)
+      Descriptors.charge(fd, to: request.principal)
       guard let socket = StreamSocket(fd) else {
         Descriptors.closeUntrusted(fd)
         engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
@@ -260,15 +260,15 @@ final class LiveEnvironment: AppEnvironment {
   ) {
     // Waits for the threads of former uploads, which end at once.
     while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
-    if let error = app.objection(to: part, request, uploads.map { $0.account }) {
+    if let error = app.rejection(to: part, request, uploads.map { $0.principal }) {
       Descriptors.closeUntrusted(fd)
-      return engine.refuse(request, engine.objection(to: request) ?? error)
+      return engine.refuse(request, engine.rejection(to: request) ?? error)
     }
     guard let source = app.source(of: part, request), engine.take(request) else {
       return Descriptors.closeUntrusted(fd)
     }
     let upload = AttachmentUpload(
-      unsafeDowncast(source, to: SourceFile.self), from: part.offset, to: fd, of: request.account,
+      unsafeDowncast(source, to: SourceFile.self), from: part.offset, to: fd, of: request.principal,
       crossesLink: request.crossesLink,
       patience: engine.limits.transferResume)
     do throws(SegueError) {

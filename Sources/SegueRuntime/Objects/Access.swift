@@ -4,7 +4,7 @@ import SegueSystem
 import SegueTransport
 
 /// An open file of a container (R5.4). Its descriptor is closed when the access ends.
-public final class Access: Handled {
+public final class Access: HandleObject {
   private let lock = Lock()
   private var file: Int32
 

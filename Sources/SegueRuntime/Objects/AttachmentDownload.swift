@@ -41,7 +41,7 @@ open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Senda
   open func progressed(_ activity: LiveActivity, _ received: UInt64, of total: UInt64) {}
 
   /// Called once, last, without locks.
-  open func ended(_ activity: LiveActivity, _ error: Box<SegueError>?) {}
+  open func ended(_ activity: LiveActivity, _ error: SharedBox<SegueError>?) {}
 
   /// Releases the host's context, however long the host keeps the handle.
   open func forget() {}
@@ -92,7 +92,7 @@ open class AttachmentDownload: AttachmentReceiver, AppDownload, @unchecked Senda
         if isProgressDue { progressed(activity, progress.received, of: progress.total) }
         guard hasEnded else { return }
         join()
-        ended(activity, error.map { Box($0) })
+        ended(activity, error.map { SharedBox($0) })
         forget()
       }, hasEnded
     )

@@ -8,7 +8,7 @@ import SegueWire
 /// The receiver's half of the transfer of an attachment (R7.6): a thread asks for it, and reads a socket and writes, or
 /// lets the kernel copy the file that came over the socket. If the connection breaks it asks again, and resumes where
 /// it was. A subclass says how to ask, and who is told.
-open class AttachmentReceiver: Handled, @unchecked Sendable {
+open class AttachmentReceiver: HandleObject, @unchecked Sendable {
   let name: String
   let sink: AttachmentSink
   /// The file, if its app has handed it over already, and the time of its last change.

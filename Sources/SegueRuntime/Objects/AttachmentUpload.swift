@@ -12,8 +12,8 @@ public final class AttachmentUpload: @unchecked Sendable {
   /// Milliseconds between two looks at a digest that another upload computes.
   private static let digestPause: Int32 = 20
 
-  /// The account that is charged for the upload.
-  let account: Identifier
+  /// The principal that is charged for the upload.
+  let principal: Identifier
   private let offset: UInt64
   /// Whether the other side is on this device, and has nothing so far.
   private let handsOver: Bool
@@ -31,10 +31,10 @@ public final class AttachmentUpload: @unchecked Sendable {
   /// Owns the socket.
   /// - Parameter ended: called on the upload's thread, as the last thing that it does; not if `start` throws.
   public init(
-    _ file: SourceFile, from offset: UInt64, to socket: Int32, of account: Identifier, crossesLink: Bool,
+    _ file: SourceFile, from offset: UInt64, to socket: Int32, of principal: Identifier, crossesLink: Bool,
     patience: Int64, ended: (() -> Void)? = nil
   ) {
-    self.account = account
+    self.principal = principal
     self.ended = ended
     self.patience = patience
     self.file = file

@@ -13,7 +13,7 @@ extension Membership {
     /// To be stored. `hasMerged`: the manager has made it of two.
     case newer(AccountRecord, hasMerged: Bool)
     /// Something is missing there: the own roster is to be sent.
-    case objection
+    case rejection
     /// To be stored: the user says whether it counts.
     case aside(AccountRecord)
   }
@@ -46,7 +46,7 @@ extension Membership {
     }
     guard hasAll(theirs, isOwn: isOwn) else {
       // The manager there takes what it lacks, unless it does not know the own one.
-      return theirs.hasListed(roster.manager) ? .objection : aside(signed, at: date)
+      return theirs.hasListed(roster.manager) ? .rejection : aside(signed, at: date)
     }
     return .newer(taking(signed), hasMerged: false)
   }

@@ -23,7 +23,7 @@ struct Membership {
     certificate = try cryptography.readCertificate(record.certificate)
     identity = try DeviceIdentity(of: certificate)
     let root = try cryptography.readRoot(record.root)
-    accountName = ShownName.clean(root.name)
+    accountName = DisplayName.clean(root.name)
     rootPublicKey = root.publicKey
     rootEnd = root.until
   }
@@ -64,7 +64,7 @@ struct Membership {
     // It is valid at all times, since a clock may be wrong while the account is made.
     let root = try cryptography.makeRoot(
       CertificateFields(
-        name: ShownName.clean(name), uri: "", publicKey: rootPublicKey, serial: try serial(cryptography), from: 0,
+        name: DisplayName.clean(name), uri: "", publicKey: rootPublicKey, serial: try serial(cryptography), from: 0,
         until: Instant.lastSecond), key: rootKey)
     let key = try cryptography.makeKey()
     let identity = DeviceIdentity(
@@ -161,7 +161,7 @@ struct Membership {
   ) throws(SegueError) -> AccountRecord {
     guard let index = roster.devices.firstIndex(where: { $0.id == device }) else { throw Self.unknown }
     var roster = roster
-    roster.devices[index].name = ShownName.clean(name)
+    roster.devices[index].name = DisplayName.clean(name)
     return try signed(roster, at: date, to: "rename a device", cryptography)
   }
 

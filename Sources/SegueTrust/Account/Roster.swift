@@ -31,7 +31,7 @@ struct Roster: Sendable {
 
   /// Names that another device has as well, nearly, are to be shown with fingerprints.
   func hasTwin(_ device: RosterDevice) -> Bool {
-    devices.contains { $0.id != device.id && ShownName.isAlike($0.name, device.name) }
+    devices.contains { $0.id != device.id && DisplayName.isAlike($0.name, device.name) }
   }
 
   /// The devices that belong to the account, and those that were removed.

@@ -36,7 +36,7 @@ public struct RosterDevice: Sendable {
 
   init(id: Identifier, name: String, platform: String, joined: Int64, certificates: [IssuedCertificate]) {
     self.id = id
-    self.name = ShownName.clean(name)
+    self.name = DisplayName.clean(name)
     self.platform = Self.clean(platform)
     self.joined = joined
     isConfirmed = false

@@ -40,7 +40,7 @@ public struct Invite: Sendable {
     guard port > 0 else { throw SegueError(.invalidArgument, "invite: the port is 0") }
     self.account = account
     self.fingerprint = fingerprint
-    self.accountName = ShownName.clean(accountName)
+    self.accountName = DisplayName.clean(accountName)
     self.token = token
     self.addresses = addresses
     self.port = port
@@ -150,7 +150,7 @@ public struct Invite: Sendable {
     guard let token else { throw Self.wrong("t, the token, is missing or wrong") }
     guard let port, port > 0 else { throw Self.wrong("p, the port, is missing or wrong") }
     guard let name else { throw Self.wrong("n, the name of the account, is missing or no text") }
-    guard !ShownName.isBlank(name) else { throw Self.wrong("n, the name of the account, is blank") }
+    guard !DisplayName.isBlank(name) else { throw Self.wrong("n, the name of the account, is blank") }
     do throws(SegueError) {
       try self.init(
         account: account, fingerprint: fingerprint, accountName: name, token: token, addresses: addresses, port: port)

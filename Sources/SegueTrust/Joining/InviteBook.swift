@@ -12,7 +12,7 @@ struct InviteBook {
   }
 
   private var entries: [Entry] = []
-  private var tries = TryLimiter(each: Limits.joinTries, all: Limits.joinTriesOfAll)
+  private var tries = SourceRateLimiter(each: Limits.joinTries, all: Limits.joinTriesOfAll)
 
   /// Throws LIMIT_EXCEEDED.
   mutating func add(_ invite: Invite, isAutomatic: Bool, at now: Instant) throws(SegueError) {
@@ -53,51 +53,4 @@ struct InviteBook {
   var deadline: Int64? { entries.map { $0.until }.min() }
 
   mutating func expire(at now: Instant) { entries.removeAll { $0.until <= now.uptime } }
-}
-
-/// Rations tries, by where they come from, so that one source does not slow down others.
-public struct TryLimiter {
-  private struct Source {
-    let name: [UInt8]
-    /// In thousandths of a try.
-    var left: Int64
-    var last: Int64
-  }
-
-  /// Tries that one source may make at once, and all of them together, in thousandths.
-  private let (each, total): (Int64, Int64)
-  private var sources: [Source] = []
-  private var all: Source
-
-  /// - Parameters:
-  ///   - each: tries that one source may make at once, and then one each second.
-  ///   - all: those of all sources together, and then a thousandth of that each millisecond.
-  public init(each: Int, all: Int) {
-    (self.each, total) = (1000 * Int64(each), 1000 * Int64(all))
-    self.all = Source(name: [], left: total, last: 0)
-  }
-
-  /// Takes a try, if one is left.
-  public mutating func take(_ name: [UInt8], at uptime: Int64) -> Bool {
-    let known = sources.firstIndex { $0.name == name }
-    var source = known.map { sources.remove(at: $0) } ?? Source(name: name, left: each, last: uptime)
-    Self.refill(&source, each, 1, uptime)
-    Self.refill(&all, total, total / 1000, uptime)
-    let isAllowed = source.left >= 1000 && all.left >= 1000
-    if isAllowed {
-      source.left -= 1000
-      all.left -= 1000
-    }
-    // The most recent last; the oldest is forgotten, and starts anew.
-    sources.append(source)
-    if sources.count > Limits.joinSources { sources.removeFirst() }
-    return isAllowed
-  }
-
-  /// - Parameter rate: tries a second.
-  private static func refill(_ source: inout Source, _ full: Int64, _ rate: Int64, _ uptime: Int64) {
-    let waited = min(max(0, uptime - source.last), 3_600_000)
-    source.left = min(full, source.left + waited * rate)
-    source.last = uptime
-  }
 }

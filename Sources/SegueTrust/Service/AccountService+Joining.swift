@@ -3,7 +3,7 @@ import SegueModel
 /// A connection on which another device joins.
 struct InviterSession {
   let number: UInt64
-  var machine: JoinInviter
+  var machine: JoinServer
   /// Whether the invite admits its device without asking. Nil until the first message, which voids the invite.
   var isAutomatic: Bool?
 }
@@ -90,7 +90,7 @@ extension AccountService {
       throw SegueError(.busy, "join: too many connections join now")
     }
     let number = nextNumber()
-    let machine = try JoinInviter(
+    let machine = try JoinServer(
       invite: invite, exporter: exporter, deviceName: membership.deviceName, at: now, cryptography)
     inviters.append(InviterSession(number: number, machine: machine, isAutomatic: nil))
     return number
@@ -105,9 +105,9 @@ extension AccountService {
     _ invite: Invite, exporter: [UInt8], deviceName: String, platform: String, at now: Instant
   ) throws(SegueError) -> (number: UInt64, events: [AccountEvent]) {
     try checkMayJoin()
-    try ShownName.check(deviceName, "device name")
+    try DisplayName.check(deviceName, "device name")
     let number = nextNumber()
-    let machine = try JoinGuest(
+    let machine = try JoinClient(
       invite: invite, exporter: exporter, deviceName: deviceName, platform: platform, at: now, cryptography)
     guest = (number, machine)
     return (number, handle(machine.start, number, at: now))

@@ -55,7 +55,7 @@ extension AccountService {
     case .known: return []
     case .newer(let record, hasMerged: false): return try commit(record, from: peer, at: now)
     case .newer(let record, hasMerged: true): return mayTake() ? try commit(record, at: now) : []
-    case .objection: return isListed ? try ownRoster(to: peer, at: now) : []
+    case .rejection: return isListed ? try ownRoster(to: peer, at: now) : []
     case .aside(let record): return mayTake() ? try keepAside(record, membership, at: now) : []
     }
   }

@@ -28,7 +28,7 @@ public final class AccountService {
   var invites = InviteBook()
   /// Connections of devices that join this account, and the one on which this device joins one.
   var inviters: [InviterSession] = []
-  var guest: (number: UInt64, machine: JoinGuest)?
+  var guest: (number: UInt64, machine: JoinClient)?
   private var lastNumber: UInt64 = 0
   /// The requests of devices to this one, the manager.
   var requests = RequestQueue()
@@ -36,7 +36,7 @@ public final class AccountService {
   /// they are not signed anew each time the device says so.
   var unstored: [(device: Identifier, hasLeft: Bool, record: AccountRecord)] = []
   /// The limit on the messages and notices that each device causes.
-  var answers = TryLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
+  var answers = SourceRateLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
   /// The last greeting of each linked device.
   var greetings: [PeerGreeting] = []
   /// Devices that the roster does not list, and that have shown a certificate of the account; the newest last, at most
@@ -167,7 +167,7 @@ public final class AccountService {
   }
 
   /// Takes what TLS has verified of a certificate, which is not verified again then.
-  public func take(_ shown: ShownCertificate) {
+  public func take(_ shown: PeerCertificate) {
     if case .member(let membership) = state { verified.take(shown, membership) }
   }
 

@@ -38,7 +38,7 @@ struct VerifiedCertificates {
   }
 
   /// Takes what TLS has verified, unless the account has other revocations by now.
-  mutating func take(_ shown: ShownCertificate, _ membership: Membership) {
+  mutating func take(_ shown: PeerCertificate, _ membership: Membership) {
     align(membership)
     guard let verification = shown.verification, verification.root == root, verification.revocations == revocations,
       !entries.contains(where: { $0.certificate == shown.encoding })

@@ -90,16 +90,16 @@ public struct Fields {
 
   /// Text as a user may have typed it, made fit to be shown.
   public mutating func name(_ name: StaticString) throws(SegueError) -> String {
-    ShownName.clean(try text(name, atMost: 4 * Limits.deviceName))
+    DisplayName.clean(try text(name, atMost: 4 * Limits.deviceName))
   }
 
   /// The same for a name that is not in use yet. Throws INVALID_ARGUMENT if nothing of it can be shown.
   public mutating func newName(_ name: StaticString) throws(SegueError) -> String {
     let text = try text(name, atMost: 4 * Limits.deviceName)
-    guard !ShownName.isBlank(text) else {
+    guard !DisplayName.isBlank(text) else {
       throw SegueError(.invalidArgument, "\(what): \(name) is blank: it has no character that can be seen")
     }
-    return ShownName.clean(text)
+    return DisplayName.clean(text)
   }
 
   public mutating func text(_ name: StaticString, atMost limit: Int) throws(SegueError) -> String {

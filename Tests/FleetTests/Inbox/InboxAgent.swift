@@ -9,7 +9,7 @@ import SegueStore
 /// The agent of a fleet under a workload, which the oracle watches.
 final class InboxAgent: FleetAgent {
   /// The one who asks for continuations.
-  private let user = ControlClient(number: 1, account: .device(Identifier(high: 0, low: 1)))
+  private let user = ControlClient(number: 1, principal: .device(Identifier(high: 0, low: 1)))
   private unowned let workload: InboxWorkload
 
   init(on device: FleetDevice, _ workload: InboxWorkload) {

@@ -54,7 +54,7 @@ final class InboxCollections: InboxTransfers {
     }
     let (near, far) = agent.makeSockets()
     let id = agent.fleet.drawIdentifier()
-    collections[index].stream = ScriptedStream(id, near, isAsker: true)
+    collections[index].stream = ScriptedStream(id, near, isRequester: true)
     collections[index].isAnswered = false
     perform {
       $0.ask(

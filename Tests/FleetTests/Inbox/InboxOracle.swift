@@ -247,22 +247,22 @@ final class InboxOracle {
     return UInt64(asked.count - 1)
   }
 
-  func answered(_ number: UInt64, _ result: Result<ColdStartReport, SegueError>, at uptime: Int64) {
+  func answered(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>, at uptime: Int64) {
     let ask = asked[Int(number)]
-    if ask.isAnswered { fleet.report(ask.agent.name, "R3.8: an asker is answered twice") }
+    if ask.isAnswered { fleet.report(ask.agent.name, "R3.8: a requester is answered twice") }
     asked[Int(number)].isAnswered = true
     if case .failure(let error) = result, error.status == .busy, error.message.contains("waits in the inbox") {
-      fleet.report(ask.agent.name, "R3.8: an asker hears that a launch has failed, and it is under way")
+      fleet.report(ask.agent.name, "R3.8: a requester hears that a launch has failed, and it is under way")
     }
     if uptime > max(ask.deadline, ask.agent.resumedAt) + ObligationTracker.slack {
-      fleet.report(ask.agent.name, "R3.9: an asker is answered after the deadline")
+      fleet.report(ask.agent.name, "R3.9: a requester is answered after the deadline")
     }
   }
 
   /// All faults have ended, and all deadlines have passed.
   func checkAsked() {
     for ask in asked where !ask.isAnswered && ask.agent.isAlive {
-      fleet.report(ask.agent.name, "R3.8: an asker is not answered")
+      fleet.report(ask.agent.name, "R3.8: a requester is not answered")
     }
   }
 

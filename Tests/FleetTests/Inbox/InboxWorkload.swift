@@ -14,7 +14,7 @@ final class InboxWorkload: Workload {
   private var systems: [SystemProcess] = []
   private var chance: SeededRandom
   /// For what apps leave, and for those that die before they answer.
-  private var keptChance: SeededRandom
+  private var keptFaults: SeededRandom
   /// Whether all that is launched opens and takes what waits.
   private var isQuiescent = false
 
@@ -37,7 +37,7 @@ final class InboxWorkload: Workload {
 
   override init(_ fleet: Fleet, appCount: Int) {
     chance = SeededRandom(seed: fleet.seed ^ 0x1b0c_1b0c_1b0c_1b0c)
-    keptChance = SeededRandom(seed: fleet.seed ^ 0x4e97_4e97_4e97_4e97)
+    keptFaults = SeededRandom(seed: fleet.seed ^ 0x4e97_4e97_4e97_4e97)
     super.init(fleet, appCount: appCount)
   }
 
@@ -120,7 +120,7 @@ final class InboxWorkload: Workload {
   /// Some have attachments, and of some only the origin can have the content.
   override func activity() throws(SegueError) -> Activity {
     var activity = try super.activity()
-    activity.keepsOffering = keptChance.chance(0.4)
+    activity.keepsOffering = keptFaults.chance(0.4)
     guard chance.chance(0.4) else { return activity }
     for number in 0...chance.below(2) {
       let size = chance.chance(0.2) ? UInt64(Limits.storedAttachments) + 1 : UInt64(chance.below(9_000))
@@ -137,9 +137,9 @@ final class InboxWorkload: Workload {
       if chance.chance(0.5) { startAgent(on: device) }
       return
     }
-    if keptChance.chance(0.1) { open.first { $0.isAwake && !$0.pendingAnswers.isEmpty }?.process.kill() }
-    if keptChance.chance(0.06) { withdraw(agent) }
-    if keptChance.chance(0.1) { anyApp?.setForeground(keptChance.chance(0.3)) }
+    if keptFaults.chance(0.1) { open.first { $0.isAwake && !$0.pendingAnswers.isEmpty }?.process.kill() }
+    if keptFaults.chance(0.06) { withdraw(agent) }
+    if keptFaults.chance(0.1) { anyApp?.setForeground(keptFaults.chance(0.3)) }
     switch chance.below(24) {
     case 0..<8: try ask(agent)
     case 8: device.disk.isFull.toggle()
@@ -166,7 +166,7 @@ final class InboxWorkload: Workload {
   private func withdraw(_ agent: InboxAgent) {
     let kept = oracle.kept.records(on: agent.device)
     guard agent.isAwake, !kept.isEmpty else { return }
-    agent.withdraw(kept[keptChance.below(kept.count)].activity)
+    agent.withdraw(kept[keptFaults.below(kept.count)].activity)
   }
 
   private var anyApp: InboxApp? {

@@ -92,7 +92,7 @@ final class ObservedApp: ScriptedApp {
 
 /// A request for a stream that a test reads and writes.
 private final class RawStreamRequest: StreamRequestCallback {
-  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: Box<SegueError>?) {
+  override func answered(_ activity: LiveActivity, _ stream: LiveStream?, _ error: SharedBox<SegueError>?) {
     _ = try? stream?.open()
   }
 }

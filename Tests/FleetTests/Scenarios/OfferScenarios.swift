@@ -261,7 +261,7 @@ extension CheckedWorkload {
 
   /// A silent connection is closed after 5 s (A19).
   func tryMute(_ fixture: Fixture) {
-    guard let crowd = Crowd(1, on: fixture.origin.process.device) else { return }
+    guard let crowd = ConnectionFlood(1, on: fixture.origin.process.device) else { return }
     fleet.advance(4_900)
     expect(crowd.count == 1, fixture.origin, "A19: who has yet to say hello is ended too early")
     fleet.advance(200)

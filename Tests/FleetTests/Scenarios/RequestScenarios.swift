@@ -142,7 +142,7 @@ extension CheckedWorkload {
 extension ScriptedApp {
   /// Answers a request falsely, bypassing its engine, which never would.
   func answerFalsely(
-    _ number: UInt64, _ from: ContinuedFrom, to asker: Identifier, announced: Int, sent: Int
+    _ number: UInt64, _ from: ContinuedFrom, to requester: Identifier, announced: Int, sent: Int
   ) throws(SegueError) {
     guard let link = engine?.link else { return }
     let continuation = Message.Continuation(
@@ -150,7 +150,7 @@ extension ScriptedApp {
     let channel = link.open()
     link.send(
       try Message.response(
-        number, continuation, to: asker, channel: channel, size: UInt64(announced), nil
+        number, continuation, to: requester, channel: channel, size: UInt64(announced), nil
       ).encoded())
     link.write([UInt8](repeating: 0, count: sent)[...], to: channel)
     link.finish(channel)

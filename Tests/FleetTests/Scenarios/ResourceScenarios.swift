@@ -27,7 +27,7 @@ extension CheckedWorkload {
     // Its own connections and streams fit into the few descriptors.
     guard let hub = device.hub, hub.peerCount < DeviceResources.fewDescriptors / 4 else { return }
     device.limitDescriptors(for: 2_000)
-    guard let crowd = Crowd(4 * DeviceResources.fewDescriptors, on: device) else { return }
+    guard let crowd = ConnectionFlood(4 * DeviceResources.fewDescriptors, on: device) else { return }
     fleet.advance(10)
     expect(
       crowd.count <= DeviceResources.fewDescriptors / 4, fixture.origin, "one process takes all descriptors of a hub")

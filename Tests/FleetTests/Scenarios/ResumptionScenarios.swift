@@ -71,8 +71,8 @@ extension CheckedWorkload {
 
   private func resumeBack(_ fixture: Fixture, timeout: Int64? = nil) -> Identifier {
     let id = random.identifier()
-    let objection = fixture.origin.resumeBack(fixture.index, id, timeout: timeout)
-    expect(objection == nil, fixture.origin, "R3.10: there is an app that has continued it")
+    let rejection = fixture.origin.resumeBack(fixture.index, id, timeout: timeout)
+    expect(rejection == nil, fixture.origin, "R3.10: there is an app that has continued it")
     return id
   }
 

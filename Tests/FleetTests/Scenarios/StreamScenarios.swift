@@ -96,8 +96,9 @@ extension CheckedWorkload {
       from.offer.description.supportsContinuationStreams
     else { return }
     let diesLater = random.chance(0.5)
-    let id = name { asker, origin in
-      diesLater ? asker.isLong && origin.isLong : asker.end == .finish && origin.end == .close && origin.size < 10_000
+    let id = name { requester, origin in
+      diesLater
+        ? requester.isLong && origin.isLong : requester.end == .finish && origin.end == .close && origin.size < 10_000
     }
     viewer.streamEnds = []
     viewer.readsStreams = false
@@ -144,15 +145,17 @@ extension CheckedWorkload {
   // MARK: Steps
 
   /// The name of a stream with much data in both directions.
-  private func longStream() -> Identifier { name { asker, origin in asker.isLong && origin.isLong } }
+  private func longStream() -> Identifier { name { requester, origin in requester.isLong && origin.isLong } }
 
   /// The name of a stream whose sides act in that way.
   private func name(
-    _ isWanted: (_ asker: ScriptedStream.Script, _ origin: ScriptedStream.Script) -> Bool
+    _ isWanted: (_ requester: ScriptedStream.Script, _ origin: ScriptedStream.Script) -> Bool
   ) -> Identifier {
     while true {
       let id = random.identifier()
-      if isWanted(ScriptedStream.Script(id, ofAsker: true), ScriptedStream.Script(id, ofAsker: false)) { return id }
+      if isWanted(ScriptedStream.Script(id, ofRequester: true), ScriptedStream.Script(id, ofRequester: false)) {
+        return id
+      }
     }
   }
 

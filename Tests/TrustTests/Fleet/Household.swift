@@ -76,7 +76,7 @@ final class Household {
   // MARK: Joining
 
   /// The one who asks for things at a machine.
-  private var user: ControlClient { ControlClient(number: 1, account: .device(Identifier(high: 0, low: 1))) }
+  private var user: ControlClient { ControlClient(number: 1, principal: .device(Identifier(high: 0, low: 1))) }
 
   /// Makes an invite at one machine, and joins with it at another.
   func invite(_ guest: Machine, by manager: Machine, isLeaked: Bool = false) {

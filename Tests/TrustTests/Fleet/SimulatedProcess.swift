@@ -93,8 +93,8 @@ final class NoInbox: PushInbox {
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp { throw none }
 
   func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for asker: ControlClient,
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for requester: ControlClient,
     began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
-    _ answer: @escaping (Result<ColdStartReport, SegueError>) -> Void
+    _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) { answer(.failure(none)) }
 }

@@ -6,7 +6,7 @@ extension Input {
   private mutating func fetch() -> Message {
     let (continuation, milliseconds) = (continuation(), milliseconds())
     return .fetch(
-      continuation, milliseconds: milliseconds, receiver: receiver(), account: bool() ? identifier() : nil,
+      continuation, milliseconds: milliseconds, receiver: receiver(), principal: bool() ? identifier() : nil,
       isBack: milliseconds % 4 == 3)
   }
 
@@ -85,7 +85,7 @@ extension Input {
       bool() ? .absent(appIdentifier()) : .keep(identifier(), app: appIdentifier(), channel: channel(), size: number())
     case 38:
       .deliver(
-        Message.InboxDelivery(
+        Message.DeliverRequest(
           continuation: identifier(), to: appIdentifier(), offer: offer(), timing: timing(),
           milliseconds: milliseconds(), isRedelivered: bool()))
     case 39: .ask(number(), [byte()])

@@ -194,7 +194,7 @@ private final class App: AppEngineOwner {
     case .answered(let number, _, _):
       guard let index = requests.firstIndex(of: number) else { fatalError("it is over (R7.5)") }
       requests.remove(at: index)
-    case .leftAlone, .documentChanged, .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked,
+    case .orphaned, .documentChanged, .connection, .offer, .wasContinued, .continuationEnded, .explanation, .linked,
       .streamAnswered, .streamCame, .streamEnded, .log:
       break
     }

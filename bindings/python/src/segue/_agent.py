@@ -27,7 +27,7 @@ class Launch:
     status: int
     message: str
     shared: bool
-    """Another asker came before: that one has the same `continuation_id`."""
+    """Another requester came before: that one has the same `continuation_id`."""
     stale: bool = False
     """The app has got an older state, as the origin did not save (R2.4)."""
     stale_reason: str | None = None
@@ -43,7 +43,7 @@ class Push:
     """The app that continues it; the next field is the name of that app."""
     app_name: str
     shared: bool = False
-    """Another asker came before: that one has the same `continuation_id`. Never for a push to another device."""
+    """Another requester came before: that one has the same `continuation_id`. Never for a push to another device."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The saves of apps in a workload: in a quarter of all workloads, some fail, and apps say by themselves what needs
 /// saving, and what does not (R2.3, R2.4).
-struct SaveChance {
+struct SaveFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0x5afe_5afe_5afe_5afe, share: 0.25) }

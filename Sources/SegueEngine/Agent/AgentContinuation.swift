@@ -2,7 +2,7 @@ import SegueModel
 import SegueWire
 
 /// A continuation that the agent has begun for an app, and those who have asked for it.
-struct ColdStart {
+struct AgentContinuation {
   enum Phase {
     /// The inbox is asked for an entry that waits already; without one, this begins.
     case looking(Beginning)
@@ -24,13 +24,13 @@ struct ColdStart {
   }
 
   /// One that waits for the outcome.
-  struct Asker {
+  struct Requester {
     let number: UInt64
-    /// The asker that is charged for it; nil: none.
-    let account: Account?
+    /// The requester that is charged for it; nil: none.
+    let principal: Principal?
     /// The uptime by which it gets an answer.
     let deadline: Int64
-    /// Whether another asker came before it.
+    /// Whether another requester came before it.
     var isShared: Bool
   }
 
@@ -40,12 +40,12 @@ struct ColdStart {
   let app: ChosenApp
   let begun: Int64
   /// Those that have no answer yet, the first one first.
-  var askers: [Asker]
+  var requesters: [Requester]
   /// The first one that asked.
-  private let first: Asker
+  private let first: Requester
   /// The uptime that the origin knows: its own part ends by then.
   let originDeadline: Int64
-  /// The uptime by which the origin gets its receipt: the latest deadline of an asker, and `originDeadline`
+  /// The uptime by which the origin gets its receipt: the latest deadline of a requester, and `originDeadline`
   /// at the latest.
   var deadline: Int64
   var phase: Phase
@@ -61,26 +61,27 @@ struct ColdStart {
   /// in the inbox any longer.
   var decision: (outcome: Outcome, error: SegueError)?
 
-  /// - Parameter usual: the milliseconds of a continuation. A short timeout of the first asker is not that of others.
+  /// - Parameter usual: the milliseconds of a continuation. A short timeout of the first requester is not that of
+  ///   others.
   init(
-    _ asker: Asker, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning, usual: Int64,
+    _ requester: Requester, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning, usual: Int64,
     _ now: Instant
   ) {
     self.id = id
     self.offer = offer
     self.app = app
     begun = now.uptime
-    askers = [asker]
-    first = asker
-    deadline = asker.deadline
-    originDeadline = max(asker.deadline, now.uptime + usual)
+    requesters = [requester]
+    first = requester
+    deadline = requester.deadline
+    originDeadline = max(requester.deadline, now.uptime + usual)
     phase = .looking(beginning)
   }
 
-  /// The first asker, which is charged for it.
-  var account: Account? { first.account }
-  /// The asker for whom the app is launched: the last one that waits, else the first one.
-  var launchNumber: UInt64 { (askers.last ?? first).number }
+  /// The first requester, which is charged for it.
+  var principal: Principal? { first.principal }
+  /// The requester for whom the app is launched: the last one that waits, else the first one.
+  var launchNumber: UInt64 { (requesters.last ?? first).number }
 
   var continuation: Message.Continuation {
     Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
@@ -92,13 +93,13 @@ struct ColdStart {
       && Text.isSame(self.app.bundleIdentifier, app.bundleIdentifier)
   }
 
-  /// Another asker comes. A receipt that is decided does not change.
-  mutating func join(_ asker: Asker) {
-    askers.append(asker)
-    if decision == nil { deadline = max(deadline, min(asker.deadline, originDeadline)) }
+  /// Another requester comes. A receipt that is decided does not change.
+  mutating func join(_ requester: Requester) {
+    requesters.append(requester)
+    if decision == nil { deadline = max(deadline, min(requester.deadline, originDeadline)) }
   }
 
-  func has(_ number: UInt64) -> Bool { askers.contains { $0.number == number } }
+  func has(_ number: UInt64) -> Bool { requesters.contains { $0.number == number } }
 
   /// Whether its entry is on the disk, or on its way there.
   var isStored: Bool {
@@ -108,16 +109,16 @@ struct ColdStart {
     }
   }
 
-  /// Removes an asker whose time is up, and returns it; nil for none. The last ones wait until the entry is stored, or
-  /// cannot be.
-  mutating func takeOverdue(_ now: Instant) -> Asker? {
-    askers.firstIndex { $0.deadline <= now.uptime && ($0.deadline < deadline || isStored) }
-      .map { askers.remove(at: $0) }
+  /// Removes a requester whose time is up, and returns it; nil for none. The last ones wait until the entry is stored,
+  /// or cannot be.
+  mutating func takeOverdue(_ now: Instant) -> Requester? {
+    requesters.firstIndex { $0.deadline <= now.uptime && ($0.deadline < deadline || isStored) }
+      .map { requesters.remove(at: $0) }
   }
 
   var nextDeadline: Int64? {
-    // Once the receipt is decided, or about to be, each asker has its own time.
-    let first = askers.reduce(nil) { earlier($0, decision != nil || $1.deadline < deadline ? $1.deadline : nil) }
+    // Once the receipt is decided, or about to be, each requester has its own time.
+    let first = requesters.reduce(nil) { earlier($0, decision != nil || $1.deadline < deadline ? $1.deadline : nil) }
     return switch phase {
     case .collecting where isLate: first
     case .looking, .fetching, .collecting: earlier(first, deadline)

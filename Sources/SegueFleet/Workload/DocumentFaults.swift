@@ -2,7 +2,7 @@ import SegueModel
 
 /// The documents of apps in a workload (R5): in a quarter of all workloads, apps open, move and close files, whose
 /// activities are those of their documents.
-struct DocumentChance {
+struct DocumentFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0xd0c5_d0c5_d0c5_d0c5, share: 0.25) }

@@ -7,10 +7,10 @@ import Testing
 
 /// One process is as many apps as it likes, and takes with each of them all that an app may have: the others do not
 /// notice (section 9).
-@Suite struct AccountTests {
+@Suite struct PrincipalTests {
   private typealias Fixture = HostilePeerTests.Fixture
 
-  private static let greedy = Account.process(World.crowdNumber)
+  private static let greedy = Principal.process(World.crowdNumber)
   /// An hour, as long as a continuation may take.
   private static let long: Int64 = 3_600_000
 
@@ -123,7 +123,7 @@ import Testing
 
   @Test func `documents that a process takes slowly leave room for others (section 9)`() throws {
     let scene = try Fixture(size: 2 * FramedConnection.window)
-    let share = OutgoingContinuations.sendingLimit / Account.share
+    let share = OutgoingContinuations.sendingLimit / Principal.share
     // The hub admits fewer of one process: so these are many receivers behind one link.
     let link = try #require(try links(1, in: scene.world).first)
     for _ in 0..<OutgoingContinuations.sendingLimit {
@@ -136,7 +136,7 @@ import Testing
 
   @Test func `what the apps of a process began at former hubs is charged to it, too (R3.14)`() throws {
     let scene = try Fixture()
-    let share = OutgoingContinuations.limit / Account.share
+    let share = OutgoingContinuations.limit / Principal.share
     var refusals = 0
     for _ in 0...share / HubContinuations.limit {
       for app in try apps(HubContinuations.limit / OutgoingContinuations.receiverLimit, in: scene.world) {
@@ -154,9 +154,10 @@ import Testing
     try continues(scene)
   }
 
-  @Test func `accounts have names of their own, the same at each hub`() {
-    #expect(Account.process(1) == Self.greedy && Self.greedy.ofLinks == Account.process(1).ofLinks)
-    #expect(Set([Self.greedy.id, Self.greedy.ofLinks.id, Account.process(2).id, Account.connection(1).id]).count == 4)
+  @Test func `principals have names of their own, the same at each hub`() {
+    #expect(Principal.process(1) == Self.greedy && Self.greedy.ofLinks == Principal.process(1).ofLinks)
+    #expect(
+      Set([Self.greedy.id, Self.greedy.ofLinks.id, Principal.process(2).id, Principal.connection(1).id]).count == 4)
   }
 
   // MARK: Requests
@@ -271,7 +272,7 @@ import Testing
     scene.editor.process.stall()
     let origin = try #require(scene.world.peer(of: scene.editor)?.appSession)
     for app in try apps(5, in: scene.world) {
-      for _ in 0..<UnansweredStreams.limitOfAsker {
+      for _ in 0..<UnansweredStreams.limitOfRequester {
         let continuation = Message.Continuation(
           id: scene.world.identifier(), origin: scene.from.offer.origin, activity: scene.activity)
         let from = scene.world.identifier()
@@ -280,7 +281,7 @@ import Testing
           with: app.makeStream())
       }
     }
-    #expect(origin.unanswered.count == UnansweredStreams.limitOfAsker)
+    #expect(origin.unanswered.count == UnansweredStreams.limitOfRequester)
   }
 
   @Test func `the apps of a process share its links, and what they hold while they are cut (R7.4)`() throws {
@@ -289,17 +290,17 @@ import Testing
     #expect(links.last?.isConnected == false && links.dropLast().allSatisfy { $0.isConnected })
     for link in links { link.disconnect() }
     for _ in 0..<4 { for link in try self.links(HubConnections.linkLimit, in: world) { link.disconnect() } }
-    let kept = world.hub?.parts.peers.hubs.count { $0.account == Self.greedy.ofLinks }
+    let kept = world.hub?.parts.peers.hubs.count { $0.principal == Self.greedy.ofLinks }
     #expect(kept == HubConnections.cutLinksOfAccount / HubConnections.cutLinkLeast)
   }
 
   // MARK: Quotas at an origin
 
   @Test func `a process that continues as many apps takes nobody else's right to ask for more (R7.1)`() {
-    func grant(_ number: Int, by app: Int, of account: Account) -> ActivityGrant {
+    func grant(_ number: Int, by app: Int, of principal: Principal) -> ActivityGrant {
       ActivityGrant(
         continuation: Identifier(high: UInt64(app), low: UInt64(number)), activity: Identifier(high: 0, low: 0),
-        app: Identifier(high: 0, low: UInt64(app)), account: account.id, revision: 0)
+        app: Identifier(high: 0, low: UInt64(app)), principal: principal.id, revision: 0)
     }
     let grants = ActivityGrants()
     for number in 0..<3 { grants.insert(grant(number, by: 1, of: .process(2))) }
@@ -319,7 +320,7 @@ import Testing
           scene.world.identifier(), continuation, from: from, channel: 0,
           attachment: Message.AttachmentPart(name: "a", offset: 0)), with: app.makeStream())
     }
-    #expect(scene.editor.accountsAsking == [Self.greedy.id, Self.greedy.id])
+    #expect(scene.editor.principalsAsking == [Self.greedy.id, Self.greedy.id])
   }
 
   @Test func `what a hub answers, or compares with what it knows, is work of who says it (section 9)`() throws {

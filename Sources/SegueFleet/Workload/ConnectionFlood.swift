@@ -1,7 +1,7 @@
 import SegueModel
 
 /// A process that connects to its device's hub many times, and sends nothing.
-final class Crowd {
+final class ConnectionFlood {
   private let process: FleetProcess
   private var connections: [Connection] = []
 

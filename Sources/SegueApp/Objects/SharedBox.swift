@@ -1,5 +1,5 @@
 /// An immutable value that other languages can hold by a handle.
-public final class Box<Content>: Handled {
+public final class SharedBox<Content>: HandleObject {
   public let content: Content
   public init(_ content: Content) { self.content = content }
 }

@@ -6,7 +6,7 @@ import SegueTransport
 
 /// The right to be the agent of this user: a lock in the folder of the second socket, which goes with the runtime
 /// folder and which no sandbox shares (A27), and the state folder, which is locked too.
-final class AgentSeat {
+final class AgentLocks {
   /// Milliseconds for the former agent to end.
   private static let endingTime: Int64 = 10_000
   /// Milliseconds until a lock is tried again whose holder the kernel does not name yet.
@@ -28,7 +28,7 @@ final class AgentSeat {
   }
 
   /// - Parameter replaces: whether an agent that has the place is asked to end.
-  static func take(_ folder: RuntimeFolder, replaces: Bool) throws(Refusal) -> AgentSeat {
+  static func take(_ folder: RuntimeFolder, replaces: Bool) throws(Refusal) -> AgentLocks {
     let deadline = Clock.uptime + endingTime
     let own = AgentSocket.folder(beside: folder.path)
     do throws(SegueError) {
@@ -39,7 +39,7 @@ final class AgentSeat {
     let path = own + "/lock"
     let lock = try claim(path, replaces, by: deadline) { () throws(SegueError) in try AgentLock.take(path) }
     let state = try stateFolder(replaces, by: deadline)
-    return AgentSeat(lock, state)
+    return AgentLocks(lock, state)
   }
 
   private static func stateFolder(_ replaces: Bool, by deadline: Int64) throws(Refusal) -> StateFolder {

@@ -2,7 +2,7 @@ import SegueModel
 
 /// The random events of continued activities in a workload: in every other one, receivers write into them and release
 /// them, and origins take their state back (R3.10).
-struct ResumptionChance {
+struct ResumptionFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0xbac5_bac5_bac5_bac5, share: 0.5) }

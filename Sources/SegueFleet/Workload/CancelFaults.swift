@@ -2,7 +2,7 @@ import SegueModel
 
 /// Users of a workload who change their minds: in a quarter of all workloads, they cancel continuations before
 /// `continue`, and before its answer (R3.3).
-struct CancelChance {
+struct CancelFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0xca2c_e1ca_2ce1_ca2c, share: 0.25) }

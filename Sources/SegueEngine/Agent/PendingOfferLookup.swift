@@ -2,10 +2,10 @@ import SegueModel
 import SegueWire
 
 /// An offer that may be on its way to the agent.
-struct AwaitedOffer {
+struct PendingOfferLookup {
   enum Purpose {
     /// Its app pushes it (R3.15).
-    case start(ColdStartRequest)
+    case start(AgentContinuationRequest)
     /// The owner wants to know it.
     case look(Identifier, wanted: String?, number: UInt64)
   }
@@ -20,7 +20,7 @@ struct AwaitedOffer {
     }
   }
 
-  /// The asker's.
+  /// The requester's.
   var number: UInt64 {
     switch purpose {
     case .start(let request): request.number

@@ -1,6 +1,6 @@
 /// Whether a client at this device can prompt its user about what others push (R3.15): one that waits for a new state,
 /// or has just been told of one. A client with a single query, which waits for nothing, does not count.
-public struct Attendance {
+public struct PromptAvailability {
   /// Milliseconds for one that was told of the state to wait again, before it counts as gone.
   private static let pause: Int64 = 5_000
 

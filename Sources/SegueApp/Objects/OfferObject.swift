@@ -1,7 +1,7 @@
 import SegueModel
 
 /// An offer, as the host holds it.
-public final class HeldOffer: Handled {
+public final class OfferObject: HandleObject {
   public let offer: Offer
   private let environment: any AppEnvironment
 

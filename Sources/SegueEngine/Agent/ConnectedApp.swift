@@ -1,15 +1,15 @@
 import SegueModel
 
 /// An app that is open on this device, and the entry that it has.
-struct PresentApp {
+struct ConnectedApp {
   let identity: AppIdentity
-  /// The account that the hub charges for it.
-  let account: Identifier
+  /// The principal that the hub charges for it.
+  let principal: Identifier
   /// Whether it has a handler for what waits.
   var accepts: Bool
   /// Whether the current hub says that it is open.
   var isConfirmed = true
-  var delivery: InboxDelivery?
+  var delivery: DeliveryAttempt?
   /// Whether the inbox looks for its next entry, and whether there may be another since.
   var isAsking = false
   var shallAskAgain = false

@@ -1,5 +1,5 @@
 /// The random events of agents in a workload: in every other one, agents come and go, die, are stopped and replaced.
-struct AgentChance {
+struct AgentFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0xa9e7_7a9e_a9e7_7a9e, share: 0.5) }

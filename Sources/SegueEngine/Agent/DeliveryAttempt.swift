@@ -1,7 +1,7 @@
 import SegueWire
 
 /// An entry that an app has.
-struct InboxDelivery {
+struct DeliveryAttempt {
   enum Phase {
     /// The app knows of it.
     case announced

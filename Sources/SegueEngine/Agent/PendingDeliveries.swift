@@ -1,7 +1,7 @@
 import SegueModel
 
 /// Entries whose delivery has begun before a process of their app is open: the first one gets it.
-struct AwaitedApps {
+struct PendingDeliveries {
   struct Entry {
     let bundle: String
     let item: InboxItem

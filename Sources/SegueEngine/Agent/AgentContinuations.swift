@@ -3,12 +3,12 @@ import SegueWire
 
 /// Continuations of which the agent is the receiver, on behalf of apps that do not run: from the question to the
 /// origin's receipt (R3.8). Each is committed to the inbox before anything else happens.
-final class ColdStarts: AppFeature {
-  /// The most askers at a time, of one account a quarter; and of one origin for one account, a quarter of what an
-  /// origin accepts of the agent.
+final class AgentContinuations: AppFeature {
+  /// The most requesters at a time, of one principal a quarter; and of one origin for one principal, a quarter of what
+  /// an origin accepts of the agent.
   static let limit = 32
-  static let accountLimit = limit / Account.share
-  static let originLimit = OutgoingContinuations.receiverLimit / Account.share
+  static let principalLimit = limit / Principal.share
+  static let originLimit = OutgoingContinuations.receiverLimit / Principal.share
   /// Milliseconds for an offer to come that its app pushes (R3.15).
   static let offerTime: Int64 = 1_000
   /// The most bytes of their documents.
@@ -20,9 +20,9 @@ final class ColdStarts: AppFeature {
   private let outcomes: PendingOutcomes
   private let deliveries: InboxDeliveries
   private let fetches: StateFetches
-  private var starts: [ColdStart] = []
+  private var starts: [AgentContinuation] = []
   /// Offers that have not come yet.
-  private var awaited: [AwaitedOffer] = []
+  private var awaited: [PendingOfferLookup] = []
 
   init(
     _ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers, _ outcomes: PendingOutcomes,
@@ -38,9 +38,9 @@ final class ColdStarts: AppFeature {
 
   // MARK: Asking and choosing
 
-  func begin(_ request: ColdStartRequest, _ now: Instant) {
+  func begin(_ request: AgentContinuationRequest, _ now: Instant) {
     if request.isPush, seen.list[request.activity] == nil, awaited.count < Self.limit {
-      return awaited.append(AwaitedOffer(purpose: .start(request), until: now.uptime + Self.offerTime))
+      return awaited.append(PendingOfferLookup(purpose: .start(request), until: now.uptime + Self.offerTime))
     }
     startOrRefuse(request, now)
   }
@@ -48,7 +48,7 @@ final class ColdStarts: AppFeature {
   /// Tells the owner of an offer, once it is there.
   func look(for activity: Identifier, wanted: String?, _ number: UInt64, _ now: Instant) {
     let awaits = seen.list[activity] == nil && awaited.count < Self.limit
-    let offer = AwaitedOffer(
+    let offer = PendingOfferLookup(
       purpose: .look(activity, wanted: wanted, number: number), until: now.uptime + Self.offerTime)
     if awaits { awaited.append(offer) } else { end(offer, now) }
   }
@@ -58,7 +58,7 @@ final class ColdStarts: AppFeature {
     while let index = awaited.firstIndex(where: { $0.activity == activity }) { end(awaited.remove(at: index), now) }
   }
 
-  private func end(_ awaited: AwaitedOffer, _ now: Instant) {
+  private func end(_ awaited: PendingOfferLookup, _ now: Instant) {
     switch awaited.purpose {
     case .start(let request): startOrRefuse(request, now)
     case .look(let activity, let wanted, let number):
@@ -70,7 +70,7 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  private func startOrRefuse(_ request: ColdStartRequest, _ now: Instant) {
+  private func startOrRefuse(_ request: AgentContinuationRequest, _ now: Instant) {
     do throws(SegueError) {
       try start(request, now)
     } catch {
@@ -78,17 +78,17 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// An asker waits no longer. The last one cancels a start that is not in the inbox yet; an entry of one that is keeps
-  /// the default deadline.
+  /// A requester waits no longer. The last one cancels a start that is not in the inbox yet; an entry of one that is
+  /// keeps the default deadline.
   func abandon(_ number: UInt64, _ now: Instant) {
-    let error = SegueError(.userCancelled, "its asker has gone")
+    let error = SegueError(.userCancelled, "its requester has gone")
     if let index = awaited.firstIndex(where: { $0.number == number }) {
       awaited.remove(at: index)
       return agent.owner.answer(number, .failure(error))
     }
     guard let index = starts.firstIndex(where: { $0.has(number) }) else { return }
-    if starts[index].askers.count > 1 {
-      starts[index].askers.removeAll { $0.number == number }
+    if starts[index].requesters.count > 1 {
+      starts[index].requesters.removeAll { $0.number == number }
       return agent.owner.answer(number, .failure(error))
     }
     switch starts[index].phase {
@@ -110,7 +110,7 @@ final class ColdStarts: AppFeature {
       let choice = AppChoice(
         offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
       try share(
-        choice, number: request.number, request.account, timeout: request.timeout, .store(record.document), now)
+        choice, number: request.number, request.principal, timeout: request.timeout, .store(record.document), now)
     } catch {
       agent.owner.answer(request.number, .failure(error))
     }
@@ -130,48 +130,49 @@ final class ColdStarts: AppFeature {
       device: agent.origins.device(of: activity))
   }
 
-  private func start(_ request: ColdStartRequest, _ now: Instant) throws(SegueError) {
+  private func start(_ request: AgentContinuationRequest, _ now: Instant) throws(SegueError) {
     let choice = try choice(for: request.activity, wanted: request.app)
     let offer = choice.offer
     if let date = offer.description.expirationDate, date <= now.date {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
-    try share(choice, number: request.number, request.account, timeout: request.timeout, .fetch, now)
+    try share(choice, number: request.number, request.principal, timeout: request.timeout, .fetch, now)
   }
 
-  /// Joins the askers of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
-  /// - Parameter account: of the asker; nil: the program of the agent itself.
+  /// Joins the requesters of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
+  /// - Parameter principal: of the requester; nil: the program of the agent itself.
   private func share(
-    _ choice: AppChoice, number: UInt64, _ account: Account?, timeout: Int64?, _ beginning: ColdStart.Beginning,
+    _ choice: AppChoice, number: UInt64, _ principal: Principal?, timeout: Int64?,
+    _ beginning: AgentContinuation.Beginning,
     _ now: Instant
   ) throws(SegueError) {
-    guard starts.reduce(0, { $0 + max(1, $1.askers.count) }) < Self.limit else {
+    guard starts.reduce(0, { $0 + max(1, $1.requesters.count) }) < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
     }
     let (app, offer) = (try agent.owner.choose(choice), choice.offer)
     let former = starts.firstIndex { $0.isOf(offer, in: app) }
-    if let account { try check(account, former == nil ? offer.origin : nil) }
-    let asker = ColdStart.Asker(
-      number: number, account: account, deadline: now.uptime + max(1, timeout ?? agent.limits.continuation),
+    if let principal { try check(principal, former == nil ? offer.origin : nil) }
+    let requester = AgentContinuation.Requester(
+      number: number, principal: principal, deadline: now.uptime + max(1, timeout ?? agent.limits.continuation),
       isShared: former != nil)
-    if let former { return join(asker, at: former, now) }
+    if let former { return join(requester, at: former, now) }
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
-    let start = ColdStart(asker, id, offer, in: app, beginning, usual: agent.limits.continuation, now)
+    let start = AgentContinuation(requester, id, offer, in: app, beginning, usual: agent.limits.continuation, now)
     starts.append(start)
     look(for: start)
   }
 
-  private func look(for start: ColdStart) {
+  private func look(for start: AgentContinuation) {
     agent.owner.perform(
       .share(
         start.id, activity: start.offer.description.id, origin: start.offer.origin, app: start.app.bundleIdentifier))
   }
 
-  private func join(_ asker: ColdStart.Asker, at index: Int, _ now: Instant) {
-    starts[index].join(asker)
+  private func join(_ requester: AgentContinuation.Requester, at index: Int, _ now: Instant) {
+    starts[index].join(requester)
     let start = starts[index]
     if case .looking = start.phase { return }
-    agent.owner.began(asker.number, start.id, in: start.app, isShared: true)
+    agent.owner.began(requester.number, start.id, in: start.app, isShared: true)
     if case .kept = start.phase { look(for: start) }
   }
 
@@ -189,7 +190,7 @@ final class ColdStarts: AppFeature {
       if let former {
         (starts[index].id, starts[index].isStale) = (former.continuation, former.isStale)
         starts[index].phase = .kept
-        for place in starts[index].askers.indices { starts[index].askers[place].isShared = true }
+        for place in starts[index].requesters.indices { starts[index].requesters[place].isShared = true }
       }
       let start = starts[index]
       let (type, name) = (start.offer.description.type, start.app.name)
@@ -197,8 +198,8 @@ final class ColdStarts: AppFeature {
         .info,
         former == nil
           ? "\(type) of \(start.offer.appName) is to be continued by \(name)" : "\(type) waits for \(name) already")
-      for asker in start.askers {
-        agent.owner.began(asker.number, start.id, in: start.app, isShared: asker.isShared)
+      for requester in start.requesters {
+        agent.owner.began(requester.number, start.id, in: start.app, isShared: requester.isShared)
       }
       guard former == nil else { return deliver(start, now) }
       // The owner may have called back.
@@ -215,19 +216,19 @@ final class ColdStarts: AppFeature {
   }
 
   /// Delivers an entry that is in the inbox, also again, or starts its app.
-  private func deliver(_ start: ColdStart, _ now: Instant) {
+  private func deliver(_ start: AgentContinuation, _ now: Instant) {
     let wasOpen = deliveries.deliverAgain(start.id, to: start.app.bundleIdentifier, now)
     if !wasOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
-  /// Throws LIMIT_EXCEEDED if an account would have too much under way. A saved activity has no origin to spare, and
+  /// Throws LIMIT_EXCEEDED if a principal would have too much under way. A saved activity has no origin to spare, and
   /// what is shared costs its origin nothing.
   /// - Parameter origin: nil: it is shared.
-  private func check(_ account: Account, _ origin: Identifier?) throws(SegueError) {
-    let count = starts.reduce(0) { $0 + $1.askers.count { $0.account == account } }
+  private func check(_ principal: Principal, _ origin: Identifier?) throws(SegueError) {
+    let count = starts.reduce(0) { $0 + $1.requesters.count { $0.principal == principal } }
     let ofOrigin =
-      origin == agent.app.identity.id ? 0 : starts.count { $0.account == account && $0.offer.origin == origin }
-    guard count < Self.accountLimit, ofOrigin < Self.originLimit else {
+      origin == agent.app.identity.id ? 0 : starts.count { $0.principal == principal && $0.offer.origin == origin }
+    guard count < Self.principalLimit, ofOrigin < Self.originLimit else {
       throw SegueError(
         .limitExceeded,
         "continue: \(count) continuations of this process are under way, \(ofOrigin) of them of one origin")
@@ -242,7 +243,7 @@ final class ColdStarts: AppFeature {
       .put(
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
-          document: document, attachments: attachments, account: start.account?.id),
+          document: document, attachments: attachments, principal: start.principal?.id),
         begins: !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
@@ -279,8 +280,8 @@ final class ColdStarts: AppFeature {
         fetch.document, ReferenceReader(.none), userInfoLimit: Limits.value)
       let start = starts[index]
       let error =
-        activity.objection(toType: start.offer.description.type, declared: start.app.types)
-        ?? activity.objection(to: start.offer.description, at: now.date)
+        activity.rejection(toType: start.offer.description.type, declared: start.app.types)
+        ?? activity.rejection(to: start.offer.description, at: now.date)
       if let error { return fail(at: index, error, now) }
       (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
       collect(at: index, fetch.document, activity.attachments)
@@ -304,7 +305,7 @@ final class ColdStarts: AppFeature {
     guard !wanted.isEmpty else { return store(at: index, document, attachments) }
     starts[index].phase = .collecting(document, attachments)
     starts[index].size = document.count
-    agent.owner.collect(wanted, of: start.id, for: start.account?.id)
+    agent.owner.collect(wanted, of: start.id, for: start.principal?.id)
   }
 
   /// As many attachments as could be fetched are here. The others stay with the origin.
@@ -401,10 +402,10 @@ final class ColdStarts: AppFeature {
     if (try? result.get()) ?? true {
       report(start.continuation, decision.outcome, decision.error, by: start.deadline, receiver(start.app), now)
     }
-    guard start.askers.isEmpty else {
+    guard start.requesters.isEmpty else {
       // These wait longer for the app.
       starts[index].decision = nil
-      starts[index].deadline = start.askers.reduce(0) { max($0, $1.deadline) }
+      starts[index].deadline = start.requesters.reduce(0) { max($0, $1.deadline) }
       return
     }
     end(at: index, .success(decision))
@@ -428,7 +429,7 @@ final class ColdStarts: AppFeature {
     outcomes.report(continuation, outcome, error, by: deadline, receiver: receiver, now)
   }
 
-  /// Its asker waits no longer, and the entry is not in the inbox yet.
+  /// Its requester waits no longer, and the entry is not in the inbox yet.
   private static var slow: SegueError {
     SegueError(.remoteApplicationTimedOut, "not continued within its time")
   }
@@ -457,23 +458,23 @@ final class ColdStarts: AppFeature {
   private func end(at index: Int, _ ending: Ending) {
     // Removed first: the owner may call back.
     let start = starts.remove(at: index)
-    for asker in start.askers { answer(asker, of: start, ending) }
+    for requester in start.requesters { answer(requester, of: start, ending) }
   }
 
   /// Answers all that wait.
   private func answer(at index: Int, _ ending: Ending) {
     let start = starts[index]
-    starts[index].askers = []
-    for asker in start.askers { answer(asker, of: start, ending) }
+    starts[index].requesters = []
+    for requester in start.requesters { answer(requester, of: start, ending) }
   }
 
-  private func answer(_ asker: ColdStart.Asker, of start: ColdStart, _ ending: Ending) {
+  private func answer(_ requester: AgentContinuation.Requester, of start: AgentContinuation, _ ending: Ending) {
     let result = ending.map { end in
-      ColdStartReport(
-        continuation: start.id, app: start.app, isShared: asker.isShared, outcome: end.outcome, error: end.error,
+      AgentContinuationReport(
+        continuation: start.id, app: start.app, isShared: requester.isShared, outcome: end.outcome, error: end.error,
         isStale: start.isStale, staleReason: start.staleReason)
     }
-    agent.owner.answer(asker.number, result)
+    agent.owner.answer(requester.number, result)
   }
 
   // MARK: Life cycle
@@ -487,8 +488,9 @@ final class ColdStarts: AppFeature {
     while let index = awaited.firstIndex(where: { $0.until <= now.uptime }) {
       end(awaited.remove(at: index), now)
     }
-    while let (start, asker) = takeOverdue(now) {
-      answer(asker, of: start, start.isStored ? .success(start.decision ?? (.unknown, Self.late)) : .failure(Self.slow))
+    while let (start, requester) = takeOverdue(now) {
+      answer(
+        requester, of: start, start.isStored ? .success(start.decision ?? (.unknown, Self.late)) : .failure(Self.slow))
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       switch starts[index].phase {
@@ -502,10 +504,10 @@ final class ColdStarts: AppFeature {
     }
   }
 
-  /// Removes an asker whose time is up, and returns it with its continuation; nil for none.
-  private func takeOverdue(_ now: Instant) -> (ColdStart, ColdStart.Asker)? {
+  /// Removes a requester whose time is up, and returns it with its continuation; nil for none.
+  private func takeOverdue(_ now: Instant) -> (AgentContinuation, AgentContinuation.Requester)? {
     for index in starts.indices {
-      if let asker = starts[index].takeOverdue(now) { return (starts[index], asker) }
+      if let requester = starts[index].takeOverdue(now) { return (starts[index], requester) }
     }
     return nil
   }
@@ -519,7 +521,7 @@ final class ColdStarts: AppFeature {
   }
 
   /// Decides the receipt without an answer of the app: it has not answered by the deadline, or has failed, or the entry
-  /// has gone. The disk may take longer than the askers wait.
+  /// has gone. The disk may take longer than the requesters wait.
   private func decide(_ outcome: Outcome, _ error: SegueError, at index: Int, _ now: Instant) {
     let start = starts[index]
     starts[index].decision = (outcome, error)

@@ -2,7 +2,7 @@ import SegueModel
 
 /// Names that other people or devices chose, made fit to be shown: what could make one name look like another, or like
 /// words of the program, is left out.
-public enum ShownName {
+public enum DisplayName {
   /// Removes control characters, changes of direction, characters without width, and blanks at the ends; makes each run
   /// of blanks one; cuts at 64 characters (Unicode scalars). A name of which nothing is left becomes "unnamed".
   public static func clean(_ name: String) -> String {

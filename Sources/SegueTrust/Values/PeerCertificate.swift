@@ -1,7 +1,7 @@
 import SegueModel
 
 /// A certificate that the other end of a link has shown, and what is known of it from TLS.
-public struct ShownCertificate: Sendable {
+public struct PeerCertificate: Sendable {
   /// The result of a verification by TLS, which checks the same as `Cryptography.problem`, for both ends.
   public struct Verification: Sendable {
     let fields: CertificateFields

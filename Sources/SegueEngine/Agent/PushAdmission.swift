@@ -8,7 +8,7 @@ public enum PushPolicy: Sendable {
 }
 
 /// Admits or refuses pushes: those of other devices, and those of this one (R3.15).
-public enum PushGate {
+public enum PushAdmission {
   /// Those that have not begun, of all devices and of one.
   public static let limit = 16
   public static let deviceLimit = 4

@@ -4,7 +4,7 @@ import SegueModel
 ///
 /// It gets bytes, the user's decision and the time, and gives back what to send and to ask. Any error ends it, and the
 /// invite is void then.
-struct JoinInviter: Sendable {
+struct JoinServer: Sendable {
   private enum Stage: Sendable {
     case hello
     case opening(Hello)

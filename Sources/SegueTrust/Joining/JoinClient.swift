@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 
 /// The joining end of one connection. TLS with the key of the invite is up before it begins.
-struct JoinGuest: Sendable {
+struct JoinClient: Sendable {
   private enum Stage: Sendable {
     case nonce
     case answer
@@ -31,7 +31,7 @@ struct JoinGuest: Sendable {
     key = try cryptography.makeKey()
     hello = try JoinMessage.hello(
       commitment: JoinTranscript.commitment(to: nonce), request: try cryptography.makeRequest(key: key),
-      name: ShownName.clean(deviceName), platform: RosterDevice.clean(platform), date: now.seconds
+      name: DisplayName.clean(deviceName), platform: RosterDevice.clean(platform), date: now.seconds
     ).encoding()
     transcript = JoinTranscript(exporter: exporter)
     transcript.add(hello)
@@ -103,7 +103,7 @@ struct JoinGuest: Sendable {
     }
     let rootFields = try cryptography.readRoot(root)
     guard try DeviceIdentity.id(ofKey: rootFields.publicKey) == invite.account,
-      Text.isSame(ShownName.clean(rootFields.name), invite.accountName)
+      Text.isSame(DisplayName.clean(rootFields.name), invite.accountName)
     else {
       throw SegueError(.notAllowed, "join: the account is not that of the invite: its key or its name differs")
     }

@@ -1,5 +1,5 @@
 /// An object that other languages can hold by a handle.
-open class Handled {
+open class HandleObject {
   /// The handle of this object, which only the handle table reads and writes; 0 if there is none.
   public final var ticket: UInt = 0
 

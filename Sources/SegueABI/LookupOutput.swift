@@ -5,7 +5,7 @@ import SegueModel
 import SegueRuntime
 
 /// The output parameters of a look-up: the kind of item that it copies out, and where to.
-enum Found {
+enum LookupOutput {
   case bool(UnsafeMutablePointer<Bool>?)
   case int64(UnsafeMutablePointer<Int64>?)
   /// Also accepts an integer, if a double represents it exactly.

@@ -4,7 +4,7 @@ import SegueTransport
 
 /// The socket at which systemd listens to start the agent (`agent` in the runtime folder). Libraries connect to it and
 /// say nothing; while the agent runs, it only takes these connections away. For the loop.
-final class Doorbell {
+final class ActivationSocket {
   /// Connections that are taken away in one turn.
   private static let turn = 64
 
@@ -28,7 +28,7 @@ final class Doorbell {
       switch linux_errno() {
       case EAGAIN, EINTR, ECONNABORTED: return
       default:
-        // No descriptor is left. Libraries that ring do not wait, so the connections may stay where they are.
+        // No descriptor is left. Libraries that connect do not wait, so the connections may stay where they are.
         watch?.close()
         watch = nil
         return

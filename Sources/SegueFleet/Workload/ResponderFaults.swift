@@ -2,7 +2,7 @@ import SegueModel
 
 /// The windows of apps in a workload: in a quarter of all workloads, their activities belong to responders, which come,
 /// go, and share and move them (R4).
-struct ResponderChance {
+struct ResponderFaults {
   private var trigger: RandomTrigger
 
   init(seed: UInt64) { trigger = RandomTrigger(seed: seed, salt: 0x7e59_7e59_7e59_7e59, share: 0.25) }
