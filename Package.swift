@@ -56,48 +56,27 @@ let package = Package(
     module("SegueModel"),
     module("SegueWire", imports: ["SegueModel"]),
     module("SegueEngine", imports: ["SegueModel", "SegueWire"]),
-    module("SegueDriver", imports: ["SegueModel", "SegueWire", "SegueEngine"]),
     module("SegueSystem", imports: ["SegueModel", "CLinux"]),
     module("SegueApp", imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "CLinux"]),
     module("SegueTransport", imports: ["SegueModel", "SegueSystem", "CLibUV", "CLinux"], links: ["uv"]),
-    module("SegueRouting", imports: ["SegueModel"]),
     // expat is loaded by its users, not linked.
-    module("SegueManifests", imports: ["SegueModel", "SegueSystem", "SegueRouting", "CExpat", "CLinux"]),
-    module("SegueTrust", imports: ["SegueModel", "SegueSystem"]),
-    module(
-      "SegueStore",
-      imports: ["SegueModel", "SegueEngine", "SegueTrust", "SegueSystem", "SegueAgentCore", "CLinux", "CSQLite"],
-      links: ["sqlite3"]),
-    // Devices, never linked into the library. OpenSSL is loaded by its users, not linked.
+    module("SegueManifests", imports: ["SegueModel", "SegueSystem", "CExpat", "CLinux"]),
+    // The agent and what it needs, never linked into the library. OpenSSL is loaded by its users, not linked.
     module("SegueCrypto", imports: ["SegueModel", "SegueSystem", "COpenSSL"]),
-    module("SegueCertificates", imports: ["SegueModel", "SegueTrust", "SegueSystem", "SegueCrypto", "COpenSSL"]),
+    module("SegueAgentCore", imports: ["SegueModel", "SegueSystem", "SegueWire", "SegueEngine", "SegueCrypto"]),
     module(
-      "SegueDevices",
-      imports: [
-        "SegueModel", "SegueSystem", "SegueWire", "SegueEngine", "SegueDriver", "SegueCrypto", "SegueTrust",
-      ]),
-    module(
-      "SegueAgentCore",
-      imports: [
-        "SegueModel", "SegueSystem", "SegueEngine", "SegueDriver", "SegueRouting", "SegueTrust", "SegueDevices",
-      ]),
-    module(
-      "SegueTLS",
-      imports: [
-        "SegueModel", "SegueSystem", "SegueCrypto", "SegueTrust", "SegueCertificates", "SegueDevices", "COpenSSL",
-      ]),
+      "SegueStore", imports: ["SegueModel", "SegueEngine", "SegueSystem", "SegueAgentCore", "CLinux", "CSQLite"],
+      links: ["sqlite3"]),
+    module("SegueOpenSSL", imports: ["SegueModel", "SegueSystem", "SegueCrypto", "SegueAgentCore", "COpenSSL"]),
     // The virtual fleet, with agents whose stores are those that ship.
     module(
       "SegueFleet",
       imports: [
-        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueApp", "SegueSystem", "SegueRouting",
-        "SegueTrust", "SegueDevices", "SegueAgentCore", "SegueStore", "CLinux",
+        "SegueModel", "SegueWire", "SegueEngine", "SegueApp", "SegueSystem", "SegueAgentCore", "SegueStore", "CLinux",
       ]),
     module(
       "SegueRuntime",
-      imports: [
-        "SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueSystem", "SegueApp", "SegueTransport", "CLinux",
-      ]),
+      imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport", "CLinux"]),
     module(
       "SegueABI",
       imports: [
@@ -109,8 +88,7 @@ let package = Package(
       "SegueFleetABI",
       imports: [
         "CSegue", "CLinux", "CLoaded", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp",
-        "SegueTransport", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueDevices", "SegueAgentCore",
-        "SegueFleet", "SegueABI",
+        "SegueTransport", "SegueRuntime", "SegueManifests", "SegueAgentCore", "SegueFleet", "SegueABI",
       ]),
     // For tests and benchmarks of the store, in both modes.
     .executableTarget(
@@ -119,15 +97,14 @@ let package = Package(
       swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
     // For tests and benchmarks of manifests, in both modes.
     .executableTarget(
-      name: "ManifestProbe", dependencies: ["SegueManifests", "SegueRouting", "SegueModel", "CLinux"],
+      name: "ManifestProbe", dependencies: ["SegueManifests", "SegueModel", "CLinux"],
       path: "Tests/ManifestProbe", swiftSettings: settings, linkerSettings: [.linkedLibrary("m")]),
     // libsystemd is loaded by the launcher's children, not linked.
     module(
       "SegueAgent",
       imports: [
         "CSegue", "CLinux", "CSystemd", "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueTransport",
-        "SegueApp", "SegueRuntime", "SegueRouting", "SegueManifests", "SegueStore", "SegueDriver", "SegueTrust",
-        "SegueCertificates", "SegueCrypto", "SegueDevices", "SegueAgentCore", "SegueTLS",
+        "SegueApp", "SegueRuntime", "SegueManifests", "SegueStore", "SegueAgentCore", "SegueOpenSSL", "SegueCrypto",
       ]),
     .executableTarget(name: "segue-agent", dependencies: ["CLinux", "SegueAgent"], swiftSettings: settings),
   ]
@@ -139,22 +116,20 @@ let package = Package(
         .testTarget(name: "HandleTests", dependencies: ["SegueABI", "SegueFleetABI"]),
         .systemLibrary(name: "CFFI", path: "Tests/CFFI", pkgConfig: "libffi"),
         .testTarget(name: "ABITests", dependencies: ["CFFI"]),
-        .testTarget(name: "EngineTests", dependencies: ["SegueApp", "SegueEngine", "SegueDriver", "SegueFleet"]),
-        .testTarget(name: "DriverTests", dependencies: ["SegueDriver"]),
-        .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueRouting"]),
-        .testTarget(name: "RoutingTests", dependencies: ["SegueRouting"]),
+        .testTarget(name: "EngineTests", dependencies: ["SegueApp", "SegueEngine", "SegueFleet"]),
+        .testTarget(name: "DriverTests", dependencies: ["SegueEngine"]),
+        .testTarget(name: "ManifestTests", dependencies: ["SegueManifests", "SegueModel"]),
+        .testTarget(name: "RoutingTests", dependencies: ["SegueModel"]),
         .testTarget(
           name: "TrustTests",
           dependencies: [
-            "SegueTrust", "SegueCertificates", "SegueStore", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet",
-            "SegueSystem", "SegueWire",
+            "SegueAgentCore", "SegueOpenSSL", "SegueStore", "SegueEngine", "SegueFleet", "SegueSystem", "SegueWire",
           ],
           exclude: ["Stored"]),
         .testTarget(
           name: "FleetTests",
           dependencies: [
-            "SegueApp", "SegueDevices", "SegueDriver", "SegueEngine", "SegueFleet", "SegueAgentCore", "SegueModel",
-            "SegueRouting", "SegueStore", "SegueWire",
+            "SegueApp", "SegueAgentCore", "SegueEngine", "SegueFleet", "SegueModel", "SegueStore", "SegueWire",
           ]),
         .testTarget(
           name: "StoreTests",
@@ -164,8 +139,8 @@ let package = Package(
         .testTarget(
           name: "AgentTests",
           dependencies: [
-            "SegueAgent", "SegueAgentCore", "SegueDevices", "SegueDriver", "SegueEngine", "SegueModel",
-            "SegueRouting", "SegueStore", "SegueTLS", "SegueTransport", "SegueTrust", "CLinux",
+            "SegueAgent", "SegueAgentCore", "SegueEngine", "SegueModel", "SegueStore", "SegueOpenSSL", "SegueTransport",
+            "CLinux",
           ]),
         .target(
           name: "CertificateMaker", path: "Tests/CertificateMaker",
@@ -173,19 +148,21 @@ let package = Package(
         .executableTarget(
           name: "DeviceProbe",
           dependencies: [
-            "SegueAgent", "SegueCertificates", "SegueDevices", "SegueModel", "SegueSystem", "SegueTLS",
-            "SegueTransport", "SegueTrust", "CertificateMaker", "CLinux",
+            "SegueAgent", "SegueOpenSSL", "SegueAgentCore", "SegueModel", "SegueSystem", "SegueTransport",
+            "CertificateMaker", "CLinux",
           ],
           path: "Tests/devices/DeviceProbe"),
         .testTarget(
           name: "DeviceTests",
           dependencies: [
-            "SegueDevices", "SegueTLS", "SegueTrust", "SegueCrypto", "SegueModel", "SegueSystem", "CertificateMaker",
+            "SegueAgentCore", "SegueOpenSSL", "SegueCrypto", "SegueModel", "SegueSystem", "CertificateMaker",
           ]),
         // The targets of the fuzzers, with the inputs that are committed.
         .executableTarget(
           name: "FuzzReplay",
-          dependencies: ["SegueFleet", "SegueManifests", "SegueTLS", "SegueTrust", "SegueRouting", "SegueSystem"],
+          dependencies: [
+            "SegueFleet", "SegueManifests", "SegueOpenSSL", "SegueAgentCore", "SegueModel", "SegueSystem",
+          ],
           path: "Tests/fuzz", exclude: ["run", "corpus", "regressions"]),
         .executableTarget(
           name: "LauncherProbe", dependencies: ["SegueAgent", "SegueEngine", "SegueModel", "SegueTransport", "CLinux"],

@@ -4,7 +4,6 @@ import SegueABI
 import SegueApp
 import SegueManifests
 import SegueModel
-import SegueRouting
 
 extension HandleKind where Object == LiveFleetDevice {
   static var fleetDevice: Self { Self(.fleetDevice) }

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 extension AppManifest {
   /// Reads one manifest for the app that loads it (R6.1): a property list, or a `.desktop` file with keys of Segue's.

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// The statements of a manifest about its app, whatever the form of its file; the launcher is not known yet.
 struct ManifestContents {

@@ -2,13 +2,12 @@ import CLinux
 import SegueModel
 import SegueStore
 import SegueSystem
-import SegueTLS
+import SegueOpenSSL
 import SegueTransport
 import Testing
 
 @testable import SegueAgent
-@testable import SegueDevices
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Joins at the agent: their connections, and who is told of them.
 @Suite struct AccountJoinsTests {

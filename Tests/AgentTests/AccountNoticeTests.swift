@@ -1,9 +1,8 @@
 import SegueModel
 import SegueTransport
-import SegueTrust
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// Notices about other devices: which ones users see, and for how long.
 @Suite struct AccountNoticeTests {

@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// The settings of a file that count, and the treatment of the others (R10.2).
 @Suite struct DeviceSettingsTests {

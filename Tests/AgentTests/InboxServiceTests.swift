@@ -1,7 +1,5 @@
-import SegueDriver
 import SegueEngine
 import SegueModel
-import SegueRouting
 import Testing
 
 @testable import SegueAgentCore

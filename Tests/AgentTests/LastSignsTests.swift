@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// When devices of the account were last seen.
 @Suite struct LastSignsTests {

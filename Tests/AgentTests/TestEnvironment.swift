@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 import SegueModel
 
 /// An environment whose time stands still.

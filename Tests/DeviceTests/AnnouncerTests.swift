@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// When a device announces itself, and under which epoch.
 @Suite struct AnnouncerTests {

@@ -1,9 +1,8 @@
 import SegueCrypto
 import SegueModel
-import SegueTrust
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 extension BeaconCodec.News {
   /// Nil for a beacon of another time.

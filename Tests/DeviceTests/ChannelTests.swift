@@ -1,10 +1,9 @@
 import CertificateMaker
-import SegueDevices
+import SegueAgentCore
 import SegueModel
-import SegueTrust
 import Testing
 
-@testable import SegueTLS
+@testable import SegueOpenSSL
 
 /// The knock and TLS together, on bytes in memory (docs/device-links.md).
 @Suite struct ChannelTests {

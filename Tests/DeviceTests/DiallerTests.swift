@@ -2,7 +2,7 @@ import Foundation
 import SegueModel
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// The number of forged beacons of a test.
 let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap { Int($0) } ?? 20_000

@@ -1,10 +1,9 @@
 import CertificateMaker
-import SegueDevices
 import SegueModel
 import Testing
 
-@testable import SegueTLS
-@testable import SegueTrust
+@testable import SegueOpenSSL
+@testable import SegueAgentCore
 
 /// Connections on which a device joins with an invite: the knock with its key, then TLS with its pre-shared key.
 @Suite struct JoinChannelTests {

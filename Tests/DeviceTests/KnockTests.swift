@@ -1,8 +1,7 @@
 import SegueModel
-import SegueTrust
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// The knock before TLS (docs/device-links.md).
 @Suite struct KnockTests {

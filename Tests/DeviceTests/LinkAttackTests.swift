@@ -1,11 +1,10 @@
 import CertificateMaker
 import Foundation
-@testable import SegueDevices
+@testable import SegueAgentCore
 import SegueModel
-import SegueTrust
 import Testing
 
-@testable import SegueTLS
+@testable import SegueOpenSSL
 
 /// Attacks on links between devices that must fail (SECURITY.md), each beside what works without the attack.
 @Suite struct LinkAttackTests {

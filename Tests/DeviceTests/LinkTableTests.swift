@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDevices
+@testable import SegueAgentCore
 
 /// The connections that become links.
 @Suite struct LinkTableTests {

@@ -1,9 +1,8 @@
 import CertificateMaker
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueTLS
-import SegueTrust
+import SegueOpenSSL
 
 /// An account, and devices of it.
 final class TestAccount {

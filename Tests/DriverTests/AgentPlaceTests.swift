@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// An agent takes the place of the hub, and keeps it (docs/protocol.md, "The agent").
 @Suite struct AgentPlaceTests {

@@ -1,9 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// An app without activities.
 private final class NoActivities: AppEngineOwner {

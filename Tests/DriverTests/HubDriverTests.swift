@@ -1,9 +1,8 @@
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// Quotas and pauses of the hub's driver, on a system that grants and refuses what the test says.
 @Suite struct HubDriverTests {

@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// A process finds the hub of its device, or becomes it (docs/protocol.md, "Where the hub is").
 @Suite struct HubElectionTests {

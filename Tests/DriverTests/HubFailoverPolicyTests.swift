@@ -1,8 +1,7 @@
-import SegueEngine
 import SegueModel
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// When an app follows its hub, waits for it, or looks for another (docs/protocol.md, "Leaving a hub").
 @Suite struct HubFailoverPolicyTests {

@@ -1,7 +1,7 @@
 import SegueModel
 import SegueWire
 
-@testable import SegueDriver
+@testable import SegueEngine
 
 /// A place of hubs that does what a test says, and notes what it was asked for.
 final class ScriptedDirectory: HubDirectory {

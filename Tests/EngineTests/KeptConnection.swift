@@ -1,4 +1,3 @@
-import SegueDriver
 import SegueEngine
 
 @testable import SegueFleet

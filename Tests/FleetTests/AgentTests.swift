@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueDriver
+@testable import SegueEngine
 @testable import SegueFleet
 
 /// The agent of a device in a fleet: it takes over, leaves, dies, is stopped, and what is checked meanwhile

@@ -1,7 +1,6 @@
 import CLinux
 import SegueManifests
 import SegueModel
-import SegueRouting
 
 /// Nanoseconds of a processor that this process has used, in the kernel too: other processes do not count.
 private func now() -> Int64 {

@@ -1,7 +1,6 @@
 import CLinux
 import SegueManifests
 import SegueModel
-import SegueRouting
 
 // A process that reads manifests, for tests that compare it with other readers, and for the benchmark.
 //

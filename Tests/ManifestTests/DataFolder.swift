@@ -1,7 +1,6 @@
 import Foundation
 import SegueManifests
 import SegueModel
-import SegueRouting
 
 /// Data folders of one test, removed with the object.
 final class DataFolders {

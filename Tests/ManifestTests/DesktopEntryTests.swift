@@ -1,6 +1,5 @@
 import SegueManifests
 import SegueModel
-import SegueRouting
 import Testing
 
 /// Manifests that are `.desktop` files, and launchers (R6.1), by the Desktop Entry Specification.

@@ -1,7 +1,6 @@
 import Foundation
 import SegueManifests
 import SegueModel
-import SegueRouting
 import Testing
 
 /// Manifests that are property lists (R6.1).

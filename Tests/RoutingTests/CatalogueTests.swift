@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 import Testing
 
 /// The catalogue of all manifests (R6.1).

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 import Testing
 
 /// The choice of the app of a device that continues an activity (R6.2), and the obstacles of the others (R6.5).

@@ -1,10 +1,10 @@
 import Foundation
-import SegueCertificates
+import SegueOpenSSL
 import SegueModel
 import Testing
 
 @testable import SegueStore
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The file of an account in the state folder.
 @Suite struct AccountFileTests {

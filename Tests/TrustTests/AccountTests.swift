@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Accounts, devices, certificates, epochs and revocations: the rules, with OpenSSL and with the stand-in.
 @Suite struct AccountTests {

@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Renaming, leaving, recovery, and what linked devices tell each other.
 @Suite struct ChangeTests {

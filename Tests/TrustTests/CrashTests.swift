@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The state of an account after its process has ended, or the disk was full, before or after each write: the device
 /// works, or says what to do.

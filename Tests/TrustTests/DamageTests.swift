@@ -3,7 +3,7 @@ import SegueSystem
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Damage of everything that is read: no trap, and nothing of it is accepted.
 @Suite struct DamageTests {

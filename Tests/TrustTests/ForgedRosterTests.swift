@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 import Testing
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A roster that was made to harm a manager, or that is old, does nothing without end, and nothing after which the
 /// manager can revoke no longer (A24).

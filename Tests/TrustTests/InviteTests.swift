@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Invites as text, which anybody may have made (A16), and names that are made to deceive.
 @Suite struct InviteTests {

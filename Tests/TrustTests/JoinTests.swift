@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Joining: what both ends show, what is stored, what ends it (A11, A16).
 @Suite struct JoinTests {

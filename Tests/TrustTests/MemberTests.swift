@@ -3,7 +3,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The rights of one device of an account towards the others.
 @Suite struct MemberTests {

@@ -1,11 +1,11 @@
 import Foundation
-import SegueCertificates
+import SegueOpenSSL
 import SegueModel
 import SegueSystem
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The verdicts of OpenSSL's own program on keys, certificates, requests and lists that are made here.
 @Suite struct OracleTests {

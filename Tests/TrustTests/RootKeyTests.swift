@@ -4,7 +4,7 @@ import SegueSystem
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Private keys in memory (docs/trust.md, "Keys in memory").
 @Suite(.serialized) struct RootKeyTests {

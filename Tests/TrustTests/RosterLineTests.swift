@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The rules for an account that has two lines of rosters: after a manager was restored from a backup, or a device has
 /// become the manager without knowing what the former one has signed.

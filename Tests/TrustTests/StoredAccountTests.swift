@@ -3,7 +3,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Accounts that an earlier version has stored (the folder `Stored`): a manager, one that knows its last roster, one
 /// that has slept through a revocation, and the revoked one.

@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A holder of the key of the account, also a former one, lets no device in (A24).
 @Suite struct TakeOverTests {

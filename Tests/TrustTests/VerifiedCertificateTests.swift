@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A certificate is verified when it is shown, not with each message.
 @Suite struct VerifiedCertificateTests {

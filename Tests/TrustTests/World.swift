@@ -1,10 +1,10 @@
-import SegueCertificates
+import SegueOpenSSL
 import SegueModel
 import SegueSystem
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The cryptography with which the rules are tried: OpenSSL, or the stand-in of simulations.
 enum Primitives: String, CaseIterable, CustomTestStringConvertible {

@@ -1,7 +1,7 @@
 import SegueModel
 import Testing
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// No wrong clock undoes a revocation (A25).
 @Suite struct WrongClockTests {

@@ -19,20 +19,15 @@ MODULES = (
     "SegueSystem",
     "SegueWire",
     "SegueEngine",
-    "SegueDriver",
     "SegueApp",
-    "SegueRouting",
     "SegueManifests",
-    "SegueTrust",
     "SegueCrypto",
-    "SegueCertificates",
-    "SegueDevices",
     "SegueAgentCore",
     "SegueStore",
-    "SegueTLS",
+    "SegueOpenSSL",
 )
 # A script draws from these; the mutants of the others are written.
-DRAWN = ("SegueModel", "SegueWire", "SegueEngine", "SegueDriver", "SegueRouting")
+DRAWN = ("SegueModel", "SegueWire", "SegueEngine")
 
 
 @dataclass
@@ -51,10 +46,6 @@ class Mutant:
     verdict: str = ""
     suite: str = ""
     noticed_by: str = ""
-
-    @property
-    def module(self) -> str:
-        return self.file.split("/")[0]
 
     @property
     def is_caught(self) -> bool:

@@ -1,6 +1,5 @@
 import CLinux
 import SegueAgentCore
-import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueSystem

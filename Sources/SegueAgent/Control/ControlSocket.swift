@@ -1,7 +1,6 @@
 import CLinux
 import SegueApp
 import SegueAgentCore
-import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueRuntime

@@ -2,7 +2,6 @@ import SegueApp
 import SegueEngine
 import SegueAgentCore
 import SegueModel
-import SegueRouting
 import SegueRuntime
 import SegueStore
 import SegueSystem

@@ -1,7 +1,6 @@
 import SegueEngine
 import SegueManifests
 import SegueModel
-import SegueRouting
 import SegueSystem
 import SegueTransport
 

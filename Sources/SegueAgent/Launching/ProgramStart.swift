@@ -1,6 +1,5 @@
 import CLinux
 import SegueModel
-import SegueRouting
 import SegueSystem
 import SegueTransport
 

@@ -2,7 +2,6 @@ import CLinux
 import SegueApp
 import SegueManifests
 import SegueModel
-import SegueRouting
 import SegueRuntime
 import SegueSystem
 import SegueTransport

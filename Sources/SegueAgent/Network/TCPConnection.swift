@@ -1,5 +1,5 @@
-import SegueDevices
-import SegueDriver
+import SegueAgentCore
+import SegueEngine
 import SegueModel
 import SegueSystem
 import SegueTransport

@@ -1,14 +1,12 @@
 import CLinux
 import SegueApp
-import SegueDevices
-import SegueEngine
 import SegueAgentCore
+import SegueEngine
 import SegueModel
-import SegueRouting
 import SegueRuntime
 import SegueStore
 import SegueSystem
-import SegueTLS
+import SegueOpenSSL
 import SegueTransport
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on

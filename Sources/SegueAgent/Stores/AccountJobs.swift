@@ -1,8 +1,7 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 import SegueSystem
 import SegueTransport
-import SegueTrust
 
 /// The account's thread, as the loop asks it for things. For the loop.
 final class AccountJobs: DeviceStorage {

@@ -1,14 +1,13 @@
 import CLinux
 import SegueApp
-import SegueCertificates
+import SegueOpenSSL
 import SegueCrypto
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 import SegueRuntime
 import SegueStore
 import SegueSystem
 import SegueTransport
-import SegueTrust
 
 typealias AccountThread = StoreThread<AccountStore>
 

@@ -1,5 +1,3 @@
-import SegueDevices
-import SegueDriver
 import SegueEngine
 import SegueModel
 

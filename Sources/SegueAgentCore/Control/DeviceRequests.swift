@@ -1,8 +1,6 @@
-import SegueDevices
-import SegueDriver
+import SegueEngine
 import SegueModel
 import SegueSystem
-import SegueTrust
 
 /// Answers the requests of control clients about other devices (docs/protocol.md). No I/O. For one thread.
 final class DeviceRequests {

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// Answers the requests of control clients about apps: which there are, which one continues an activity, and which one
 /// the user wants (R6.2, R6.5). No I/O. For one thread.

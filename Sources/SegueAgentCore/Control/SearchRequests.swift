@@ -1,4 +1,3 @@
-import SegueDevices
 import SegueEngine
 import SegueModel
 

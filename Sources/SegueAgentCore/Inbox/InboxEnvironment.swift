@@ -1,6 +1,5 @@
 import SegueEngine
 import SegueModel
-import SegueRouting
 
 /// The inbox of the agent on the disk, as its service uses it: a thread of its own in the product, a simulated disk in
 /// the fleet. Calls are done one after the other. Each `done` is called once, in a later turn.

@@ -1,8 +1,5 @@
-import SegueDevices
-import SegueDriver
 import SegueEngine
 import SegueModel
-import SegueRouting
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For
 /// one thread.

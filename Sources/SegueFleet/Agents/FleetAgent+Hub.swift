@@ -1,6 +1,4 @@
 import SegueAgentCore
-import SegueDevices
-import SegueDriver
 import SegueEngine
 import SegueModel
 

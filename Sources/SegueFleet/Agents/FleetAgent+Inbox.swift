@@ -1,8 +1,6 @@
 import SegueAgentCore
-import SegueDevices
 import SegueEngine
 import SegueModel
-import SegueRouting
 import SegueStore
 
 extension FleetAgent: InboxExecutor {

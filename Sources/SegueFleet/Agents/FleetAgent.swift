@@ -1,11 +1,7 @@
 import SegueAgentCore
-import SegueDevices
-import SegueDriver
 import SegueEngine
 import SegueModel
-import SegueRouting
 import SegueStore
-import SegueTrust
 
 /// The process of an agent in a fleet. All that decides in it is what ships: the hub that it carries, `InboxService`
 /// with which it takes part there, `DeviceService` with its links, and `ControlRequests`. Its disk is that of its

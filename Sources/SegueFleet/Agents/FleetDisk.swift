@@ -1,10 +1,8 @@
 import SegueAgentCore
-import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueStore
 import SegueSystem
-import SegueTrust
 
 /// The disk of a simulated device. Its agents store there the inbox and the saved activities, in the databases that
 /// ship, in a folder that goes with this object; and the account and its settings, in memory.

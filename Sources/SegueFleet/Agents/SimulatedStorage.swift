@@ -1,6 +1,5 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
-import SegueTrust
 
 /// The machine whose disk has an account, as a `SimulatedStorage` uses it.
 public protocol AccountMachine: AnyObject {

@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 
 /// A timer of an agent in simulated time.
 public final class SimulatedTimer: AgentTimer {

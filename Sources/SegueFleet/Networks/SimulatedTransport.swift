@@ -1,4 +1,4 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 import SegueSystem
 

@@ -1,7 +1,6 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueTrust
 
 /// Stands for `TLSSession`: mutual certificates, each with a signature of its key over both random numbers; or the key
 /// of an invite at both ends. It ends a connection whenever TLS would, in the same order.

@@ -1,6 +1,6 @@
 import SegueModel
 import SegueSystem
-import SegueTrust
+import SegueAgentCore
 
 /// Primitives without cryptography, for simulations: exact where rules are decided, and a thousand times as fast.
 ///

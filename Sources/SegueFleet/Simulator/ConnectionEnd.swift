@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 import SegueWire
 
 /// One end of a simulated connection, as its owner sees it.

@@ -1,6 +1,5 @@
 import SegueEngine
 import SegueModel
-import SegueRouting
 import SegueWire
 
 /// A device of a fleet: its processes, its hubs, and its links to other devices.

@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 import SegueModel
 
 /// The kinds of events in a fleet.

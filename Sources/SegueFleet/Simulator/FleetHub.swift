@@ -1,4 +1,3 @@
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire

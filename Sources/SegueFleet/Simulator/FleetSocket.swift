@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 import SegueModel
 
 /// One end of a socket pair within a device: bytes written to one are readable from the other at once.

@@ -1,5 +1,4 @@
 import SegueApp
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueWire

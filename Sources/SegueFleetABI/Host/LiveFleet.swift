@@ -1,10 +1,8 @@
 import CLinux
 import SegueApp
 import SegueAgentCore
-import SegueDevices
 import SegueFleet
 import SegueModel
-import SegueRouting
 import SegueSystem
 import SegueTransport
 import Synchronization

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// A manifest that is a `.desktop` file with keys of Segue's (R6.1).
 enum DesktopEntryManifest {

@@ -1,6 +1,5 @@
 import CLinux
 import SegueModel
-import SegueRouting
 
 /// Makes the command with which a `.desktop` file starts its program.
 struct DesktopLauncher {

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// The `.desktop` files of all `applications` folders, by desktop id. The first of several files with one id counts; a
 /// broken file hides no other.

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// Reads all manifests of a user, and makes a catalogue of them. It waits for disks, and so must not be used on a
 /// thread that others wait for.

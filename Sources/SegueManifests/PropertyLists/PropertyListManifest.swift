@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 /// A manifest that is a property list, with the keys of Apple's (R6.1).
 enum PropertyListManifest {

@@ -1,5 +1,4 @@
 import CLinux
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueSystem

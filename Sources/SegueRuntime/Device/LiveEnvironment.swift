@@ -1,6 +1,5 @@
 import CLinux
 import SegueApp
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueSystem

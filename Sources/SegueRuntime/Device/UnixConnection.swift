@@ -1,5 +1,5 @@
 import CLinux
-import SegueDriver
+import SegueEngine
 import SegueModel
 import SegueTransport
 import SegueWire

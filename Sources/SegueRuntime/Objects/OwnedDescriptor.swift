@@ -1,4 +1,4 @@
-import SegueDriver
+import SegueEngine
 import SegueTransport
 import SegueWire
 

@@ -1,5 +1,4 @@
 import SegueAgentCore
-import SegueDevices
 import SegueEngine
 import SegueModel
 import SegueStore

@@ -1,7 +1,6 @@
 import SegueAgentCore
 import SegueEngine
 import SegueModel
-import SegueRouting
 
 @testable import SegueFleet
 import SegueStore

@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Machines of one user with agents, the networks that they are in, and hostile hosts there; in simulated time that
 /// advances only by calls. All that decides is the product's, from the socket up: connections, the knock, links, joins,

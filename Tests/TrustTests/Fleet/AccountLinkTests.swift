@@ -2,7 +2,7 @@ import SegueModel
 import Testing
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Links of two agents in cases whose outcome is known, and that random lives meet too seldom.
 @Suite struct AccountLinkTests {

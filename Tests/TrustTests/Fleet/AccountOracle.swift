@@ -1,7 +1,7 @@
 import SegueModel
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Reads the accounts of a fleet from its disks, and checks what must hold of them at each moment.
 final class AccountOracle {

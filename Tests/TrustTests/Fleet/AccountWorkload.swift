@@ -1,7 +1,7 @@
 import SegueModel
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A random life of a user's machines: accounts made, joined, left, recovered; machines that sleep for months, die at
 /// any write, move between networks, have wrong clocks, or come back from backups; and hostile hosts. Then a quiet

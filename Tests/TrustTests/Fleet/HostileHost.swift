@@ -1,9 +1,8 @@
-import SegueDevices
 import SegueModel
 import SegueSystem
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A host that somebody else has in a network: it hears all beacons there, sends them again, there or elsewhere, forges
 /// some, answers who dials it, and dials.

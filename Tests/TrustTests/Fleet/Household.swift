@@ -1,8 +1,7 @@
-import SegueDevices
 import SegueEngine
 import SegueModel
 
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The users of a fleet's machines: they carry invites from one to the other, compare digits, and say what is to
 /// happen.

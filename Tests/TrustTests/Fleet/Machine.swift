@@ -1,9 +1,8 @@
-import SegueDevices
 import SegueModel
 import SegueSystem
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// A machine of the user: its disk and clock stay, its agent comes and goes, and it sleeps.
 final class Machine: Host {

@@ -1,5 +1,4 @@
-import SegueDevices
-import SegueDriver
+import SegueAgentCore
 import SegueEngine
 import SegueModel
 import SegueWire

@@ -1,11 +1,9 @@
-import SegueDevices
-import SegueDriver
 import SegueEngine
 import SegueModel
 import SegueSystem
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// The process of an agent on a machine: what decides in it is what ships (`DeviceService`, and the hub), and this is
 /// what they run in.

@@ -12,14 +12,12 @@ import CLinux
 import CertificateMaker
 import SegueAgent
 import SegueApp
-import SegueCertificates
-import SegueDevices
+import SegueOpenSSL
+import SegueAgentCore
 import SegueModel
 import SegueRuntime
 import SegueSystem
-import SegueTLS
 import SegueTransport
-import SegueTrust
 
 func say(_ line: String) {
   let bytes = Array((line + "\n").utf8)

@@ -1,5 +1,4 @@
 import SegueModel
-import SegueRouting
 
 @testable import SegueManifests
 

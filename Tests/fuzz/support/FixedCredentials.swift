@@ -1,5 +1,5 @@
 import SegueSystem
-import SegueTrust
+import SegueAgentCore
 
 /// A device of an account, with keys that everybody knows.
 enum FixedCredentials {

@@ -1,9 +1,8 @@
-import SegueDevices
 import SegueModel
 import SegueSystem
 
 @testable import SegueFleet
-@testable import SegueTrust
+@testable import SegueAgentCore
 
 /// Any message about an account, from a linked device or one that is not listed; genuine rosters that were changed,
 /// by others or by a holder of the account's keys: nothing that is not signed counts, and what is stored can be read.

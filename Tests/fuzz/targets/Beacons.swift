@@ -1,4 +1,4 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
 
 /// Any bytes as a beacon: nothing but what a device of the account has made is one, and what is none changes nothing.

@@ -1,7 +1,6 @@
-import SegueDevices
+import SegueAgentCore
 import SegueModel
-import SegueTLS
-import SegueTrust
+import SegueOpenSSL
 
 /// Any bytes from a stranger on a connection between devices, in pieces: no such bytes make a link, or join, and no
 /// answer is long. The first byte says at which end the stranger is, whether it knows the knock key, and whether that

@@ -1,0 +1,129 @@
+import SegueEngine
+import SegueModel
+import SegueSystem
+import SegueWire
+
+/// A connection on which a device joins, at either end, once TLS is up. For one thread.
+final class JoinConnection {
+  /// Bytes that are read at a time.
+  private static let readSize = 16 * 1024
+
+  let invite: Invite
+  /// The keying material that both ends of TLS have alone.
+  let exporter: [UInt8]
+  /// The address of the other device.
+  var address: NetworkAddress { connection.address }
+  /// The account's number for it; nil before it has begun.
+  private(set) var number: UInt64?
+
+  private let connection: DeviceConnection
+  private let received: (JoinConnection, [UInt8]) -> Void
+  private let closed: (JoinConnection) -> Void
+  private var output: [UInt8] = []
+  private var isReading = false
+  /// Whether the other end has closed it after its last bytes, which are still being handled.
+  private var hasEnded = false
+  private var isOver = false
+
+  /// Takes over the connection, also if this throws. Nothing is read before `begin`.
+  /// - Parameters:
+  ///   - received: called with bytes that have come; `goOn` has more of them read.
+  ///   - closed: called once, when the other end has closed it.
+  /// Throws SYSTEM.
+  convenience init(
+    _ connection: DeviceConnection, of owner: any DeviceConnectionOwner,
+    received: @escaping (JoinConnection, [UInt8]) -> Void, closed: @escaping (JoinConnection) -> Void
+  ) throws(SegueError) {
+    connection.owner = owner
+    do throws(SegueError) {
+      guard let invite = connection.invite else {
+        throw SegueError(.invalidState, "a connection on which nothing joins")
+      }
+      self.init(
+        connection, invite, try connection.exporter(Invite.exporterLabel), received: received, closed: closed)
+    } catch {
+      connection.terminate()
+      throw error
+    }
+    // It is terminated, or closed, before this object is released.
+    connection.attach(0) { [unowned(unsafe) self] isReadable in self.ready(isReadable) }
+    connection.watch(reading: false, writing: false)
+    // Users may take minutes to compare the digits.
+    connection.probe()
+  }
+
+  private init(
+    _ connection: DeviceConnection, _ invite: Invite, _ exporter: [UInt8],
+    received: @escaping (JoinConnection, [UInt8]) -> Void, closed: @escaping (JoinConnection) -> Void
+  ) {
+    self.connection = connection
+    self.invite = invite
+    self.exporter = exporter
+    self.received = received
+    self.closed = closed
+  }
+
+  func begin(as number: UInt64) {
+    self.number = number
+    goOn()
+    connection.passOn()
+  }
+
+  /// Reads on.
+  func goOn() {
+    isReading = true
+    if hasEnded { finish() } else { pump() }
+  }
+
+  /// Sends bytes, now or when there is room.
+  func send(_ bytes: [UInt8]) {
+    output += bytes
+    pump()
+  }
+
+  /// Sends what there is, and closes it.
+  func end() {
+    guard !isOver else { return }
+    pump()
+    isOver = true
+    connection.close()
+  }
+
+  private func ready(_ isReadable: Bool) {
+    guard !isOver else { return }
+    // A callee may release this object.
+    withExtendedLifetime(self) { if isReadable { read() } else { pump() } }
+  }
+
+  private func read() {
+    guard isReading else { return }
+    var bytes: [UInt8] = []
+    let result = connection.read(atMost: Self.readSize) { new, _ in bytes += new }
+    if !bytes.isEmpty {
+      isReading = false
+      hasEnded = result == .closed
+      pump()
+      received(self, bytes)
+    } else if result == .closed {
+      finish()
+    }
+  }
+
+  /// The other end has closed it, and all that it has said was handled.
+  private func finish() {
+    guard !isOver else { return }
+    isOver = true
+    connection.terminate()
+    closed(self)
+  }
+
+  private func pump() {
+    guard !isOver else { return }
+    // Nobody reads any longer.
+    guard !hasEnded else { return connection.watch(reading: false, writing: false) }
+    if !output.isEmpty, case .bytes(let count) = output.withUnsafeBytes({ connection.write($0, nil) }) {
+      output.removeFirst(count)
+    }
+    connection.watch(reading: isReading, writing: !output.isEmpty)
+  }
+}

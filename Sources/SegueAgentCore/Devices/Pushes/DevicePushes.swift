@@ -1,0 +1,112 @@
+import SegueEngine
+import SegueModel
+
+/// The pushes between this device and others (R3.15), in both directions. For one thread.
+public final class DevicePushes {
+  let outgoing: OutgoingPushes
+  public let incoming: IncomingPushes
+  /// The clients that wait for pushes of other devices, to ask the user.
+  private let watchers: StateWatchers
+  private let inbox: any PushInbox
+  private let environment: any AgentEnvironment
+  /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
+  var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
+  /// Called when a deadline has changed.
+  var changed: (() -> Void)?
+  /// The names of the devices.
+  var names: [(device: Identifier, name: String)] = []
+
+  /// Throws SYSTEM without random numbers.
+  convenience init(_ inbox: any PushInbox, in environment: any AgentEnvironment) throws(SegueError) {
+    let drawn = try environment.drawIdentifier().bytes
+    let number = drawn.prefix(4).reduce(0) { $0 << 8 | UInt64($1) }
+    self.init(inbox, try StateWatchers(of: "pushes", in: environment), after: number, environment)
+  }
+
+  /// - Parameter number: a random one, so that an answer to a former agent is none to this one.
+  private init(
+    _ inbox: any PushInbox, _ watchers: StateWatchers, after number: UInt64, _ environment: any AgentEnvironment
+  ) {
+    (self.watchers, self.inbox, self.environment) = (watchers, inbox, environment)
+    outgoing = OutgoingPushes(inbox, after: number, in: environment)
+    incoming = IncomingPushes(inbox, watchers, in: environment)
+    // `close` ends all that may call.
+    outgoing.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    outgoing.changed = { [unowned(unsafe) self] in self.changed?() }
+    inbox.offerEnded = { [unowned(unsafe) self] in self.incoming.gone($0) }
+    incoming.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    incoming.changed = { [unowned(unsafe) self] in self.publish() }
+    incoming.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
+  }
+
+  /// No call may follow.
+  func close() {
+    inbox.offerEnded = nil
+    outgoing.close()
+    incoming.close()
+    send = nil
+    changed = nil
+  }
+
+  private func send(_ message: DeviceMessage, to device: Identifier) {
+    do throws(SegueError) {
+      send?(try message.encoding(), device)
+    } catch {
+      environment.log(.error, "push: \(error.message)")
+    }
+  }
+
+  /// - Parameters:
+  ///   - device: as its certificate says.
+  ///   - policy: the user's setting.
+  func handle(_ message: DeviceMessage, from device: Identifier, _ policy: PushPolicy) {
+    switch message {
+    case .push(let request): incoming.receive(request, from: device, policy)
+    case .pushed(let number, let result): outgoing.answered(number, by: device, result)
+    case .withdrawn(let number): incoming.withdrawn(number, by: device)
+    case .removed, .copied: break
+    }
+  }
+
+  /// Only these devices are linked: what waits for others ends.
+  func keep(_ linked: [Identifier]) {
+    outgoing.keep(linked)
+    incoming.keep(linked)
+  }
+
+  /// Answers when there is another state of what others push; meanwhile there is somebody who can ask the user.
+  public func watch(
+    after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    publish()
+    try watchers.get(after: after, timeout: timeout, for: client, answer)
+    changed?()
+  }
+
+  func abandon(_ client: ControlClient) {
+    watchers.abandon(client)
+    outgoing.abandon(client)
+  }
+
+  private func publish() {
+    do throws(SegueError) {
+      try watchers.publish(try incoming.entries())
+    } catch {
+      environment.log(.error, "pushes: \(error.message)")
+    }
+    changed?()
+  }
+
+  // MARK: Time
+
+  var nextDeadline: Int64? {
+    let deadlines = [watchers.nextDeadline, incoming.nextDeadline, outgoing.nextDeadline]
+    return deadlines.compactMap { $0 }.min()
+  }
+
+  func tick(_ uptime: Int64) {
+    watchers.tick(uptime)
+    incoming.tick(uptime)
+    outgoing.tick(uptime)
+  }
+}

@@ -1,0 +1,219 @@
+import SegueEngine
+import SegueModel
+
+/// The pushes of other devices to this one (R3.15): continued at once, once its user agrees, or never. For one thread.
+public final class IncomingPushes {
+  /// A push that has not begun.
+  private struct Push {
+    /// For the user.
+    let id: Identifier
+    let device: Identifier
+    let request: PushRequest
+    /// The identifier of the activity on this device.
+    let activity: Identifier
+    let received: Double
+    let deadline: Int64
+    /// Set while the user is asked: the offer, and the app that would continue it.
+    var question: (offer: Offer, app: ChosenApp)?
+    /// Whether it is accepted, and begins.
+    var isAccepted = false
+  }
+
+  private let inbox: any PushInbox
+  private let environment: any AgentEnvironment
+  /// The clients that wait for pushes, to ask the user.
+  private let watchers: StateWatchers
+  /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
+  var send: ((DeviceMessage, Identifier) -> Void)?
+  /// The name of a device; nil if it is not known.
+  var nameOf: ((Identifier) -> String?)?
+  /// Called when what users can be told has changed, or a deadline.
+  var changed: (() -> Void)?
+  private var pushes: [Push] = []
+
+  init(_ inbox: any PushInbox, _ watchers: StateWatchers, in environment: any AgentEnvironment) {
+    self.inbox = inbox
+    self.environment = environment
+    self.watchers = watchers
+  }
+
+  /// Drops all pushes: asks and answers nothing afterwards.
+  func close() {
+    send = nil
+    nameOf = nil
+    changed = nil
+    pushes = []
+  }
+
+  // MARK: From other devices
+
+  /// - Parameter device: as its certificate says.
+  func receive(_ request: PushRequest, from device: Identifier, _ policy: PushPolicy) {
+    guard !pushes.contains(where: { $0.device == device && $0.request.number == request.number }) else { return }
+    do throws(SegueError) {
+      let push = try begin(request, from: device, policy)
+      inbox.look(for: push.activity, wanted: request.app) { [self] result in found(push.id, result, policy) }
+      changed?()
+    } catch {
+      answer(request, of: device, .failure(error))
+    }
+  }
+
+  private func begin(
+    _ request: PushRequest, from device: Identifier, _ policy: PushPolicy
+  ) throws(SegueError) -> Push {
+    let now = environment.now
+    try PushAdmission.admit(
+      from: device, policy, isAttended: watchers.isAttended(now.uptime), waiting: pushes.map { $0.device })
+    let push = Push(
+      id: try environment.drawIdentifier(), device: device, request: request,
+      activity: Identifier(of: request.activity, onDevice: device), received: now.date,
+      deadline: now.uptime + request.milliseconds)
+    pushes.append(push)
+    return push
+  }
+
+  /// The offer is here, or has not come.
+  private func found(_ id: Identifier, _ result: Result<AppChoice, SegueError>, _ policy: PushPolicy) {
+    guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
+    do throws(SegueError) {
+      let app = try check(pushes[index], result)
+      guard policy == .ask else { return start(id, []) { _ in } }
+      pushes[index].question = (try result.get().offer, app)
+      environment.log(.info, "push: the user is asked whether \(app.name) continues an activity of another device")
+      changed?()
+    } catch {
+      end(id, .failure(error))
+    }
+  }
+
+  /// Only what the device itself offers, and an app can continue. Throws NOT_FOUND, and why.
+  private func check(_ push: Push, _ result: Result<AppChoice, SegueError>) throws(SegueError) -> ChosenApp {
+    let choice = try result.get()
+    try PushAdmission.check(choice, from: push.device)
+    return try inbox.choose(choice)
+  }
+
+  /// The other device no longer waits.
+  func withdrawn(_ number: UInt64, by device: Identifier) {
+    drop { $0.device == device && $0.request.number == number }
+  }
+
+  /// An offer is over: its app has ended it, or is gone. Those that wait for the answer are told.
+  func gone(_ activity: Identifier) {
+    // It may be offered again, of another type, say.
+    if case .success = inbox.choice(for: activity, wanted: nil) { return }
+    for push in pushes where push.activity == activity && push.question != nil && !push.isAccepted {
+      end(push.id, .failure(SegueError(.notFound, "push: the activity is no longer offered")))
+    }
+  }
+
+  /// Only these devices are linked: the offers of others are gone.
+  func keep(_ linked: [Identifier]) { drop { !linked.contains($0.device) } }
+
+  private func drop(_ isOver: (Push) -> Bool) {
+    guard pushes.contains(where: { isOver($0) && !$0.isAccepted }) else { return }
+    pushes.removeAll { isOver($0) && !$0.isAccepted }
+    changed?()
+  }
+
+  // MARK: The user
+
+  /// Answers once the app is chosen, or the push is declined. Throws NOT_FOUND.
+  public func answer(
+    _ id: Identifier, isAccepted: Bool, _ variables: [LaunchVariable], _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    guard let push = pushes.first(where: { $0.id == id }), let question = push.question, !push.isAccepted else {
+      throw SegueError(.notFound, "push: it is not asked about, or not any longer")
+    }
+    guard isAccepted else {
+      end(id, .failure(SegueError(.declined, "its user has declined")))
+      return answer(.success(.emptyDictionary))
+    }
+    // It may have gone meanwhile, be another device's, or be of another type than the one that the user was shown.
+    do throws(SegueError) {
+      let choice = inbox.choice(for: push.activity, wanted: question.app.bundleIdentifier)
+      _ = try check(push, choice)
+      guard Text.isSame(try choice.get().offer.description.type, question.offer.description.type) else {
+        throw SegueError(.notFound, "push: the activity has another type now; it is to be asked for again")
+      }
+    } catch {
+      end(id, .failure(error))
+      throw error
+    }
+    start(id, variables) { result in answer(ControlClient.map(result) { _ in .emptyDictionary }) }
+  }
+
+  private func start(
+    _ id: Identifier, _ variables: [LaunchVariable],
+    _ done: @escaping (Result<PushAnswer, SegueError>) -> Void
+  ) {
+    guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
+    pushes[index].isAccepted = true
+    let push = pushes[index]
+    let finish: (Result<PushAnswer, SegueError>) -> Void = { [self] result in
+      end(id, result)
+      done(result)
+    }
+    inbox.continue(
+      // The user has agreed to this app.
+      push.activity, app: push.question?.app.bundleIdentifier ?? push.request.app, timeout: nil, environment: variables,
+      for: ControlClient(number: .max, principal: .device(push.device)),
+      began: { continuation, app, _ in
+        finish(
+          .success(
+            PushAnswer(continuation: continuation, bundleIdentifier: app.bundleIdentifier, appName: app.name)))
+      }
+    ) { result in
+      if case .failure(let error) = result { finish(.failure(error)) }
+    }
+    changed?()
+  }
+
+  private func end(_ id: Identifier, _ result: Result<PushAnswer, SegueError>) {
+    guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
+    let push = pushes.remove(at: index)
+    answer(push.request, of: push.device, result)
+    changed?()
+  }
+
+  private func answer(_ request: PushRequest, of device: Identifier, _ result: Result<PushAnswer, SegueError>) {
+    send?(.pushed(request.number, result), device)
+  }
+
+  /// The entries of the pushes about which the user is asked.
+  func entries() throws(SegueError) -> [(key: Value, value: Value)] {
+    var list: [Value] = []
+    for push in pushes where !push.isAccepted {
+      guard let (offer, app) = push.question else { continue }
+      let deadline = push.received + Double(push.request.milliseconds) / 1000
+      var entries: [(key: Value, value: Value)] = [
+        (key: .string("push"), value: .uuid(push.id)),
+        (key: .string("device"), value: .uuid(push.device)),
+        (key: .string("device_name"), value: .string(nameOf?(push.device) ?? "a device of the account")),
+        (key: .string("activity_id"), value: .uuid(offer.description.id)),
+        (key: .string("type"), value: .string(offer.description.type)),
+        (key: .string("app_name"), value: .string(offer.appName)),
+        (key: .string("bundle_identifier"), value: .string(app.bundleIdentifier)),
+        (key: .string("receiver_name"), value: .string(app.name)),
+        (key: .string("received"), value: try .date(push.received)),
+        (key: .string("expires"), value: try .date(deadline)),
+      ]
+      if let title = offer.description.title { entries.append((key: .string("title"), value: .string(title))) }
+      list.append(try .dictionary(entries))
+    }
+    return [(key: .string("pushes"), value: try .array(list))]
+  }
+
+  // MARK: Time
+
+  var nextDeadline: Int64? {
+    pushes.filter { !$0.isAccepted }.map { $0.deadline }.min()
+  }
+
+  func tick(_ uptime: Int64) {
+    while let push = pushes.first(where: { !$0.isAccepted && $0.deadline <= uptime }) {
+      end(push.id, .failure(SegueError(.declined, "no one there has answered")))
+    }
+  }
+}

@@ -1,0 +1,417 @@
+import SegueEngine
+import SegueModel
+import SegueSystem
+
+/// Other devices of the user: the account, and links with its devices while this one is in it (docs/trust.md,
+/// docs/device-links.md). For one thread.
+public final class DeviceService {
+  let environment: any AgentEnvironment
+  private let transport: any LinkTransport
+  private let security: any LinkSecurity
+  private let hub: any LinkHub
+  private let stored: any DeviceStorage
+  public let account: AccountClient
+  public let joins: AccountJoins
+  let watchers: StateWatchers
+  public let pushes: DevicePushes
+  /// Nil before `open`, and after `close`.
+  private var timer: (any AgentTimer)?
+  public private(set) var links: DeviceLinks?
+  private let listening = DevicePort()
+  /// The uptime at which links that the system has refused are opened again; nil: they are open, or not wanted.
+  private var opensLinksAt: Int64?
+  private var linksPause = Backoff()
+  public private(set) var snapshot = AccountSnapshot()
+  private(set) var settings = DeviceSettings()
+  /// Why what the user has set could not be read.
+  private var settingsProblem: SegueError?
+  var copy = DeviceCopy()
+  /// The time in beacons, if it differs from the time here.
+  var otherClock = OtherClock()
+  /// The TCP port on which this device listens; 0: none.
+  public var port: UInt16 { listening.number }
+  var problem: SegueError? {
+    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
+  }
+  var notices: AccountNotices
+  private(set) var lastSigns = LastSigns()
+  /// The statement of another device that this one was removed. It is not believed alone, and undoes nothing.
+  var removal: SegueError?
+  /// The names that the hub has for the devices.
+  private var names: [(device: Identifier, name: String)] = []
+  /// Nil once it is closed.
+  private(set) var messages: AccountMessages?
+  private var isTicking = false
+  private(set) var isClosed = false
+
+  /// - Parameter hub: that of the agent.
+  /// Throws SYSTEM without random numbers.
+  public convenience init(
+    in environment: any AgentEnvironment, over transport: any LinkTransport, _ security: any LinkSecurity,
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any PushInbox
+  ) throws(SegueError) {
+    self.init(
+      environment, transport, security, hub, stored, try StateWatchers(of: "account", in: environment),
+      try DevicePushes(inbox, in: environment))
+  }
+
+  private init(
+    _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ watchers: StateWatchers, _ pushes: DevicePushes
+  ) {
+    self.environment = environment
+    self.transport = transport
+    self.security = security
+    self.hub = hub
+    self.stored = stored
+    self.watchers = watchers
+    self.pushes = pushes
+    account = AccountClient(stored)
+    notices = AccountNotices(in: environment)
+    joins = AccountJoins(account, in: environment, over: transport, security)
+  }
+
+  /// Reads what is stored, and links with the devices of the account if there is one. Throws SYSTEM.
+  /// - Parameter ready: called once it is known what is stored. Nothing is asked before.
+  public func open(_ ready: @escaping () -> Void = {}) throws(SegueError) {
+    // `close` ends all that may call.
+    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
+    joins.changed = { [unowned(unsafe) self] in self.publish() }
+    pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
+    // In a later turn: the hub may be in the middle of a call.
+    pushes.send = { [unowned(unsafe) self] message, peer in
+      self.environment.post { [self] in self.messages?.send(message, to: peer) }
+    }
+    joins.refused = { [unowned(unsafe) self] error in
+      self.notices.add(error, of: .unlisted)
+      self.publish()
+    }
+    joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
+    let messages = AccountMessages(
+      account, hub, in: environment,
+      certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
+      greeting: { [unowned(unsafe) self] in self.snapshot.greeting(at: self.environment.now) },
+      said: { [unowned(unsafe) self] message, peer in self.heard(message, from: peer) })
+    messages.open()
+    self.messages = messages
+    stored.load { [self] snapshot, kept in
+      guard !isClosed else { return }
+      settings = kept.settings
+      settingsProblem = kept.problem
+      if let problem { environment.log(.error, "\(problem.message)") }
+      if case .unusable(let error) = snapshot.status { environment.log(.error, "\(error.message)") }
+      hub.setPrivacy(settings.privacy)
+      apply(snapshot, [])
+      ready()
+    }
+  }
+
+  /// Ends the links and what waits. No call may follow.
+  public func close() {
+    isClosed = true
+    messages?.close()
+    messages = nil
+    account.changed = nil
+    pushes.close()
+    joins.close()
+    closeLinks()
+    timer?.close()
+    timer = nil
+  }
+
+  /// The client has gone.
+  public func abandon(_ client: ControlClient) {
+    joins.abandon(client)
+    watchers.abandon(client)
+    pushes.abandon(client)
+  }
+
+  // MARK: Events of the account
+
+  private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
+    snapshot = account
+    for event in events { handle(event) }
+    align()
+    nameDevices()
+    publish()
+  }
+
+  private func handle(_ event: AccountEvent) {
+    switch event {
+    case .membershipChanged:
+      copy = DeviceCopy()
+      hub.endLinks(of: nil, SegueError(.connectionUnavailable, "the other device has left the account"))
+      closeLinks()
+      align()
+      removal = nil
+    case .cut(let peer):
+      // It may be in the account all the same: its certificate is not valid now.
+      if !snapshot.devices.contains(where: { $0.id == peer }), let told = try? DeviceMessage.removed.encoding() {
+        hub.sendAccount(told, to: peer)
+      }
+      hub.endLinks(of: peer, SegueError(.notAllowed, "this device was removed from the account"))
+    case .credentialsChanged: renewLinks()
+    // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
+    case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
+    case .send(let peer, let message): messages?.send(message, to: peer)
+    case .sendToAll(let except, let message):
+      for peer in links?.devices ?? [] where peer != except { messages?.send(message, to: peer) }
+    case .notice(let error, let source): notices.add(error, of: source)
+    case .joinSend, .joinAsks, .joinShows: joins.handle(event)
+    case .joinEnded(_, let error):
+      if let error { notices.add(error, of: .unlisted) }
+      joins.handle(event)
+    }
+  }
+
+  // MARK: Links
+
+  /// Opens or closes the links, as the account has it.
+  private func align() {
+    guard let credentials = snapshot.credentials, !isClosed else {
+      opensLinksAt = nil
+      return closeLinks()
+    }
+    if links == nil { openLinks(credentials) }
+    links?.invites = snapshot.invites
+  }
+
+  private func openLinks(_ credentials: DeviceCredentials) {
+    opensLinksAt = nil
+    do throws(SegueError) {
+      let links = try DeviceLinks(
+        in: environment, over: transport, security, hub, credentials, snapshot.epochs,
+        isAnnounced: settings.isAnnounced)
+      // `close` ends all that may call.
+      links.changed = { [unowned(unsafe) self] in self.linkChanged($0, $1, heardAt: $2) }
+      links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
+      links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
+      links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
+      links.moved = { [unowned(unsafe) self] peer, hasEnded in
+        if hasEnded { self.messages?.linkChanged(peer) }
+        self.publish()
+      }
+      links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
+      links.greeting = { [unowned(unsafe) self] in self.snapshot.greeting(at: self.environment.now) }
+      links.heardUnlisted = { [unowned(unsafe) self] message, shown, judged in
+        self.account.perform(
+          size: message.count,
+          { account, now in
+            account.take(shown)
+            return account.receive(message, from: shown.encoding, at: now)
+          }, judged)
+      }
+      links.turnedAway = { [unowned(unsafe) self] shown in
+        self.account.perform({ account, now in account.refuse(shown.encoding, at: now) })
+      }
+      links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
+      self.links = links
+      try listening.open(links, settings)
+      listens()
+      links.setDevices(snapshot.devices.map { $0.id })
+      links.setAddresses(settings.dialled)
+      linksPause.end()
+    } catch {
+      listening.fail(error)
+      environment.log(.error, "other devices: \(error.message)")
+      closeLinks()
+      opensLinksAt = linksPause.take(after: error).map { environment.uptime + $0 }
+    }
+  }
+
+  /// It listens at `port` from now on.
+  /// - Parameter done: called once the invites that name another port are void.
+  private func listens(_ done: @escaping () -> Void = {}) {
+    account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) }, done)
+    stored.keepPort(port) { [self] result in
+      switch result {
+      case .success(let kept): settings = kept
+      case .failure(let error): environment.log(.error, "\(error.message)")
+      }
+    }
+  }
+
+  private func closeLinks() {
+    guard let former = links else { return }
+    links = nil
+    listening.close()
+    former.close()
+    keepPushes()
+  }
+
+  private func renewLinks() {
+    guard let links, let credentials = snapshot.credentials else { return align() }
+    do throws(SegueError) {
+      try links.renew(credentials, snapshot.epochs)
+    } catch {
+      notices.add(error)
+      closeLinks()
+    }
+  }
+
+  private func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
+    if isLinked { removal = nil }
+    messages?.linkChanged(peer)
+    if isLinked { tellOfCopy([peer]) }
+    lastSigns.note(peer, heardAt: heardAt, environment.now)
+    keepPushes()
+    publish()
+  }
+
+  /// Addresses may have waited for an interface.
+  private func networkChanged() {
+    links?.setAddresses(settings.dialled)
+    publish()
+  }
+
+  /// Addresses at which others may reach this device: last those of IPv6 that count on one network, without the name
+  /// that its interface has here. A device that joins tries each interface of its own.
+  public var inviteAddresses: [String] {
+    let all = (links?.interfaces ?? []).map { $0.address }
+    var hosts = all.filter { !$0.isLinkLocal }.map { $0.host }
+    for address in all where address.isLinkLocal && !address.isIPv4 {
+      let host = address.withoutInterface.host
+      if !hosts.contains(where: { Text.isSame($0, host) }) { hosts.append(host) }
+    }
+    return Array(hosts.prefix(Limits.inviteAddresses))
+  }
+
+  // MARK: Settings
+
+  /// Changes settings, and answers when they are stored.
+  public func set(_ request: Value, _ answer: @escaping ControlClient.Answer) {
+    stored.change({ settings throws(SegueError) in try settings.change(request) }) { [self] result in
+      guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
+      guard !isClosed else { return }
+      let former = settings
+      settings = changed
+      settingsProblem = nil
+      hub.setPrivacy(settings.privacy)
+      var isMoved = false
+      if let links {
+        links.setAnnounced(settings.isAnnounced)
+        // A port that was in use is tried again.
+        if settings.port != former.port || (request["port"] != nil && listening.problem != nil) {
+          isMoved = listening.move(links, settings)
+        }
+        links.setAddresses(settings.dialled)
+      }
+      align()
+      publish()
+      guard isMoved else { return answer(.success(.emptyDictionary)) }
+      listens { answer(.success(.emptyDictionary)) }
+    }
+  }
+
+  // MARK: Time
+
+  private func tick() {
+    let uptime = environment.uptime
+    joins.tick(uptime)
+    watchers.tick(uptime)
+    pushes.tick(uptime)
+    // Both are asked: one may end while the other one lasts.
+    let ended = [copy.expire(at: uptime), otherClock.expire(at: uptime)]
+    if ended.contains(true) { publish() }
+    if let at = opensLinksAt, at <= uptime {
+      align()
+      publish()
+    }
+    if let deadline = accountDeadline, deadline <= uptime, !isTicking {
+      isTicking = true
+      account.perform({ account, now in account.tick(at: now) }) { [self] in
+        isTicking = false
+        ticked = environment.uptime
+        setTimer()
+      }
+    }
+    setTimer()
+  }
+
+  /// The uptime at which the account was last told of the time.
+  private var ticked: Int64 = 0
+
+  private var accountDeadline: Int64? { snapshot.nextTick(after: ticked) }
+
+  private func setTimer() {
+    guard !isClosed else { return }
+    var next = isTicking ? nil : accountDeadline
+    for deadline in [
+      joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.deadline, otherClock.deadline,
+      opensLinksAt,
+    ] {
+      if let deadline { next = min(next ?? deadline, deadline) }
+    }
+    timer?.set(next)
+  }
+
+  // MARK: Pushes
+
+  /// Has another device continue an offer of this one (R3.15).
+  /// - Parameters:
+  ///   - app: the bundle identifier of the app there; nil: whatever fits.
+  ///   - timeout: milliseconds for the answer, in which the user there may be asked.
+  ///   - answer: called once: the continuation has begun there, or why not. Not called if the client goes.
+  /// Throws NOT_FOUND, INVALID_ARGUMENT, CONNECTION_UNAVAILABLE.
+  public func push(
+    _ activity: Identifier, to peer: Identifier, app: String?, timeout: Int64?, for client: ControlClient,
+    _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    guard let found = snapshot.devices.first(where: { $0.id == peer }) else {
+      throw SegueError(.notFound, "device: the account has no such device")
+    }
+    guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
+    guard links?.certificate(of: peer) != nil else {
+      throw SegueError(.connectionUnavailable, "\(found.name): is not linked now")
+    }
+    pushes.outgoing.push(
+      activity, to: peer, found.name, app: app, timeout: timeout, for: client, privacy: settings.privacy, answer)
+  }
+
+  /// Ends what waits for devices that are not linked any longer: not at once, as a link may take another one's place.
+  private func keepPushes() {
+    environment.post { [self] in if !isClosed { pushes.keep(links?.devices ?? []) } }
+  }
+
+  // MARK: Names
+
+  /// Tells the hub the devices of the account.
+  private func nameDevices() {
+    let found = snapshot.devices
+    let names = found.map { (device: $0.id, name: $0.name) }
+    guard
+      !names.elementsEqual(self.names, by: { $0.device == $1.device && Text.isSame($0.name, $1.name) })
+    else { return }
+    self.names = names
+    pushes.names = names
+    let own = found.first { $0.isThisDevice }?.id
+    hub.setDevices(own.map { AccountDevices(own: $0, all: names) })
+  }
+
+  // MARK: State
+
+  /// Tells those who wait, if there is something new. A later request gets the state of its own time.
+  func publish() {
+    if watchers.isAwaited { renewState() }
+    setTimer()
+  }
+
+  private func renewState() {
+    guard !isClosed else { return }
+    do throws(SegueError) {
+      try watchers.publish(try state())
+    } catch {
+      environment.log(.error, "account: \(error.message)")
+    }
+  }
+
+  /// For a new client: sets the timer for it.
+  public func watch(
+    after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    renewState()
+    try watchers.get(after: after, timeout: timeout, for: client, answer)
+    setTimer()
+  }
+}

@@ -1,0 +1,27 @@
+import SegueModel
+
+/// The account and the settings of this device as its disk has them, on the thread of the account. For one thread.
+public protocol DeviceStorage: AccountExecutor {
+  /// Reads what there is at the start.
+  /// - Parameter answer: called once, in a later turn.
+  func load(_ answer: @escaping (AccountSnapshot, StoredSettings) -> Void)
+  /// Changes the settings that are stored then: changes follow each other, and none is lost.
+  /// - Parameter answer: gets them, in the order of the changes.
+  func change(
+    _ change: @escaping (inout DeviceSettings) throws(SegueError) -> Void,
+    _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void)
+  /// Keeps the port at which this device listens, for the next time.
+  func keepPort(_ port: UInt16, _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void)
+}
+
+/// The settings, and why the stored ones cannot be read.
+public struct StoredSettings {
+  public var settings: DeviceSettings
+  public var problem: SegueError?
+  /// Whether nothing of the file is known.
+  public var isUnreadable: Bool
+
+  public init(settings: DeviceSettings = DeviceSettings(), problem: SegueError? = nil, isUnreadable: Bool = false) {
+    (self.settings, self.problem, self.isUnreadable) = (settings, problem, isUnreadable)
+  }
+}

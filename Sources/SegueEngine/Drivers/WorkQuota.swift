@@ -1,0 +1,55 @@
+/// The hub's work for each principal: messages and frames that it has sent and caused, reads, and records that were
+/// decrypted for them. A principal that has caused too much waits while others have their turn, whichever of its
+/// connections it has used. So a process that floods the hub costs others little time.
+///
+/// The balance of a principal is a moment, in units of work since the start of the clock: all of its work is paid for
+/// then (the generic cell rate algorithm).
+struct WorkQuota {
+  /// Units for each millisecond: a few per cent of the hub's time for the cheapest messages.
+  static let rate: Int64 = 512
+  /// Milliseconds that a principal may be ahead.
+  static let burst: Int64 = 8
+  /// Milliseconds that a principal waits at most: less than an app waits for its hub.
+  static let longestWait: Int64 = 100
+  /// The units of one read.
+  static let readCost = 8
+  /// The units of one record of TLS, which may hold a single byte. A record takes about 1.5 µs, so that a principal can
+  /// spend 5 % of the hub's time on records.
+  private static let recordCost = 16
+  /// Bytes of content from which on a record costs nothing besides its frames.
+  private static let recordSize = 4_096
+
+  /// The cost of decrypting records.
+  /// - Parameter size: the bytes of content in all of them.
+  static func cost(ofRecords count: Int, with size: Int) -> Int { max(0, count - size / recordSize) * recordCost }
+
+  /// Never iterated.
+  private var paidAt: [Principal: Int64] = .init()
+  /// Accounts without a connection that have not paid yet, oldest first.
+  private var departed: [Principal] = []
+
+  /// Whether a principal has its turn now.
+  func hasTurn(_ principal: Principal, _ uptime: Int64) -> Bool { turn(of: principal) <= uptime }
+
+  /// The uptime from which on a principal has its turn.
+  func turn(of principal: Principal) -> Int64 { paidAt[principal].map { ($0 + Self.rate - 1) / Self.rate } ?? 0 }
+
+  mutating func charge(_ work: Int, to principal: Principal, _ uptime: Int64) {
+    if let index = departed.firstIndex(where: { isPaid($0, uptime) }) { paidAt[departed.remove(at: index)] = nil }
+    let paid = max(paidAt[principal] ?? 0, (uptime - Self.burst) * Self.rate) + Int64(work)
+    paidAt[principal] = min(paid, (uptime + Self.longestWait) * Self.rate)
+  }
+
+  /// The last connection of a principal has closed. The principal owes its work as long as before.
+  mutating func remove(_ principal: Principal, _ uptime: Int64) {
+    if isPaid(principal, uptime) {
+      paidAt[principal] = nil
+    } else if !departed.contains(principal) {
+      departed.append(principal)
+    }
+  }
+
+  private func isPaid(_ principal: Principal, _ uptime: Int64) -> Bool {
+    paidAt[principal].map { $0 <= (uptime - Self.burst) * Self.rate } ?? true
+  }
+}

@@ -1,0 +1,74 @@
+/// All apps that have a manifest, and what is wrong with manifests. Immutable: a change of the files makes another.
+public final class Catalogue: Sendable {
+  /// A file, in the order of precedence.
+  public struct Entry: Sendable {
+    /// Absolute.
+    public let path: String
+    public let state: State
+
+    public init(path: String, state: State) {
+      self.path = path
+      self.state = state
+    }
+  }
+
+  public enum State: Sendable {
+    case declared(AppDeclaration)
+    /// Another file, of higher precedence, describes the same app.
+    case shadowed(AppDeclaration, by: String)
+    /// The file declares nothing; the error names file and key, and what was expected.
+    case broken(SegueError)
+  }
+
+  /// All files, those of higher precedence first.
+  public let entries: [Entry]
+  private let declarations: [AppDeclaration]
+  private let byBundle: [TextKey: AppDeclaration]
+  private let byType: [TextKey: [AppDeclaration]]
+  private let byTeam: [TextKey: [AppDeclaration]]
+
+  /// The first of several files for the same app counts (R6.1).
+  /// - Parameter manifests: what was read, those of higher precedence first.
+  public init(_ manifests: [(path: String, result: Result<AppDeclaration, SegueError>)]) {
+    var entries: [Entry] = []
+    var declarations: [AppDeclaration] = []
+    var byBundle: [TextKey: AppDeclaration] = [:]
+    var byType: [TextKey: [AppDeclaration]] = [:]
+    var byTeam: [TextKey: [AppDeclaration]] = [:]
+    for manifest in manifests {
+      switch manifest.result {
+      case .failure(let error): entries.append(Entry(path: manifest.path, state: .broken(error)))
+      case .success(let app):
+        let key = TextKey(app.bundleIdentifier)
+        if let first = byBundle[key] {
+          entries.append(Entry(path: manifest.path, state: .shadowed(app, by: first.path)))
+          continue
+        }
+        entries.append(Entry(path: manifest.path, state: .declared(app)))
+        declarations.append(app)
+        byBundle[key] = app
+        for type in app.types { byType[TextKey(type), default: []].append(app) }
+        byTeam[TextKey(app.team), default: []].append(app)
+      }
+    }
+    self.entries = entries
+    self.declarations = declarations
+    self.byBundle = byBundle
+    self.byType = byType
+    self.byTeam = byTeam
+  }
+
+  /// No apps.
+  public convenience init() { self.init([]) }
+
+  /// Every app once, those of higher precedence first.
+  public var apps: [AppDeclaration] { declarations }
+
+  /// Nil: no manifest describes that app.
+  public subscript(bundleIdentifier: String) -> AppDeclaration? { byBundle[TextKey(bundleIdentifier)] }
+
+  /// The apps that declare an activity type, of any team.
+  public func apps(declaring type: String) -> [AppDeclaration] { byType[TextKey(type)] ?? [] }
+
+  public func apps(ofTeam team: String) -> [AppDeclaration] { byTeam[TextKey(team)] ?? [] }
+}

@@ -1,0 +1,21 @@
+/// The activity for which an app is wanted on this device, as far as it counts.
+public struct RoutingQuery: Sendable {
+  public let type: String
+  /// The Team ID of its origin.
+  public let team: String
+  /// The bundle identifier of its origin.
+  public let bundleIdentifier: String
+  public let payloadVersion: UInt32
+  /// Its origin, which does not continue its own activity; nil: not an app that is open on this device.
+  public let origin: Identifier?
+
+  public init(
+    type: String, team: String, bundleIdentifier: String, payloadVersion: UInt32 = 0, origin: Identifier? = nil
+  ) {
+    self.type = type
+    self.team = team
+    self.bundleIdentifier = bundleIdentifier
+    self.payloadVersion = payloadVersion
+    self.origin = origin
+  }
+}
