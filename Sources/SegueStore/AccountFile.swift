@@ -1,7 +1,7 @@
 import CLinux
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// The file `account` of the state folder: keys and certificates of this device, and what its account agrees on.
 public final class AccountFile: AccountStorage {

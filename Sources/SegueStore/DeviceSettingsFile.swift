@@ -1,7 +1,7 @@
 import CLinux
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// The file `devices` of the state folder: what the user has set about other devices, as the encoding of a value. It
 /// may be a symbolic link, as of users who keep settings elsewhere: then what that leads to is read and written, and

@@ -1,5 +1,5 @@
-import SegueAgentCore
 import CLinux
+import SegueAgentCore
 import SegueModel
 
 /// Documents, and attachments in parts, so that none needs memory for the whole.

@@ -1,5 +1,5 @@
-import SegueAgentCore
 import CSQLite
+import SegueAgentCore
 import SegueModel
 
 /// Saved activities, and the index to search them (handoff.md section 8): at most `Limits.savedActivities` of at most

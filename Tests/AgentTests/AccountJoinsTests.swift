@@ -1,8 +1,8 @@
 import CLinux
 import SegueModel
+import SegueOpenSSL
 import SegueStore
 import SegueSystem
-import SegueOpenSSL
 import SegueTransport
 import Testing
 

@@ -1,8 +1,8 @@
 import CertificateMaker
 import SegueAgentCore
 import SegueModel
-import SegueSystem
 import SegueOpenSSL
+import SegueSystem
 
 /// An account, and devices of it.
 final class TestAccount {

@@ -1,6 +1,6 @@
-import SegueAgentCore
 import CLinux
 import CSQLite
+import SegueAgentCore
 import SegueModel
 import SegueStore
 

@@ -1,5 +1,5 @@
-import SegueAgentCore
 import CLinux
+import SegueAgentCore
 import SegueEngine
 import SegueModel
 import SegueStore

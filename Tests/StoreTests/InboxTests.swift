@@ -1,5 +1,5 @@
-import SegueAgentCore
 import Foundation
+import SegueAgentCore
 import SegueModel
 import SegueWire
 import Testing

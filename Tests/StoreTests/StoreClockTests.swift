@@ -1,5 +1,5 @@
-import SegueAgentCore
 import Foundation
+import SegueAgentCore
 import SegueEngine
 import SegueModel
 import SegueWire

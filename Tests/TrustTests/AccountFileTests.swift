@@ -1,6 +1,6 @@
 import Foundation
-import SegueOpenSSL
 import SegueModel
+import SegueOpenSSL
 import Testing
 
 @testable import SegueStore

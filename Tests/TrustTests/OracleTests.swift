@@ -1,6 +1,6 @@
 import Foundation
-import SegueOpenSSL
 import SegueModel
+import SegueOpenSSL
 import SegueSystem
 import Testing
 

@@ -1,5 +1,5 @@
-import SegueOpenSSL
 import SegueModel
+import SegueOpenSSL
 import SegueSystem
 import Testing
 

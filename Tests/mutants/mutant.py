@@ -41,6 +41,8 @@ class Mutant:
     becomes: str
     is_statement: bool
     rule: str = ""
+    # Whether random runs alone have to notice it.
+    by_seeds: bool = False
     number: int = -1
     # passed, failed, trapped or hung: of the suite that was asked last, and its tests that failed.
     verdict: str = ""
@@ -85,6 +87,7 @@ def written() -> tuple[list[Mutant], list[str]]:
                 entry["becomes"],
                 entry.get("statement", False),
                 entry["rule"],
+                entry.get("seeds", False),
             )
         )
     names = [mutant.name for mutant in mutants]

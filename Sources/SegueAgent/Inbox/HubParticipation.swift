@@ -1,5 +1,5 @@
-import SegueEngine
 import SegueAgentCore
+import SegueEngine
 import SegueModel
 import SegueRuntime
 

@@ -1,6 +1,6 @@
+import SegueAgentCore
 import SegueApp
 import SegueEngine
-import SegueAgentCore
 import SegueModel
 import SegueRuntime
 import SegueStore

@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueApp
 import SegueEngine
 import SegueModel
@@ -7,20 +8,20 @@ import SegueWire
 
 /// The download of an attachment for the inbox, into a file without a name; or the copy of one that an app has handed
 /// over with what it leaves.
-final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
+final class InboxDownload: AttachmentReceiver, AttachmentDownloadHandle, @unchecked Sendable {
   let attachment: Attachment
   private let file: TargetFile
   private let loop: Loop
   /// Both are called on the loop.
-  private let ask: (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void
-  private let ended: (InboxDownload, SegueError?) -> Void
+  private let ask: (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?
+  private let ended: (SegueError?) -> Void
 
   /// - Parameter folder: the folder of the file.
   /// Throws SYSTEM.
   convenience init(
     _ attachment: Attachment, in folder: String, on loop: Loop,
-    ask: @escaping (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void,
-    ended: @escaping (InboxDownload, SegueError?) -> Void
+    ask: @escaping (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?,
+    ended: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     let file = try TargetFile.unnamed(in: folder)
     self.init(
@@ -29,8 +30,8 @@ final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
 
   private init(
     _ attachment: Attachment, _ file: TargetFile, _ sink: AttachmentSink, _ loop: Loop,
-    ask: @escaping (InboxDownload, Message.AttachmentPart, OwnedDescriptor, Int64) -> Void,
-    ended: @escaping (InboxDownload, SegueError?) -> Void
+    ask: @escaping (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?,
+    ended: @escaping (SegueError?) -> Void
   ) {
     // The engine gives no other sources.
     let handed = attachment.source.map { unsafeDowncast($0, to: HandedAttachment.self) }
@@ -50,12 +51,12 @@ final class InboxDownload: AttachmentReceiver, @unchecked Sendable {
   override func ask(
     _ part: Message.AttachmentPart, otherEnd: OwnedDescriptor, timeout: Int64
   ) throws(SegueError) {
-    loop.post { [self] in ask(self, part, otherEnd, timeout) }
+    loop.post { [self] in _ = ask(part, otherEnd, timeout) }
   }
 
   override var resumeTime: Int64 { Limits().transferResume }
 
   override func finished(_ error: SegueError?) {
-    loop.post { [self] in ended(self, error) }
+    loop.post { [self] in ended(error) }
   }
 }

@@ -1,6 +1,6 @@
 import CLinux
-import SegueEngine
 import SegueAgentCore
+import SegueEngine
 import SegueModel
 import SegueSystem
 import SegueTransport

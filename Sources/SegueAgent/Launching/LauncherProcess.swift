@@ -1,3 +1,4 @@
+import SegueAgentCore
 import CLinux
 import SegueModel
 import SegueTransport

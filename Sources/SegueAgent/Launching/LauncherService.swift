@@ -1,3 +1,4 @@
+import SegueAgentCore
 import SegueEngine
 import SegueManifests
 import SegueModel

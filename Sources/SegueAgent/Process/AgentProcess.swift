@@ -1,12 +1,12 @@
 import CLinux
-import SegueApp
 import SegueAgentCore
+import SegueApp
 import SegueEngine
 import SegueModel
+import SegueOpenSSL
 import SegueRuntime
 import SegueStore
 import SegueSystem
-import SegueOpenSSL
 import SegueTransport
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on
@@ -137,7 +137,8 @@ final class AgentProcess {
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices)
         device.setUnheardFailureHandler { failure in requests.add(failure) }
-        control = try ControlSocket(in: AgentSocket.folder(beside: folder.path), on: loop, requests)
+        control = try ControlSocket(
+          in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment))
         // Requests are answered once inbox and account have said what is stored.
         var missing = 2
         let hasOpened = {
@@ -148,7 +149,8 @@ final class AgentProcess {
           do throws(SegueError) {
             try device.carryHub()
             try inbox.open(identity, ProcessLimits.current) { perform, performKept in
-              InboxAttachments(in: state.address, thread, on: loop, perform, performKept)
+              AttachmentTransfers(
+                in: environment, InboxFiles(in: state.address, thread, on: loop), perform, performKept)
             } _: {
               knowsPreferences = true
               use(inbox, manifests.catalogue)

@@ -1,9 +1,9 @@
 import CLinux
-import SegueApp
-import SegueOpenSSL
-import SegueCrypto
 import SegueAgentCore
+import SegueApp
+import SegueCrypto
 import SegueModel
+import SegueOpenSSL
 import SegueRuntime
 import SegueStore
 import SegueSystem

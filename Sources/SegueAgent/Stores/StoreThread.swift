@@ -1,5 +1,5 @@
-import SegueAgentCore
 import CLinux
+import SegueAgentCore
 import SegueApp
 import SegueModel
 import SegueRuntime

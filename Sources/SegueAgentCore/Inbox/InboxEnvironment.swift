@@ -63,7 +63,7 @@ public protocol KeptOfferHandle: AnyObject {
 /// those that fetch them (R2.5, R3.8, R7.6).
 public protocol InboxTransfers: AnyObject {
   /// Collects attachments for a continuation, or for what an app has left; `AgentEngine.collected` follows.
-  /// - Parameter account: the one that is charged; nil: it is not counted.
+  /// - Parameter principal: the one that is charged; nil: it is not counted.
   func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?)
   func stop(_ continuation: Identifier)
   /// The origin has answered the question for a stream.

@@ -2,6 +2,7 @@ import SegueAgentCore
 import SegueEngine
 import SegueModel
 import SegueStore
+import SegueWire
 
 extension FleetAgent: InboxExecutor {
   public func perform(_ request: InboxRequest, _ done: @escaping (InboxReply) -> Void) {
@@ -74,27 +75,39 @@ extension FleetAgent: ProgramLauncher {
   public func opened(_ app: String) { launchEnded(app) }
 }
 
-/// An agent that collects no attachments: they stay with their origins.
-final class AbsentTransfers: InboxTransfers {
+/// Moves nothing: attachments stay with their origins.
+final class AbsentMover: AttachmentMover {
   private unowned(unsafe) let agent: FleetAgent
-  private let perform: ((AgentEngine, Instant) -> Void) -> Void
 
-  init(_ agent: FleetAgent, _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) {
-    (self.agent, self.perform) = (agent, perform)
+  init(_ agent: FleetAgent) { self.agent = agent }
+
+  private final class Handle: AttachmentDownloadHandle, AttachmentUploadHandle {
+    var whole: Attachment? { nil }
+    func answered(_ error: SegueError?) {}
+    func stop(_ error: SegueError) {}
+    func stop() {}
+    func join() {}
+    func join(until uptime: Int64) {}
   }
 
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?) {
-    agent.later(0) { [self] in perform { $0.collected(continuation, [], $1) } }
+  func download(
+    _ attachment: Attachment, ask: @escaping (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?,
+    ended: @escaping (SegueError?) -> Void
+  ) throws(SegueError) -> any AttachmentDownloadHandle {
+    agent.later(0) { ended(SegueError(.connectionUnavailable, "the agents of fleets collect none")) }
+    return Handle()
   }
 
-  func stop(_ continuation: Identifier) {}
-  func answered(_ id: Identifier, _ error: SegueError?) {}
-
-  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
-    agent.later(0) { [agent] in
-      agent.answer(request, of: offer, SegueError(.notFound, "attachment: the agent has none of that name"))
-    }
+  func read(_ key: StoredAttachmentKey, _ done: @escaping (Result<AttachmentSource, SegueError>) -> Void) {
+    agent.later(0) { done(.failure(SegueError(.notFound, "attachment: the agent has none of that name"))) }
   }
 
-  func close() {}
+  func canSend(_ request: StreamRequest) -> Bool { true }
+  func drop(_ request: StreamRequest) {}
+  func upload(
+    _ source: AttachmentSource, for request: StreamRequest, _ ended: @escaping () -> Void
+  ) throws(SegueError) -> any AttachmentUploadHandle {
+    agent.later(0, ended)
+    return Handle()
+  }
 }

@@ -118,9 +118,7 @@ public class FleetAgent: FleetProcess {
   func keeps(_ offer: KeptParticipant) {}
 
   /// Moves the attachments of its inbox.
-  func makeTransfers(_ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) -> any InboxTransfers {
-    AbsentTransfers(self, perform)
-  }
+  func makeMover() -> any AttachmentMover { AbsentMover(self) }
 
   /// Starts the program of an app: that of its device.
   /// - Parameter done: called once, later: nil if it was started.
@@ -152,8 +150,8 @@ public class FleetAgent: FleetProcess {
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
     parts = Parts(
       inbox: inbox, devices: devices, requests: ControlRequests(in: self, inbox, self, index, devices))
-    try inbox.open(identity, Limits()) { [self] perform, _ in
-      makeTransfers(perform)
+    try inbox.open(identity, Limits()) { [self] perform, performKept in
+      AttachmentTransfers(in: self, makeMover(), perform, performKept)
     } _: {
       hasOpened()
     }
@@ -276,12 +274,6 @@ public class FleetAgent: FleetProcess {
 
   /// Calls the engine of the agent.
   public func performAsParticipant(_ body: (AgentEngine, Instant) -> Void) { ownParticipant?.perform(body) }
-
-  /// Answers an app that fetches an attachment of what waits for it, or of what is offered for an app that has gone.
-  public func answer(_ request: StreamRequest, of offer: KeptParticipant?, _ refusal: SegueError?) {
-    guard let offer else { return performAsParticipant { engine, _ in engine.answer(request, refusal) } }
-    kept.first { $0.offer === offer }?.participant.perform { _, _ in offer.answer(request, refusal) }
-  }
 
   // MARK: The disk
 

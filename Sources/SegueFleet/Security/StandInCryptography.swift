@@ -1,6 +1,6 @@
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// Primitives without cryptography, for simulations: exact where rules are decided, and a thousand times as fast.
 ///

@@ -1,6 +1,6 @@
 import CLinux
-import SegueApp
 import SegueAgentCore
+import SegueApp
 import SegueFleet
 import SegueModel
 import SegueSystem

@@ -1,7 +1,7 @@
 import COpenSSL
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// Certificates and requests (RFC 5280, RFC 2986).
 extension OpenSSLCryptography {

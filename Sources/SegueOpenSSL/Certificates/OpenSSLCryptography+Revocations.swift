@@ -1,7 +1,7 @@
 import COpenSSL
+import SegueAgentCore
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// Lists of revoked certificates (CRL, RFC 5280 §5), without a date at which they end: the highest number counts.
 extension OpenSSLCryptography {

@@ -1,8 +1,8 @@
 import COpenSSL
+import SegueAgentCore
 import SegueCrypto
 import SegueModel
 import SegueSystem
-import SegueAgentCore
 
 /// The primitives of accounts from OpenSSL 3, which is loaded when the first object is made.
 ///

@@ -1,6 +1,6 @@
 import COpenSSL
-import SegueCrypto
 import SegueAgentCore
+import SegueCrypto
 import SegueModel
 
 /// The settings that TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM

@@ -1,6 +1,6 @@
 import COpenSSL
-import SegueCrypto
 import SegueAgentCore
+import SegueCrypto
 import SegueModel
 
 /// One end of a TLS connection, by OpenSSL.

@@ -5,7 +5,7 @@ import SegueWire
 /// A descriptor of this process that travels with a message.
 public final class OwnedDescriptor: PassedDescriptor {
   /// Negative: another has it.
-  private(set) var fd: Int32
+  public private(set) var fd: Int32
 
   init(_ fd: Int32) {
     self.fd = fd

@@ -8,19 +8,17 @@ import SegueStore
 
 extension FleetDisk {
   /// The content of an attachment that an app fetches.
-  /// - Parameter activity: what an app has left; nil: what waits.
-  func attachment(of request: StreamRequest, in activity: Identifier?) -> Result<[UInt8], SegueError> {
-    let name = request.attachment?.name ?? ""
+  func attachment(_ key: StoredAttachmentKey) -> Result<[UInt8], SegueError> {
     do throws(SegueError) {
       return .success(
         try read { inbox throws(SegueError) in
           let payload: StoredPayload?
-          if let activity {
+          if let activity = key.kept {
             payload = try inbox.keptOffer(activity)?.payload
           } else {
-            payload = try inbox.entry(request.continuationID.ofDelivery)?.payload
+            payload = try inbox.entry(key.id)?.payload
           }
-          let stored = payload?.attachments.first { $0.name == name }
+          let stored = payload?.attachments.first { $0.name == key.name }
           guard let stored else { throw SegueError(.notFound, "there is none of that name") }
           return try Self.bytes(of: stored, in: inbox)
         })

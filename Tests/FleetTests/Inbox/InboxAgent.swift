@@ -55,31 +55,9 @@ final class InboxAgent: FleetAgent {
     workload.oracle.kept.offers(offer.activity, as: offer.engine.identity.id, on: device)
   }
 
-  override func makeTransfers(_ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void) -> any InboxTransfers {
-    InboxCollections(self, perform)
-  }
+  override func makeMover() -> any AttachmentMover { InboxMover(self) }
 
   override func start(_ app: String, _ done: @escaping (SegueError?) -> Void) {
     workload.launch(app, by: self, done)
-  }
-
-  /// An app fetches an attachment: of what it gets, or of what an app has left. The bytes that were read are in the
-  /// socket when the app hears of it.
-  func serve(_ request: StreamRequest, _ offer: KeptParticipant?) {
-    guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
-      return fleet.report(name, "R7.6: the agent is to send on what is no stream")
-    }
-    onDisk { [self] in
-      let result = disk.attachment(of: request, in: offer?.activity)
-      return { [self] in
-        var refusal: SegueError?
-        switch result {
-        case .success(let bytes): bytes.withUnsafeBytes { _ = socket.write($0) }
-        case .failure(let error): refusal = error
-        }
-        socket.close()
-        answer(request, of: offer, refusal)
-      }
-    }
   }
 }

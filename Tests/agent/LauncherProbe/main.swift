@@ -6,6 +6,7 @@
 //
 // Its arguments are the folders in which it may write, or --free: then it is not confined. It says "ready" first, and
 // answers each line with one.
+import SegueAgentCore
 import CLinux
 import SegueEngine
 import SegueAgent

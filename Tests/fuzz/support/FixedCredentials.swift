@@ -1,5 +1,5 @@
-import SegueSystem
 import SegueAgentCore
+import SegueSystem
 
 /// A device of an account, with keys that everybody knows.
 enum FixedCredentials {

@@ -1,5 +1,4 @@
 import SegueEngine
-
 import SegueModel
 
 /// A connection to the control socket, as the services that it asks know it.

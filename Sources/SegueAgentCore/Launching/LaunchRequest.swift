@@ -6,7 +6,7 @@ import SegueModel
 /// installed, and nothing else (A27).
 public struct LaunchRequest: Sendable {
   /// Bytes of an encoded request.
-  static let sizeLimit = 64 * 1024
+  public static let sizeLimit = 64 * 1024
   /// The kinds have numbers on the wire, and texts as their arguments.
   public enum Kind: Sendable {
     /// Number 1: starts the app of a bundle identifier, by its manifest and `.desktop` file, which the launcher reads.
@@ -25,7 +25,7 @@ public struct LaunchRequest: Sendable {
   }
 
   /// The app, for the rate and for messages.
-  var app: String {
+  public var app: String {
     switch kind {
     case .startApp(let app): app
     case .unknown(let number): "kind \(number)"
@@ -33,7 +33,7 @@ public struct LaunchRequest: Sendable {
   }
 
   /// Throws INVALID_ARGUMENT, which names what is wrong.
-  func check() throws(SegueError) {
+  public func check() throws(SegueError) {
     guard case .startApp(let app) = kind else {
       throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")
     }
@@ -52,7 +52,7 @@ public struct LaunchRequest: Sendable {
 
   /// Encodes the request with its number: the number of its kind, the kind's texts, and the variables. Throws
   /// LIMIT_EXCEEDED if it is too long.
-  func encoded(as number: UInt64) throws(SegueError) -> [UInt8] {
+  public func encoded(as number: UInt64) throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
     try writer.begin(.array)
     try writer.put(number)
@@ -81,7 +81,7 @@ public struct LaunchRequest: Sendable {
   }
 
   /// Nil unless the bytes are a numbered request.
-  static func decode(_ bytes: UnsafeRawBufferPointer) -> (number: UInt64, request: LaunchRequest)? {
+  public static func decode(_ bytes: UnsafeRawBufferPointer) -> (number: UInt64, request: LaunchRequest)? {
     guard bytes.count <= sizeLimit, var reader = FlatReader(bytes), reader.array() == 4,
       let number = reader.unsigned(), let kind = reader.unsigned(), let texts = Self.texts(&reader),
       let words = Self.texts(&reader), words.count % 2 == 0

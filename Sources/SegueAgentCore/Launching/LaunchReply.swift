@@ -1,15 +1,17 @@
 import SegueModel
 
 /// The launcher's answer to a request.
-struct LaunchReply {
+public struct LaunchReply {
   /// Bytes of an encoded reply.
-  static let sizeLimit = 4 * 1024
+  public static let sizeLimit = 4 * 1024
 
-  let number: UInt64
+  public let number: UInt64
   /// The process, or why there is none.
-  let result: Result<Int32, SegueError>
+  public let result: Result<Int32, SegueError>
 
-  func encoded() throws(SegueError) -> [UInt8] {
+  public init(number: UInt64, result: Result<Int32, SegueError>) { (self.number, self.result) = (number, result) }
+
+  public func encoded() throws(SegueError) -> [UInt8] {
     var writer = ValueWriter()
     try writer.begin(.array)
     try writer.put(number)
@@ -29,7 +31,7 @@ struct LaunchReply {
   }
 
   /// Nil unless the bytes are a reply.
-  static func decode(_ bytes: UnsafeRawBufferPointer) -> LaunchReply? {
+  public static func decode(_ bytes: UnsafeRawBufferPointer) -> LaunchReply? {
     guard bytes.count <= sizeLimit, var reader = FlatReader(bytes), reader.array() == 4,
       let number = reader.unsigned(), let process = reader.unsigned().flatMap({ Int32(exactly: $0) }),
       let status = reader.unsigned().flatMap({ Int32(exactly: $0) }), let message = reader.string(atMost: Limits.title)

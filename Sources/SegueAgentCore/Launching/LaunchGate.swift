@@ -1,12 +1,12 @@
 import SegueModel
 
 /// Decides which launches may begin: one at a time per app, and few in a minute.
-struct LaunchGate {
+public struct LaunchGate {
   /// Milliseconds.
   private static let window: Int64 = 60_000
   /// Launches of one app, and of all apps, in any window.
-  static let appLimit = 5
-  static let totalLimit = 30
+  public static let appLimit = 5
+  public static let totalLimit = 30
 
   private struct Launch {
     let app: String
@@ -18,9 +18,11 @@ struct LaunchGate {
   /// Those of the last window, and those under way: as many as `totalLimit` in a window, at most.
   private var launches: [Launch] = []
 
+  public init() {}
+
   /// - Parameter deadline: the uptime until which the launch counts as under way, unless it ends.
   /// Throws BUSY if a launch of the app is under way, LIMIT_EXCEEDED if there were too many.
-  mutating func begin(_ app: String, _ now: Int64, until deadline: Int64) throws(SegueError) {
+  public mutating func begin(_ app: String, _ now: Int64, until deadline: Int64) throws(SegueError) {
     launches.removeAll { $0.at <= now - Self.window && ($0.deadline ?? 0) <= now }
     let ofApp = launches.filter { Text.isSame($0.app, app) }
     if ofApp.contains(where: { ($0.deadline ?? 0) > now }) {
@@ -36,7 +38,7 @@ struct LaunchGate {
   }
 
   /// The launch of the app that is under way has ended: the app has opened, or could not be started.
-  mutating func end(_ app: String) {
+  public mutating func end(_ app: String) {
     for index in launches.indices where Text.isSame(launches[index].app, app) { launches[index].deadline = nil }
   }
 }
