@@ -56,6 +56,8 @@
  * STRINGS are UTF-8 with a length in bytes. NUL bytes inside are legal; pass SEGUE_NUL_TERMINATED as the length of a
  * C string. Strings that the library returns have a NUL after their length. Dates are seconds since
  * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
+ * After timeout_ms a call fails, or what it has begun; 0 is the default that its comment names. After wait_ms a call
+ * that waits for work returns without any, which is no error.
  *
  * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
  * sockets and timers, with all signals blocked. An attachment transfer has one or two threads of its own. YOUR
@@ -1057,12 +1059,12 @@ segue_status segue_app_close(segue_app *app);
 
 /**
  * Runs the callbacks that are due (SEGUE_DELIVER_HOST), after waiting for the first of them.
- *   timeout_ms  0: do not wait; negative: wait for ever
- *   delivered   out: the number of callbacks that ran; 0 if the time is up, or segue_app_wake was called
+ *   wait_ms    0: do not wait; negative: wait for ever
+ *   delivered  out: the number of callbacks that ran; 0 if the time is up, or segue_app_wake was called
  * Errors: BUSY (inside a callback; another thread is in this call); INVALID_STATE (not open; delivery by thread);
  * INVALIDATED (closed).
  */
-segue_status segue_app_dispatch(segue_app *app, int32_t timeout_ms, size_t *delivered);
+segue_status segue_app_dispatch(segue_app *app, int32_t wait_ms, size_t *delivered);
 /**
  * Makes a waiting segue_app_dispatch return; if none waits, the next one does not wait. Safe in a signal handler, as
  * long as no thread releases the app meanwhile: takes no lock, allocates nothing, keeps errno, leaves no message if it
@@ -2387,11 +2389,11 @@ SEGUE_FLEET segue_status segue_fleet_advance(segue_fleet *fleet, uint64_t millis
  *
  *     while (segue_fleet_run(fleet, NULL), !done) { segue_fleet_wait(fleet, 5000, &busy); assert(busy || done); }
  *
- *   timeout_ms  real milliseconds
- *   busy        out: false if the time is up
+ *   wait_ms  real milliseconds
+ *   busy     out: false if the time is up
  * Errors: BUSY (another thread waits, or this is a callback that the fleet runs), SYSTEM.
  */
-SEGUE_FLEET segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t timeout_ms, bool *busy);
+SEGUE_FLEET segue_status segue_fleet_wait(segue_fleet *fleet, uint32_t wait_ms, bool *busy);
 /** Milliseconds since the fleet was created, in its own time. */
 SEGUE_FLEET segue_status segue_fleet_get_time_ms(const segue_fleet *fleet, uint64_t *time_ms);
 

@@ -202,11 +202,12 @@ static uint64_t make_value(struct call *call, const struct parameter *parameter)
   double real;
   uint64_t word;
   /* For ever is too long for a test, and a time that is long is no other case than a short one. */
+  if (strcmp(parameter->name, "wait_ms") == 0)
+    return draw(3);
   if (strcmp(parameter->name, "timeout_ms") == 0) {
-    bool waits = is_called(call->function, "segue_app_dispatch") || is_called(call->function, "segue_fleet_wait");
     if (is_called(call->function, "segue_app_ask_agent") && !request_waits(call->request) && draw(8))
       return 0;
-    return draw(32) == 0 && !waits ? draw_word() : draw(3);
+    return draw(32) == 0 ? draw_word() : draw(3);
   }
   /* The same with the time and the life of a fleet, which are all spent inside the call. */
   if (strcmp(parameter->name, "milliseconds") == 0 || strcmp(parameter->name, "events") == 0)

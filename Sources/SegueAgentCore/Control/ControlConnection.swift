@@ -27,8 +27,8 @@ final class ControlConnection {
 
   let client: ControlClient
   private let bytes: any ByteConnection
-  /// Owns this object.
-  private unowned let server: ControlServer
+  /// Owns this object, and closes it before it goes: a closed one calls nothing of it.
+  private unowned(unsafe) let server: ControlServer
   private let link = FramedConnection(side: .accepting)
   private var writer = MessageWriter()
   private var state = State.open

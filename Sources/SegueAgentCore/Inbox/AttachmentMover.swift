@@ -7,8 +7,8 @@ public protocol AttachmentMover: AnyObject {
   /// Begins to fetch an attachment from its origin, or to copy one that was handed over.
   /// - Parameters:
   ///   - ask: asks the origin for a stream, whose other end it passes on, within these milliseconds; the answer goes to
-  ///     `AttachmentDownloadHandle.answered`. Called in later turns. It returns the identifier of the stream; nil if nothing
-  ///     is asked.
+  ///     `AttachmentDownloadHandle.answered`. Called in later turns. Returns the identifier of the stream; nil if
+  ///     nothing is asked.
   ///   - ended: called once, in a later turn: nil if the attachment is whole.
   /// Throws SYSTEM.
   func download(
@@ -24,7 +24,7 @@ public protocol AttachmentMover: AnyObject {
   func canSend(_ request: StreamRequest) -> Bool
   /// Closes the descriptor of a request that is refused.
   func drop(_ request: StreamRequest)
-  /// Begins to send the content of `read` to who has asked. Takes over the descriptor of the request, also if it throws.
+  /// Begins to send the content of `read` to the app. Takes over the descriptor of the request, also if it throws.
   /// - Parameter ended: called once, in a later turn.
   /// Throws SYSTEM.
   func upload(
