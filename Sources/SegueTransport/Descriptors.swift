@@ -21,8 +21,10 @@ public enum Descriptors {
     return fd
   }
 
-  /// Charges an account for the close of a descriptor, which a hub has passed on.
-  public static func charge(_ fd: Int32, to account: Identifier) { if fd >= 0 { owned.charge(fd, to: account) } }
+  /// Charges a principal for the close of a descriptor, which a hub has passed on.
+  public static func charge(_ fd: Int32, to principal: Identifier) {
+    if fd >= 0 { owned.charge(fd, to: principal) }
+  }
 
   private static func peer(of socket: Int32) -> Identifier {
     Identifier(high: 0, low: UInt64(UInt32(bitPattern: Socket.peerProcess(socket))))

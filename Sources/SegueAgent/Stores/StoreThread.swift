@@ -199,7 +199,7 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
 extension StoreThread: InboxHolder where Store == Inbox {
   var date: Double { Clock.now.date }
 
-  // `InboxAttachments` makes no other sources.
+  // `InboxDownload` makes no other sources.
   func content(of source: AttachmentSource) -> AttachmentContent.Source {
     .descriptor(unsafeDowncast(source, to: SourceFile.self).descriptor)
   }

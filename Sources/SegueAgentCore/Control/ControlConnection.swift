@@ -83,20 +83,18 @@ final class ControlConnection {
     }
   }
 
-  /// Reads once.
-  /// - Returns: whether there may be more to read.
-  @discardableResult func readable() -> Bool {
-    guard state != .closed, !isBehind else { return false }
+  /// Reads once. A client that is gone causes this call even if nothing more of it is to be read.
+  func readable() {
+    guard state != .closed else { return }
     let result = bytes.read(atMost: link.readSize) { bytes, _ in
       if state == .open { link.receive(bytes) }
     }
-    if result == .closed {
-      end()
-      return false
-    }
+    if result == .closed { return end() }
     handleReceived()
-    return result == .full
   }
+
+  /// Whether the other side has closed the connection for good, and can take no answer.
+  var isGone: Bool { bytes.isClosedByPeer }
 
   /// Handles as much of what was received as one turn, and the output, allow.
   private func handleReceived() {
@@ -179,6 +177,7 @@ final class ControlConnection {
   }
 
   private func refuse(_ error: SegueError) {
+    guard state == .open else { return }
     state = .ending
     silentAt = server.environment.uptime + Self.messageTime
     server.setTimer()
@@ -214,7 +213,7 @@ final class ControlConnection {
     }
   }
 
-  private func end() {
+  func end() {
     guard state != .closed else { return }
     close()
     server.ended(self)

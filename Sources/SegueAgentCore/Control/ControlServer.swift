@@ -6,8 +6,6 @@ import SegueModel
 public final class ControlServer {
   /// Connections at a time; of one process a quarter. Further ones get `goodbye`.
   public static let connectionLimit = 16
-  /// Reads of a connection that may have ended: the bytes that a socket holds, and its end.
-  private static let lastReads = 4
 
   let environment: any AgentEnvironment
   let requests: ControlRequests
@@ -31,6 +29,9 @@ public final class ControlServer {
     for connection in connections { connection.close() }
     connections = []
   }
+
+  /// The open connections.
+  public var connectionCount: Int { connections.count }
 
   /// Returns a number for a connection, which was not used before.
   public func takeNumber() -> UInt64 {
@@ -60,7 +61,7 @@ public final class ControlServer {
   /// of a new connection before it learns of their end.
   private func rejection(of principal: Principal) -> SegueError? {
     guard currentRejection(of: principal) != nil else { return nil }
-    for connection in connections { for _ in 0..<Self.lastReads where connection.readable() {} }
+    for connection in connections where connection.isGone { connection.end() }
     return currentRejection(of: principal)
   }
 

@@ -17,7 +17,7 @@ public protocol AttachmentMover: AnyObject {
   ) throws(SegueError) -> any AttachmentDownloadHandle
 
   /// Reads a stored attachment.
-  /// - Parameter done: called once, in a later turn: the content; NOT_FOUND, SYSTEM.
+  /// - Parameter done: called once, perhaps at once: the content; NOT_FOUND, BUSY, SYSTEM.
   func read(_ key: StoredAttachmentKey, _ done: @escaping (Result<AttachmentSource, SegueError>) -> Void)
 
   /// Whether the descriptor of a request can carry bytes.

@@ -218,6 +218,7 @@ public final class AttachmentTransfers: InboxTransfers {
     if let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) {
       return readings[index].fetches.append(fetch)
     }
+    // The mover may answer at once.
     readings.append(Reading(key: key, fetches: [fetch]))
     mover.read(key) { [self] result in
       guard let index = readings.firstIndex(where: { $0.key.isSame(as: key) }) else { return }

@@ -11,6 +11,9 @@ public protocol ByteConnection: AnyObject {
   func watch(reading: Bool, writing: Bool)
   /// Closes this end. No events follow. A second call has no effect.
   func close()
+  /// Whether the other end is closed for both directions, which it is before a read reports that; false if it is not
+  /// known.
+  var isClosedByPeer: Bool { get }
   /// The connection for a wait outside of a loop; nil in the fleet, which has no such wait.
   var pollable: PollableConnection? { get }
   /// - Returns: the number of records that were decrypted since the last call. 0 if nothing is encrypted.
@@ -20,6 +23,7 @@ public protocol ByteConnection: AnyObject {
 extension ByteConnection {
   public func takeRecordCount() -> Int { 0 }
   public var pollable: PollableConnection? { nil }
+  public var isClosedByPeer: Bool { false }
 }
 
 /// A connection as `poll` sees it.

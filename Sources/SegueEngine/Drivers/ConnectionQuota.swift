@@ -6,7 +6,7 @@ final class ConnectionQuota {
   /// The share that connections of one process may use.
   private static let processShare = 4
 
-  private let counts = AccountTally()
+  private let counts = PrincipalTally()
 
   /// The total number.
   var total: Int { counts.total }

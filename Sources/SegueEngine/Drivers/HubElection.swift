@@ -265,12 +265,14 @@ public final class HubElection {
   private var isLost: Bool {
     guard directory.isInPlace, hub?.isNamed ?? true else { return true }
     let highest = directory.highestGeneration
-    return members.contains { member in
-      guard let generation = member.app.hubGeneration else { return false }
-      // Another process may have opened the same generation anew after its socket was deleted.
-      return generation > highest
-        || generation == highest && member.socketNumber != directory.socketNumber(of: highest)
-    }
+    return members.contains { isLost($0, highest) }
+  }
+
+  private func isLost(_ member: Member, _ highest: UInt64) -> Bool {
+    guard let generation = member.app.hubGeneration else { return false }
+    // Another process may have opened the same generation anew after its socket was deleted.
+    return generation > highest
+      || generation == highest && member.socketNumber != directory.socketNumber(of: highest)
   }
 
   /// Moves all apps to the directory that other processes use.
@@ -278,7 +280,12 @@ public final class HubElection {
     movesAt = nil
     guard isLost else { return directoryChanged(now) }
     if directory.isInPlace {
-      leaveHubs()
+      if hub?.isNamed ?? true {
+        let highest = directory.highestGeneration
+        for member in members where isLost(member, highest) { member.app.disconnect() }
+      } else {
+        leaveHubs()
+      }
     } else {
       do throws(SegueError) {
         try reopen(now)

@@ -12,7 +12,7 @@ final class HubTransfers: HubFeature {
   let connections: HubConnections
   /// Streams between apps of this device and others.
   let linkedStreams = LinkedStreams()
-  let tally = AccountTally()
+  let tally = PrincipalTally()
 
   init(_ connections: HubConnections) { self.connections = connections }
 

@@ -50,7 +50,7 @@ public struct Principal: Hashable, Sendable {
 }
 
 /// The number of uses of one resource by each principal. Never iterated.
-public final class AccountTally {
+public final class PrincipalTally {
   private var counts: [Principal: Int] = .init()
   /// The uses of all principals.
   public private(set) var total = 0

@@ -58,6 +58,7 @@ public class FleetAgent: FleetProcess {
   /// Nil once it has ended, like the next one.
   public var inbox: InboxService? { parts?.inbox }
   public var devices: DeviceService? { parts?.devices }
+  var requests: ControlRequests? { parts?.requests }
 
   // MARK: Control clients
 

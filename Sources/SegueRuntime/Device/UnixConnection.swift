@@ -40,6 +40,11 @@ public final class UnixConnection: ByteConnection {
 
   public var pollable: PollableConnection? { PollableConnection(fd: fd, number: number, isWriting: isWriting) }
 
+  public var isClosedByPeer: Bool {
+    var state = pollfd(fd: fd, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
+  }
+
   public func close() {
     guard let watch else { return }
     watch.close()
