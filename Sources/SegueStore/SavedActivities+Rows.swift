@@ -60,8 +60,19 @@ extension SavedActivities {
     ORDER BY words.rowid DESC LIMIT ?3
     """
 
+  /// Two queries: SQLite uses one index at most for alternatives, and would read all that the app has saved.
   static let named: StaticString = """
     SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team, app_name FROM saved
-    WHERE app = ?2 AND expires > ?1 AND (persistent = ?3 OR ?3 IS NULL AND persistent IS NULL AND activity = ?4)
+    WHERE ?3 IS NOT NULL AND app = ?2 AND persistent = ?3 AND expires > ?1
+    UNION ALL
+    SELECT number, app, activity, persistent, type, shown, webpage, saved, expires, team, app_name FROM saved
+    WHERE ?3 IS NULL AND app = ?2 AND activity = ?4 AND persistent IS NULL AND expires > ?1
+    """
+
+  /// The entries that a saved activity replaces; two queries for the same reason.
+  static let earlier: StaticString = """
+    SELECT number FROM saved WHERE app = ?1 AND activity = ?2
+    UNION
+    SELECT number FROM saved WHERE app = ?1 AND persistent = ?3
     """
 }

@@ -301,7 +301,7 @@ public final class SavedActivities: @unchecked Sendable {
   /// identifier has one activity.
   private func removeEarlier(_ activity: SavedActivity, _ total: inout Total) throws(SegueError) {
     _ = try removeAll(
-      "SELECT number FROM saved WHERE app = ?1 AND (activity = ?2 OR persistent = ?3)",
+      Self.earlier,
       [.text(activity.app), Cell(activity.activity), Cell(activity.persistentIdentifier)], &total)
   }
 

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import SegueAgentCore
 import SegueModel
@@ -9,6 +10,26 @@ import Testing
 @Suite struct SavedActivitiesTests {
   let folder = TemporaryFolder()
   let now = 1_800_000_000.0
+
+  @Test(arguments: [SavedActivities.earlier, SavedActivities.named])
+  func `what is known of an activity is found by indexes, however much its app has saved (R8.1)`(
+    query: StaticString
+  ) throws {
+    _ = try saved(["a"])
+    var connection: OpaquePointer?
+    defer { sqlite3_close(connection) }
+    #expect(sqlite3_open("\(folder.state)/search.db", &connection) == SQLITE_OK)
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    #expect(sqlite3_prepare_v2(connection, "EXPLAIN QUERY PLAN \(query)", -1, &statement, nil) == SQLITE_OK)
+    var plan: [String] = []
+    while sqlite3_step(statement) == SQLITE_ROW {
+      if let detail = sqlite3_column_text(statement, 3) { plan.append(String(cString: detail)) }
+    }
+    let searches = plan.filter { $0.hasPrefix("SEARCH") }
+    #expect(searches.count == 2 && !plan.contains { $0.hasPrefix("SCAN") })
+    #expect(searches.contains { $0.contains("activity=?") } && searches.contains { $0.contains("persistent=?") })
+  }
 
   private func saved(_ titles: [String]) throws -> SavedActivities {
     let saved = try SavedActivities.open(in: folder.open())
