@@ -1,5 +1,6 @@
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 @testable import SegueAgentCore
@@ -14,10 +15,7 @@ import Testing
   }
 
   private func open() throws {
-    try service.open(app("com.example.agent"), Limits()) { _, _ in
-      Transfers()
-    } _: {
-    }
+    try service.open(app("com.example.agent"), Limits(), Mover()) {}
   }
 
   private func app(_ bundle: String) -> AppIdentity {
@@ -155,10 +153,21 @@ private final class Hub: AgentParticipation {
   }
 }
 
-private final class Transfers: InboxTransfers {
-  func collect(_ attachments: [SegueModel.Attachment], of continuation: Identifier, for account: Identifier?) {}
-  func stop(_ continuation: Identifier) {}
-  func answered(_ id: Identifier, _ error: SegueError?) {}
-  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {}
-  func close() {}
+/// Moves nothing: no test here has attachments.
+private final class Mover: AttachmentMover {
+  func download(
+    _ attachment: SegueModel.Attachment,
+    ask: @escaping (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?,
+    ended: @escaping (SegueError?) -> Void
+  ) throws(SegueError) -> any AttachmentDownloadHandle { throw SegueError(.notFound, "no attachments") }
+
+  func read(_ key: StoredAttachmentKey, _ done: @escaping (Result<AttachmentSource, SegueError>) -> Void) {
+    done(.failure(SegueError(.notFound, "no attachments")))
+  }
+
+  func canSend(_ request: StreamRequest) -> Bool { false }
+  func drop(_ request: StreamRequest) {}
+  func upload(
+    _ source: AttachmentSource, for request: StreamRequest, _ ended: @escaping () -> Void
+  ) throws(SegueError) -> any AttachmentUploadHandle { throw SegueError(.notFound, "no attachments") }
 }

@@ -141,6 +141,18 @@ import Testing
     #expect(directory.visits == [1, 1])
   }
 
+  @Test func `an app that is at the hub of now stays, although another of its process has to move (section 9)`() {
+    directory.open(1)
+    election.add(app, 0)
+    directory.replacements = 1
+    let other = ScriptedSeeker()
+    election.add(other, 10)
+    election.directoryChanged(10)
+    election.tick(110)
+    #expect(app.hubGeneration == 1 && other.hubGeneration == 1)
+    #expect(directory.visits == [1, 1, 1], "each of them once, and the first once more")
+  }
+
   @Test func `an app that waits for a hub of a higher generation is told of no lower one (section 9)`() {
     directory.open(4)
     election.add(app, 0)

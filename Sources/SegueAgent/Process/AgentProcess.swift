@@ -148,10 +148,9 @@ final class AgentProcess {
         manifests.open {
           do throws(SegueError) {
             try device.carryHub()
-            try inbox.open(identity, ProcessLimits.current) { perform, performKept in
-              AttachmentTransfers(
-                in: environment, InboxFiles(in: state.address, thread, on: loop), perform, performKept)
-            } _: {
+            try inbox.open(
+              identity, ProcessLimits.current, InboxFiles(in: state.address, thread, on: loop)
+            ) {
               knowsPreferences = true
               use(inbox, manifests.catalogue)
               hasOpened()

@@ -5,7 +5,7 @@ import SegueModel
 /// thread.
 public final class ControlServer {
   /// Connections at a time; of one process a quarter. Further ones get `goodbye`.
-  public static let connectionLimit = 16
+  static let connectionLimit = 16
 
   let environment: any AgentEnvironment
   let requests: ControlRequests
@@ -31,7 +31,7 @@ public final class ControlServer {
   }
 
   /// The open connections.
-  public var connectionCount: Int { connections.count }
+  var connectionCount: Int { connections.count }
 
   /// Returns a number for a connection, which was not used before.
   public func takeNumber() -> UInt64 {

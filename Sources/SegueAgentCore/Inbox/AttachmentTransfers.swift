@@ -5,7 +5,7 @@ import SegueWire
 /// The attachments of what waits, and of what apps have left: fetched from origins, or copied, for the inbox, and read
 /// from there for those that fetch them (R2.5, R3.8, R7.6). No I/O: an `AttachmentMover` moves the bytes. For one
 /// thread.
-public final class AttachmentTransfers: InboxTransfers {
+final class AttachmentTransfers {
   /// Continuations whose attachments are fetched at a time, one after the other; others wait. A process that slow
   /// origins keep waiting has a quarter of them.
   private static let collectionLimit = 8
@@ -63,7 +63,7 @@ public final class AttachmentTransfers: InboxTransfers {
   /// - Parameters:
   ///   - perform: calls the engine.
   ///   - performKept: calls what is offered for an app that has gone, while it is.
-  public init(
+  init(
     in environment: any AgentEnvironment, _ mover: any AttachmentMover,
     _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void,
     _ performKept: @escaping (KeptParticipant, () -> Void) -> Void
@@ -74,7 +74,8 @@ public final class AttachmentTransfers: InboxTransfers {
     self.performKept = performKept
   }
 
-  public func close() {
+  /// Ends all transfers. Attachments of what apps have left are handed over if they have been copied.
+  func close() {
     isOpen = false
     for collection in collections { collection.download?.handle.stop(SegueError(.cancelled, "the agent ends")) }
     for collection in collections {
@@ -95,14 +96,16 @@ public final class AttachmentTransfers: InboxTransfers {
 
   // MARK: Fetching
 
-  public func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?) {
+  /// Collects attachments for a continuation, or for what an app has left; `AgentEngine.collected` follows.
+  /// - Parameter principal: the one that is charged; nil: it is not counted.
+  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?) {
     let isCopied = attachments.contains { $0.source != nil }
     collections.append(
       Collection(continuation: continuation, principal: principal, isCopied: isCopied, rest: attachments))
     environment.post { [self] in beginNext() }
   }
 
-  public func stop(_ continuation: Identifier) {
+  func stop(_ continuation: Identifier) {
     guard let index = collections.firstIndex(where: { $0.continuation == continuation }) else { return }
     collections[index].rest = []
     collections[index].download?.handle.stop(SegueError(.remoteApplicationTimedOut, "the time is up"))
@@ -171,7 +174,8 @@ public final class AttachmentTransfers: InboxTransfers {
     }
   }
 
-  public func answered(_ id: Identifier, _ error: SegueError?) {
+  /// The origin has answered the question for a stream.
+  func answered(_ id: Identifier, _ error: SegueError?) {
     guard let place = asked.firstIndex(where: { $0.id == id }) else { return }
     let number = asked.remove(at: place).download
     guard let index = index(ofDownload: number) else { return }
@@ -203,7 +207,8 @@ public final class AttachmentTransfers: InboxTransfers {
 
   // MARK: Sending
 
-  public func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
+  /// An app fetches an attachment of what it gets, or of what is offered for an app that has gone.
+  func serve(_ request: StreamRequest, of offer: KeptParticipant?) {
     guard let part = request.attachment else { return }
     let fetch = Fetch(request: request, offer: offer)
     let id = offer?.engine.identity.id ?? request.continuationID.ofDelivery

@@ -58,18 +58,3 @@ public protocol KeptOfferHandle: AnyObject {
   /// Leaves the hub.
   func close()
 }
-
-/// Moves attachments: fetches those of what waits from their origins, copies those that apps leave, and sends them to
-/// those that fetch them (R2.5, R3.8, R7.6).
-public protocol InboxTransfers: AnyObject {
-  /// Collects attachments for a continuation, or for what an app has left; `AgentEngine.collected` follows.
-  /// - Parameter principal: the one that is charged; nil: it is not counted.
-  func collect(_ attachments: [Attachment], of continuation: Identifier, for principal: Identifier?)
-  func stop(_ continuation: Identifier)
-  /// The origin has answered the question for a stream.
-  func answered(_ id: Identifier, _ error: SegueError?)
-  /// An app fetches an attachment of what it gets, or of what is offered for an app that has gone.
-  func serve(_ request: StreamRequest, of offer: KeptParticipant?)
-  /// Ends all transfers. Attachments of what apps have left are handed over if they have been copied.
-  func close()
-}

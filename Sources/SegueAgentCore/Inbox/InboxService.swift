@@ -19,7 +19,7 @@ public final class InboxService: PushInbox {
   /// The parts that are there between `open` and `close`.
   private struct Opened {
     let participant: any AgentParticipantHandle
-    let transfers: any InboxTransfers
+    let transfers: AttachmentTransfers
     /// Asks the disk again for what the user prefers.
     let preferencesTimer: any AgentTimer
     let usesTimer: any AgentTimer
@@ -82,18 +82,13 @@ public final class InboxService: PushInbox {
 
   /// Takes part at the device's hub, until `close`.
   /// - Parameters:
-  ///   - transfers: made with what calls the engine, and what calls a kept offer while there is one.
+  ///   - mover: moves the bytes of attachments.
   ///   - ready: called once it is known what the user prefers, or cannot be known.
   public func open(
-    _ identity: AppIdentity, _ limits: Limits,
-    transfers: (
-      _ perform: @escaping ((AgentEngine, Instant) -> Void) -> Void,
-      _ performKept: @escaping (KeptParticipant, () -> Void) -> Void
-    ) -> any InboxTransfers,
-    _ ready: @escaping () -> Void
+    _ identity: AppIdentity, _ limits: Limits, _ mover: any AttachmentMover, _ ready: @escaping () -> Void
   ) throws(SegueError) {
     // `close` closes the timers, and ends the transfers, before this object is released.
-    let made = transfers { [self] body in
+    let transfers = AttachmentTransfers(in: environment, mover) { [self] body in
       perform(body)
     } _: { [self] offer, body in
       perform(offer, body)
@@ -104,7 +99,7 @@ public final class InboxService: PushInbox {
       usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
     } catch {
       preferencesTimer.close()
-      made.close()
+      transfers.close()
       throw error
     }
     let participant: any AgentParticipantHandle
@@ -114,12 +109,12 @@ public final class InboxService: PushInbox {
     } catch {
       preferencesTimer.close()
       usesTimer.close()
-      made.close()
+      transfers.close()
       throw error
     }
     state = .open(
       Opened(
-        participant: participant, transfers: made, preferencesTimer: preferencesTimer, usesTimer: usesTimer))
+        participant: participant, transfers: transfers, preferencesTimer: preferencesTimer, usesTimer: usesTimer))
     loadPreferences(ready)
   }
 

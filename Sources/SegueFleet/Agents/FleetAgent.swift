@@ -151,11 +151,7 @@ public class FleetAgent: FleetProcess {
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
     parts = Parts(
       inbox: inbox, devices: devices, requests: ControlRequests(in: self, inbox, self, index, devices))
-    try inbox.open(identity, Limits()) { [self] perform, performKept in
-      AttachmentTransfers(in: self, makeMover(), perform, performKept)
-    } _: {
-      hasOpened()
-    }
+    try inbox.open(identity, Limits(), makeMover(), hasOpened)
     try devices.open(hasOpened)
   }
 

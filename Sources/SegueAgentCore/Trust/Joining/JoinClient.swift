@@ -2,7 +2,7 @@ import SegueModel
 import SegueSystem
 
 /// The joining end of one connection. TLS with the key of the invite is up before it begins.
-struct JoinClient: Sendable {
+struct JoinClient: JoinSide, Sendable {
   private enum Stage: Sendable {
     case nonce
     case answer
@@ -12,7 +12,7 @@ struct JoinClient: Sendable {
 
   let invite: Invite
   private var stage = Stage.nonce
-  private var framing = JoinFraming()
+  var framing = JoinFraming()
   private var transcript: JoinTranscript
   private let nonce: [UInt8]
   /// The key of the new device; in memory only, until all is stored at once.
@@ -39,25 +39,12 @@ struct JoinClient: Sendable {
   }
 
   var hasEnded: Bool { if case .ended = stage { true } else { false } }
+  mutating func setEnded() { stage = .ended }
 
   /// The first message, to be sent at once.
   var start: [JoinOutput] { [.send(JoinFraming.frame(hello))] }
 
-  mutating func receive(_ bytes: [UInt8], at now: Instant, _ cryptography: any Cryptography) -> [JoinOutput] {
-    guard !hasEnded else { return [] }
-    var outputs: [JoinOutput] = []
-    do throws(SegueError) {
-      try framing.append(bytes)
-      while !hasEnded, let message = try framing.next() {
-        outputs += try receive(message: message, at: now, cryptography)
-      }
-    } catch {
-      outputs += end(error)
-    }
-    return outputs
-  }
-
-  private mutating func receive(
+  mutating func receive(
     message: [UInt8], at now: Instant, _ cryptography: any Cryptography
   ) throws(SegueError) -> [JoinOutput] {
     switch (stage, try JoinMessage(message)) {
@@ -137,13 +124,6 @@ struct JoinClient: Sendable {
     let signature = try cryptography.sign(transcript.confirmed, with: key)
     let message = try JoinMessage.confirmation(signature: signature).encoding()
     return [.send(JoinFraming.frame(message)), .ended(nil)]
-  }
-
-  /// Ends it, and tells the other device why.
-  mutating func end(_ error: SegueError) -> [JoinOutput] {
-    guard !hasEnded else { return [] }
-    stage = .ended
-    return JoinMessage.refusal(error) + [.ended(error)]
   }
 
   mutating func closed() -> [JoinOutput] {

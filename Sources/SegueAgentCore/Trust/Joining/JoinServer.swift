@@ -4,7 +4,7 @@ import SegueModel
 ///
 /// It gets bytes, the user's decision and the time, and gives back what to send and to ask. Any error ends it, and the
 /// invite is void then.
-struct JoinServer: Sendable {
+struct JoinServer: JoinSide, Sendable {
   private enum Stage: Sendable {
     case hello
     case opening(Hello)
@@ -26,7 +26,7 @@ struct JoinServer: Sendable {
 
   let invite: Invite
   private var stage = Stage.hello
-  private var framing = JoinFraming()
+  var framing = JoinFraming()
   private var transcript: JoinTranscript
   private let nonce: [UInt8]
   private let accountName: String
@@ -48,22 +48,9 @@ struct JoinServer: Sendable {
   }
 
   var hasEnded: Bool { if case .ended = stage { true } else { false } }
+  mutating func setEnded() { stage = .ended }
 
-  mutating func receive(_ bytes: [UInt8], at now: Instant, _ cryptography: any Cryptography) -> [JoinOutput] {
-    guard !hasEnded else { return [] }
-    var outputs: [JoinOutput] = []
-    do throws(SegueError) {
-      try framing.append(bytes)
-      while !hasEnded, let message = try framing.next() {
-        outputs += try receive(message: message, at: now, cryptography)
-      }
-    } catch {
-      outputs += end(error)
-    }
-    return outputs
-  }
-
-  private mutating func receive(
+  mutating func receive(
     message: [UInt8], at now: Instant, _ cryptography: any Cryptography
   ) throws(SegueError) -> [JoinOutput] {
     switch (stage, try JoinMessage(message)) {
@@ -122,13 +109,6 @@ struct JoinServer: Sendable {
     stage = .confirmation(hello, device: device)
     deadline = now.uptime + Limits.joinStep
     return [.send(JoinFraming.frame(answer))]
-  }
-
-  /// Ends it, and tells the other device why.
-  mutating func end(_ error: SegueError) -> [JoinOutput] {
-    guard !hasEnded else { return [] }
-    stage = .ended
-    return JoinMessage.refusal(error) + [.ended(error)]
   }
 
   /// The connection has closed.
