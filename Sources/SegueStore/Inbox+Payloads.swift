@@ -6,9 +6,9 @@ import SegueModel
 extension Inbox {
   /// Bytes of one part of an attachment.
   private static let part = 256 * 1024
-  /// The share of an inbox that the entries for one app, and those that one account has asked for, may use at most.
+  /// The share of an inbox that the entries for one app, and those that one principal has asked for, may use at most.
   private static let share = 4
-  /// The share of an inbox for the entries for one app that one account has asked for: it leaves room to others.
+  /// The share of an inbox for the entries for one app that one principal has asked for: it leaves room to others.
   private static let shareOfBoth = 8
   /// Bytes of a document: a value of the largest size, and the other properties.
   private static let document = Limits.value + 64 * 1024
@@ -115,7 +115,7 @@ extension Inbox {
     return Int64(document.count) + Int64(stored)
   }
 
-  /// Throws LIMIT_EXCEEDED if what waits for its app, or what waits of those that its account has asked for, would be
+  /// Throws LIMIT_EXCEEDED if what waits for its app, or what waits of those that its principal has asked for, would be
   /// more than a quarter of an inbox; what its account has asked for in its app, more than an eighth.
   func checkShares(of entry: IncomingEntry, for size: Int64) throws(SegueError) {
     try checkShare(

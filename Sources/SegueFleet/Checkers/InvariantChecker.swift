@@ -180,6 +180,11 @@ final class InvariantChecker {
   }
 
   private func audit(_ origin: FleetProcess) {
+    if let engine = origin.engine {
+      // The offer may have ended by its date since the last call of the engine. Then another audit follows.
+      noteOffer(of: origin, engine)
+      guard auditTime(of: origin) <= fleet.clock.uptime else { return }
+    }
     auditGone(origin)
     origin.offered.former = []
     guard let id = origin.offered.id, let app = origin.engine?.identity else { return }
