@@ -12,7 +12,7 @@
 
 /* Descriptors that bench/run leaves open. */
 enum { REQUEST_SIZE = 1024 };
-enum { ECHO_SOCKET = 3, ORIGIN_REPORTS = 4 };
+enum { ECHO_SOCKET = 3, ORIGIN_REPORTS = 4, FLOOR_SOCKET = 5 };
 
 struct receiver {
   segue_offer *offer;
@@ -30,13 +30,12 @@ static void on_offer(void *context, segue_app *app, segue_offer_event event, seg
   }
 }
 
-static bool will_continue(void *context, segue_app *app, const char *type, size_t length, segue_continuation *which) {
+static void will_continue(void *context, segue_app *app, const char *type, size_t length, segue_continuation *which) {
   (void)context;
   (void)app;
   (void)type;
   (void)length;
   (void)which;
-  return true;
 }
 
 static segue_reply continued(void *context, segue_app *app, segue_activity *activity, segue_continuation *which) {

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures a continuation on one machine: from segue_app_continue to the continue callback, the origin in another
  * process, the hub in a third, the activity dirty each time; and a request of a kilobyte to the origin with an answer
- * of the same size. Runs in turns with its peers: a round trip over a raw Unix socket to another process, and a method
- * call through a D-Bus daemon to another process. Only the raw socket is pinned to cores, because it has two results,
- * far apart: the two processes on one core, or on two. */
+ * of the same size. Runs in turns with its peers: a round trip over a raw Unix socket to another process, the same hops
+ * without their work (bench/floor.c), and a method call through a D-Bus daemon to another process. Only the raw socket
+ * is pinned to cores, because it has two results, far apart: the two processes on one core, or on two. */
 #define _GNU_SOURCE
 #include "continuing.h"
+#include <poll.h>
 #include <systemd/sd-bus.h>
 
-static double socket_once(void) {
+/** A message there and back over a socket; `waits`: in poll, as a program does that waits for several descriptors. */
+static double socket_once(int fd, bool waits) {
   char message[BENCH_MESSAGE_SIZE] = {0};
   double start = bench_now_us();
-  if (write(ECHO_SOCKET, message, sizeof message) != (ssize_t)sizeof message)
-    bench_fail("echo socket", "write");
+  if (write(fd, message, sizeof message) != (ssize_t)sizeof message)
+    bench_fail("socket", "write");
+  struct pollfd end = {.fd = fd, .events = POLLIN};
+  if (waits && poll(&end, 1, -1) != 1)
+    bench_fail("socket", "poll");
   for (size_t have = 0; have < sizeof message;) {
-    ssize_t got = read(ECHO_SOCKET, message + have, sizeof message - have);
+    ssize_t got = read(fd, message + have, sizeof message - have);
     if (got <= 0)
-      bench_fail("echo socket", "read");
+      bench_fail("socket", "read");
     have += (size_t)got;
   }
   return bench_now_us() - start;
@@ -54,7 +59,7 @@ int main(int count, char **arguments) {
     bench_fail("usage", "handoff BUS_ADDRESS ROUNDS CALLS_PER_ROUND CORE_OF_ECHO OTHER_CORE");
   size_t rounds = bench_count(arguments[2]), calls = bench_count(arguments[3]), total = rounds * calls;
   int near_core = atoi(arguments[4]), far_core = atoi(arguments[5]);
-  enum { HANDOFF, REQUEST, DBUS, ONE_CORE, TWO_CORES, FIGURES };
+  enum { HANDOFF, REQUEST, DBUS, FLOOR, ONE_CORE, TWO_CORES, FIGURES };
   double *samples[FIGURES];
   for (int f = 0; f < FIGURES; f++)
     samples[f] = calloc(total, sizeof(double));
@@ -62,7 +67,8 @@ int main(int count, char **arguments) {
   struct receiver self = {0};
   segue_app *app = open_app(&self);
   for (size_t i = 0; i < calls; i++) { /* not counted: caches, first allocations */
-    socket_once();
+    socket_once(ECHO_SOCKET, false);
+    socket_once(FLOOR_SOCKET, true);
     dbus_once(bus);
     continue_once(app, &self);
     request_once(app, &self);
@@ -71,11 +77,13 @@ int main(int count, char **arguments) {
     size_t end = start + calls;
     pin(&near_core);
     for (size_t i = start; i < end; i++)
-      samples[ONE_CORE][i] = socket_once();
+      samples[ONE_CORE][i] = socket_once(ECHO_SOCKET, false);
     pin(&far_core);
     for (size_t i = start; i < end; i++)
-      samples[TWO_CORES][i] = socket_once();
+      samples[TWO_CORES][i] = socket_once(ECHO_SOCKET, false);
     pin(NULL);
+    for (size_t i = start; i < end; i++)
+      samples[FLOOR][i] = socket_once(FLOOR_SOCKET, true);
     for (size_t i = start; i < end; i++)
       samples[DBUS][i] = dbus_once(bus);
     for (size_t i = start; i < end; i++) {
@@ -91,6 +99,7 @@ int main(int count, char **arguments) {
   bench_print("request_p50_us", bench_percentile(samples[REQUEST], total, 50));
   bench_print("request_p99_us", bench_percentile(samples[REQUEST], total, 99));
   bench_print("dbus_p50_us", bench_percentile(samples[DBUS], total, 50));
+  bench_print("floor_p50_us", bench_percentile(samples[FLOOR], total, 50));
   bench_print("socket_one_core_p50_us", bench_percentile(samples[ONE_CORE], total, 50));
   bench_print("socket_two_cores_p50_us", bench_percentile(samples[TWO_CORES], total, 50));
   segue_release(self.activity);

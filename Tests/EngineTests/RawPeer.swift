@@ -43,6 +43,9 @@ final class RawPeer: WorldParticipant {
   /// Hubs that it was asked for a route to, and of which sequence.
   private(set) var sought: [Identifier: UInt64] = [:]
 
+  /// Forgets that it was asked for a route to a hub.
+  func forgetSought(_ hub: Identifier) { sought[hub] = nil }
+
   private init(_ connection: Connection, of process: FleetProcess, in world: World) {
     self.world = world
     self.connection = connection

@@ -127,6 +127,26 @@ import Testing
     #expect(hub.parts.remoteHubs.ownRoute.sequence == before + 1, "it has that")
   }
 
+  @Test func `a route that comes late is asked for anew at once (R1.11)`() throws {
+    let (world, _) = scene()
+    let (near, nearID) = try world.linkHub()
+    let (far, farID) = try world.linkHub()
+    let home = world.identifier()
+    let longer = Message.route(to: home, Route([farID, world.identifier(), home], sequence: 1), isSought: false)
+    try say(.route(to: home, Route([nearID, home], sequence: 1), isSought: false), by: near, in: world)
+    try say(longer, by: far, in: world)
+    try say(.route(to: home, nil, isSought: false), by: near, in: world)
+    // The pauses between two questions grow while nobody answers.
+    for _ in 0..<20 { world.wait(1_000) }
+    far.forgetSought(home)
+    world.wait(1_000)
+    #expect(far.sought[home] == nil)
+    // The neighbour has found a route, which this hub cannot tell from the lost one.
+    try say(longer, by: far, in: world)
+    world.wait(HubOffers.seekingTime)
+    #expect(far.sought[home] == 2)
+  }
+
   @Test func `an answer of before the route was lost is not that of after (R1.11)`() throws {
     let (world, viewer) = scene()
     let (relay, relaying) = try world.linkHub()

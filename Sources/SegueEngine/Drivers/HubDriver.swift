@@ -114,7 +114,7 @@ public final class HubDriver {
   @discardableResult
   private func add(_ bytes: any ByteConnection, as number: PeerNumber, of principal: Principal?) -> PeerConnection {
     let connection = PeerConnection(bytes, as: number, of: principal)
-    connections.append(connection, as: number)
+    connections.set(connection, as: number)
     if let principal { quota.add(principal) }
     return connection
   }
@@ -142,14 +142,14 @@ public final class HubDriver {
       return false
     }
     let now = environment.now
-    let (principal, before) = (engine.principal(of: number), engine.work)
+    let (account, before) = (account(of: connection), engine.work)
     var size = 0
     let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
       size += bytes.count
       engine.receive(bytes, with: descriptor, from: number, now)
     }
     let cost = WorkQuota.readCost + WorkQuota.cost(ofRecords: connection.bytes.takeRecordCount(), with: size)
-    if let principal { work.charge(Int(engine.work &- before) + cost, to: principal, now.uptime) }
+    account?.charge(Int(engine.work &- before) + cost, now.uptime)
     transferDescriptors()
     environment.touchHeartbeat(now.uptime)
     if result == .closed { close(connection) }
@@ -159,7 +159,12 @@ public final class HubDriver {
   // MARK: Turns
 
   private func hasTurn(_ connection: PeerConnection, at uptime: Int64) -> Bool {
-    engine.principal(of: connection.number).map { work.hasTurn($0, uptime) } ?? true
+    account(of: connection).map { $0.turn <= uptime } ?? true
+  }
+
+  /// The account of the principal that is charged for a connection; nil once the engine has removed that.
+  private func account(of connection: PeerConnection) -> WorkAccount? {
+    engine.principal(of: connection.number).map { connection.account(of: $0, in: &work, environment.now.uptime) }
   }
 
   /// Does not read a connection until its principal has its turn.
@@ -173,7 +178,7 @@ public final class HubDriver {
   }
 
   private func setReadTime(for connection: PeerConnection) {
-    let turn = engine.principal(of: connection.number).map { work.turn(of: $0) } ?? 0
+    let turn = account(of: connection)?.turn ?? 0
     readsAt = min(readsAt ?? turn, turn)
   }
 
@@ -320,7 +325,7 @@ public final class HubDriver {
   private func add(_ stream: LinkedStream, _ endpoint: any StreamEndpoint, as number: UInt64) {
     stream.setNumber(number)
     let forwarder = StreamForwarder(stream, endpoint)
-    streams.append(forwarder, as: number)
+    streams.set(forwarder, as: number)
     forward(forwarder)
   }
 

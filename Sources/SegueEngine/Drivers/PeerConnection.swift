@@ -4,6 +4,8 @@ final class PeerConnection {
   let bytes: any ByteConnection
   /// The principal that is charged for the connection; nil for another hub.
   let principal: Principal?
+  /// The account of the principal that was last charged. The principal of a link may change.
+  private var account: (principal: Principal, work: WorkAccount)?
   /// Whether the system has refused a write.
   var isRefused = false
   /// Whether it is not read for now.
@@ -13,5 +15,13 @@ final class PeerConnection {
     self.number = number
     self.bytes = bytes
     self.principal = principal
+  }
+
+  /// The account of the principal that is charged for the connection now.
+  func account(of principal: Principal, in quota: inout WorkQuota, _ uptime: @autoclosure () -> Int64) -> WorkAccount {
+    if let account, account.principal == principal { return account.work }
+    let work = quota.account(of: principal, uptime())
+    account = (principal, work)
+    return work
   }
 }

@@ -1,9 +1,6 @@
 /// The hub's work for each principal: messages and frames that it has sent and caused, reads, and records that were
 /// decrypted for them. A principal that has caused too much waits while others have their turn, whichever of its
 /// connections it has used. So a process that floods the hub costs others little time.
-///
-/// The balance of a principal is a moment, in units of work since the start of the clock: all of its work is paid for
-/// then (the generic cell rate algorithm).
 struct WorkQuota {
   /// Units for each millisecond: a few per cent of the hub's time for the cheapest messages.
   static let rate: Int64 = 512
@@ -24,32 +21,48 @@ struct WorkQuota {
   static func cost(ofRecords count: Int, with size: Int) -> Int { max(0, count - size / recordSize) * recordCost }
 
   /// Never iterated.
-  private var paidAt: [Principal: Int64] = .init()
-  /// Accounts without a connection that have not paid yet, oldest first.
+  private var accounts: [Principal: WorkAccount] = .init()
+  /// Principals without a connection that have not paid yet, oldest first.
   private var departed: [Principal] = []
 
-  /// Whether a principal has its turn now.
-  func hasTurn(_ principal: Principal, _ uptime: Int64) -> Bool { turn(of: principal) <= uptime }
-
-  /// The uptime from which on a principal has its turn.
-  func turn(of principal: Principal) -> Int64 { paidAt[principal].map { ($0 + Self.rate - 1) / Self.rate } ?? 0 }
-
-  mutating func charge(_ work: Int, to principal: Principal, _ uptime: Int64) {
-    if let index = departed.firstIndex(where: { isPaid($0, uptime) }) { paidAt[departed.remove(at: index)] = nil }
-    let paid = max(paidAt[principal] ?? 0, (uptime - Self.burst) * Self.rate) + Int64(work)
-    paidAt[principal] = min(paid, (uptime + Self.longestWait) * Self.rate)
+  /// The account of a principal with a connection.
+  mutating func account(of principal: Principal, _ uptime: Int64) -> WorkAccount {
+    if let index = departed.firstIndex(where: { isPaid($0, uptime) }) { accounts[departed.remove(at: index)] = nil }
+    if let account = accounts[principal] { return account }
+    let account = WorkAccount()
+    accounts[principal] = account
+    return account
   }
 
   /// The last connection of a principal has closed. The principal owes its work as long as before.
   mutating func remove(_ principal: Principal, _ uptime: Int64) {
     if isPaid(principal, uptime) {
-      paidAt[principal] = nil
+      accounts[principal] = nil
     } else if !departed.contains(principal) {
       departed.append(principal)
     }
   }
 
   private func isPaid(_ principal: Principal, _ uptime: Int64) -> Bool {
-    paidAt[principal].map { $0 <= (uptime - Self.burst) * Self.rate } ?? true
+    accounts[principal].map { $0.isPaid(uptime) } ?? true
   }
+}
+
+/// The work that one principal has caused and not paid for.
+///
+/// Its balance is a moment, in units of work since the start of the clock: all of its work is paid for then (the
+/// generic cell rate algorithm).
+final class WorkAccount {
+  private var paidAt: Int64 = 0
+
+  /// The uptime from which on the principal has its turn.
+  var turn: Int64 { (paidAt + WorkQuota.rate - 1) / WorkQuota.rate }
+
+  func charge(_ work: Int, _ uptime: Int64) {
+    let paid = max(paidAt, (uptime - WorkQuota.burst) * WorkQuota.rate) + Int64(work)
+    paidAt = min(paid, (uptime + WorkQuota.longestWait) * WorkQuota.rate)
+  }
+
+  /// Whether it would forget nothing by ending.
+  func isPaid(_ uptime: Int64) -> Bool { paidAt <= (uptime - WorkQuota.burst) * WorkQuota.rate }
 }

@@ -6,7 +6,7 @@ final class PeerTable {
   /// process has one.
   static let unidentifiedLimit = 64
 
-  private var byNumber: [HubEngine.PeerNumber: Peer] = .init()
+  private var byNumber = NumberedList<Peer>()
   private var byApp: [Identifier: Peer] = .init()
   private var appList = UnorderedList<Peer>()
   private var hubList = UnorderedList<Peer>()
@@ -36,9 +36,9 @@ final class PeerTable {
 
   // MARK: Connections
 
-  func connect(_ peer: Peer) { byNumber[peer.number] = peer }
+  func connect(_ peer: Peer) { byNumber.set(peer, as: peer.number) }
 
-  func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.removeValue(forKey: number) }
+  func disconnect(_ number: HubEngine.PeerNumber) -> Peer? { byNumber.remove(number) }
 
   // MARK: Identified peers
 

@@ -108,6 +108,12 @@ final class RemoteHub {
 
   func askAgain(at uptime: Int64) { seeking?.askAt = uptime }
 
+  /// Sends the next `seek` at an uptime, unless it is due earlier.
+  func askAgain(by uptime: Int64) {
+    guard let seeking else { return }
+    self.seeking?.askAt = min(seeking.askAt, uptime)
+  }
+
   /// Another hub seeks a newer route; many may do so for the same reason.
   /// - Returns: whether to pass it on along the chosen route.
   func passOn(_ sequence: UInt64, _ now: Int64, pause: Int64) -> Bool {

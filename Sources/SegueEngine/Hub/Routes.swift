@@ -35,6 +35,8 @@ extension HubOffers {
       remote.set(nil, by: peer)
       let known = HubRoute(to: remote, by: peer, route)
       if hasRoom(known.cost, by: peer) { remote.set(known, by: peer) }
+      // A neighbour that has a route again can pass a `seek` on, however long the last one has found none.
+      remote.askAgain(by: now.uptime + Self.seekingTime)
     } else if isSought {
       remote.route(by: peer)?.noteSought()
     } else {

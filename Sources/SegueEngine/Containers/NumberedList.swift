@@ -8,10 +8,15 @@ struct NumberedList<Element> {
 
   subscript(number: UInt64) -> Element? { place(of: number).map { elements[$0] } }
 
-  /// Adds an element whose number is above those of all others.
-  mutating func append(_ element: Element, as number: UInt64) {
-    elements.append(element)
-    numbers.append(number)
+  /// Sets the element of a number. A number above all others costs the least.
+  mutating func set(_ element: Element, as number: UInt64) {
+    let place = firstPlace(from: number)
+    if place < numbers.count, numbers[place] == number {
+      elements[place] = element
+    } else {
+      elements.insert(element, at: place)
+      numbers.insert(number, at: place)
+    }
   }
 
   @discardableResult mutating func remove(_ number: UInt64) -> Element? {
@@ -26,12 +31,18 @@ struct NumberedList<Element> {
   }
 
   private func place(of number: UInt64) -> Int? {
+    let place = firstPlace(from: number)
+    return place < numbers.count && numbers[place] == number ? place : nil
+  }
+
+  /// The first place whose number is not lower.
+  private func firstPlace(from number: UInt64) -> Int {
     var low = 0
     var high = numbers.count
     while low < high {
       let middle = (low + high) / 2
       if numbers[middle] < number { low = middle + 1 } else { high = middle }
     }
-    return low < numbers.count && numbers[low] == number ? low : nil
+    return low
   }
 }
