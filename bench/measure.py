@@ -79,10 +79,10 @@ def build(name: str, *libraries: str) -> str:
     return str(target)
 
 
-def values_of(command: list[str], settings: Settings, **options) -> dict[str, float]:
+def values_of(command: list[str], settings: Settings, patience: float = 5 * PATIENCE, **options) -> dict[str, float]:
     """Runs a program to its end; its "name value" lines."""
     done = subprocess.run(
-        command, capture_output=True, text=True, env=settings.environment, timeout=5 * PATIENCE, **options
+        command, capture_output=True, text=True, env=settings.environment, timeout=patience, **options
     )
     if done.returncode == SKIPPED:
         raise Skipped(done.stderr.strip())
