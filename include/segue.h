@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * segue.h: Handoff for any language and any platform.
+ * segue.h: Handoff on Linux, for any language.
  *
  * An app states what its user is doing (an ACTIVITY: type, title, state, web page). Any other app of the same team,
  * on any device of the same user, can CONTINUE it: same document, same page, same cursor. This header is the only
@@ -24,10 +24,12 @@
  *                 none is a team of its own
  *   activity      what the user is doing in an app; while it is current, it is offered to other apps
  *   offer         the small description of an activity that other apps get; an app sees those that it could continue
- *   origin        the app in which an activity lives
+ *   origin        the app that offers an activity, and gives its state to receivers
  *   receiver      the app that continues it
  *   continuation  one attempt of a receiver to take an activity over from its origin
- *   receipt       the record of how an attempt ended, for the origin
+ *   snapshot      the activity as it was last saved; receivers get it
+ *   payload       the encoded snapshot, on its way to a receiver
+ *   receipt       the record of how a continuation ended, for the origin
  *   hub           connects the apps of a device; it runs inside the first app that opens, and moves when that app ends
  *   agent         segue-agent, a process of the user that carries the hub instead, if one runs (docs/agent.md)
  *   delegate      the callbacks of an app or of an activity
@@ -50,41 +52,49 @@
  *   borrowed   used during this call only (in a callback: valid until the callback returns; retain it to keep it)
  *   copied     read during this call, never kept
  *   retained   the library takes its own count; yours stays yours
+ *   attached   a delegate: the library uses it until your last release, so keep your count
+ *   kept       a context: the library stores the pointer until its destroy runs
  *   out        written on success
  * Getters give copies or counted immutable objects. These stay valid, whatever other threads do (R1.13).
  *
  * STRINGS are UTF-8 with a length in bytes. NUL bytes inside are legal; pass SEGUE_NUL_TERMINATED as the length of a
  * C string. Strings that the library returns have a NUL after their length. Dates are seconds since
  * 1970-01-01T00:00:00Z as a double; SEGUE_NO_DATE (not a number) means none. Durations are milliseconds.
- * After timeout_ms a call fails, or what it has begun; 0 is the default that its comment names. After wait_ms a call
- * that waits for work returns without any, which is no error.
+ * timeout_ms bounds a call, or the work that the call begins, which then fails; 0 stands for the default that the
+ * function names. wait_ms bounds a wait for work. A wait that ends without work is no error.
  *
  * THREADS. Every function may be called from any thread. The first segue_app_open starts one library thread for all
  * sockets and timers, with all signals blocked. An attachment transfer has one or two threads of its own. YOUR
  * callbacks run where you choose, app by app:
- *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them
- *                         (segue_app_close runs those that end pending work). segue_app_fd tells you when to call it.
+ *   SEGUE_DELIVER_HOST    (default) inside segue_app_dispatch, on the thread that calls it; nothing else runs them,
+ *                         but segue_app_close and the last release of the app run those that end pending work.
+ *                         segue_app_fd tells you when to call it.
  *   SEGUE_DELIVER_THREAD  on a second library thread that belongs to the app: one callback at a time, in order.
  *
  * CALLBACKS are a function and a context. `destroy` is called exactly once with the context, when the library will
- * never use it again, also when the registration fails. If the registering call fails, the callback never runs. The
- * library holds no lock while it calls you. A callback may call any function except segue_app_close and
- * segue_app_dispatch of its own app (SEGUE_ERROR_BUSY).
+ * never use it again, also when the registration fails. It may run on any thread, also one of the library's, and inside
+ * the call that releases or replaces the callback. If the registering call fails, the callback never runs. The library
+ * holds no lock while it calls you. A callback may call every function but these, which give SEGUE_ERROR_BUSY:
+ * segue_app_dispatch and segue_app_close of its own app; segue_app_close of an app that waits for this callback; and
+ * those that advance a fleet (section 16). Calls that ask the agent work (section 14), but no callback of the app runs
+ * until they return. A log callback calls segue_version only.
  *
  * WHAT THE LIBRARY DOES TO YOUR PROCESS. It starts only the threads named above. It installs no signal handler, raises
  * no SIGPIPE, writes no environment variable and no locale, and prints nothing, unless SEGUE_LOG asks for it, or a
  * program links both libraries in the wrong order (section 16). All its descriptors are close-on-exec. They have the
  * lowest free numbers: a process that closes 0, 1 or 2 should open /dev/null there first. After fork in a process that
- * has opened an app, values, writers, readers (their release, too) and segue_free work in the child; every other call
- * there gives SEGUE_ERROR_FORKED; exec is fine. After fork in another process everything works in the child, except an
- * object, or a fleet and what is on it, that another thread was using in a call at the moment of the fork. An idle app
- * causes no wake-ups if the process gets one inotify instance; without one the app checks the runtime folder every 5 s.
- * While the device is linked, its hub pings the other every 10 s, which wakes up the app that carries the hub. The
- * library stays loaded once loaded (-z nodelete). It reads these environment variables:
+ * has opened an app, these work in the child: the functions of section 2, segue_retain and segue_release of their
+ * handles, segue_free, segue_version, segue_last_error, segue_status_name and segue_status_foundation_code. All others
+ * give SEGUE_ERROR_FORKED there; exec is fine. After fork in a process that has opened no app, all functions work in
+ * the child. An object that another thread was using at the moment of the fork does not, nor does a fleet so used, with
+ * all that is on it. An idle app causes no wake-ups if the process gets one inotify instance; without one the app
+ * checks the runtime folder every 5 s. While the device is linked, its hub pings the other every 10 s, which wakes up
+ * the app that carries the hub. The library stays loaded once loaded (-z nodelete). It reads these environment
+ * variables:
  *   SEGUE_RUNTIME_DIR  folder of the hub's sockets; else $XDG_RUNTIME_DIR/segue; else segue in /run/user/<uid>, if that
- *                      belongs to the user and has mode 0700; else a private folder in the temporary folder. If the
- *                      folder or its contents are deleted, the apps create it again and reconnect there; open apps keep
- *                      working while it cannot be created
+ *                      belongs to the user and has mode 0700; else segue-<uid> in $TMPDIR, or in /tmp. If the folder or
+ *                      its contents are deleted, the apps create it again and reconnect there; open apps keep working
+ *                      while it cannot be created
  *   SEGUE_LOG          error | info | debug: also write log lines to standard error; a program with more rights than
  *                      its user (setuid) ignores it, like the other variables
  * and, only to pass them to a program that the agent starts for a call of section 14 or 15: DISPLAY, WAYLAND_DISPLAY,
@@ -99,9 +109,9 @@
  * together or ask for are checked beforehand (SEGUE_ERROR_SYSTEM). No size that a peer names is allocated: memory grows
  * with the bytes that have come, up to the limits (handoff.md section 9), unchecked. If an unchecked allocation fails,
  * the process ends. Files: RLIMIT_FSIZE gives SEGUE_ERROR_SYSTEM, and raises no SIGXFSZ. Threads: a calling thread
- * needs 64 KiB of stack, plus what your callbacks need. pthread_cancel ends no thread inside a call of this library,
- * callbacks included. segue_app_dispatch, segue_fleet_step, _run, _advance, _wait and _play are cancellation points: it
- * takes effect when they return (segue_app_wake makes segue_app_dispatch return). The other calls are none.
+ * needs 64 KiB of stack, plus what your callbacks need. pthread_cancel never ends a thread inside a call of this
+ * library, or inside a callback. A cancellation takes effect when one of these calls returns: segue_app_dispatch (which
+ * segue_app_wake makes return), segue_fleet_step, _run, _advance, _wait or _play. Other calls leave it pending.
  * Asynchronous cancellation must be off.
  *
  * TWO LIBRARIES. Apps link libsegue.so.0. Tests may link libsegue-fleet.so.0 in its place, which has the virtual fleet
@@ -150,7 +160,7 @@ extern "C" {
  */
 typedef int32_t segue_status;
 #define SEGUE_OK 0
-/** An argument is NULL, out of range, too long, not UTF-8 or not allowed here. */
+/** An argument is NULL, empty, out of range, not UTF-8 or not allowed here. */
 #define SEGUE_ERROR_INVALID_ARGUMENT 1
 /** A handle is NULL, released, of another type, or junk. */
 #define SEGUE_ERROR_INVALID_HANDLE 2
@@ -168,7 +178,7 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_NOT_FOUND 8
 /** The value is of another kind, or the number does not fit the type asked for. */
 #define SEGUE_ERROR_WRONG_KIND 9
-/** A published limit is exceeded (nesting, length of a text, count). */
+/** A text, a value, a count or a depth is larger than its published limit. */
 #define SEGUE_ERROR_LIMIT_EXCEEDED 10
 /** The call is not allowed inside a callback; another thread is in the same call; the agent cannot do it just now. */
 #define SEGUE_ERROR_BUSY 11
@@ -191,8 +201,8 @@ typedef int32_t segue_status;
 #define SEGUE_ERROR_NOT_THERE_YET 18
 /**
  * The file is outside of the containers, is neither a file nor a folder, or the system forbids it (R5.4). In a call
- * about devices: the call is for the manager of the account, or what is asked for is private, void, or of another time;
- * see section 15.
+ * about devices: the call is for the manager of the account, or what is asked for is private, no longer valid, or out
+ * of date; see section 15.
  */
 #define SEGUE_ERROR_NOT_ALLOWED 19
 /** The continuation failed on the other side. Foundation: 4608. */
@@ -306,8 +316,10 @@ typedef void (*segue_log_function)(void *context, segue_log_level level, const c
 
 /**
  * Sets the process's log callback and replaces the former one, whose context is destroyed when no thread runs it.
+ *   most      the most detailed level that the function gets: with SEGUE_LOG_INFO it gets error and info, not debug.
+ *             SEGUE_LOG does not change it
  *   function  may be NULL: no callback
- *   context   retained until destroy
+ *   context   kept
  * Errors: INVALID_ARGUMENT (no such level).
  */
 segue_status segue_log_set(segue_log_level most, segue_log_function function, void *context, segue_destroy destroy);
@@ -341,7 +353,11 @@ segue_status segue_debug_live_handles(size_t *count);
  *     segue_status status = segue_writer_finish(writer, &info);    // the first error of all these calls
  *     segue_release(writer);
  *
- *     segue_value_find_string(info, "text", SEGUE_NUL_TERMINATED, &text, NULL);    // or a path: "tasks/0/text"
+ *     char *found = NULL;
+ *     if (status == SEGUE_OK)
+ *       status = segue_value_find_string(info, "text", SEGUE_NUL_TERMINATED, &found, NULL);    // or "tasks/0/text"
+ *     segue_free(found);
+ *     segue_release(info);
  * --------------------------------------------------------------------------------------------------------------- */
 
 /** Immutable data. */
@@ -598,13 +614,14 @@ segue_status segue_value_encode_json(const segue_value *value, segue_json_mode m
  * --------------------------------------------------------------------------------------------------------------- */
 
 /**
- * One open of the library. The last release closes it, also while other threads are in calls with it; inside one of
- * its callbacks, after that has returned.
+ * One open of the library. The last release closes it as segue_app_close does, callbacks included. Calls of other
+ * threads with it end. Inside a callback of the app, it closes when the callback has returned.
  */
 typedef struct segue_app segue_app;
 /**
- * An activity of the app, or one that it continues. The last release invalidates it (R1.15; what becomes of
- * segue_activity_set_keeps_offering is said there).
+ * An activity of the app, or one that it continues. The last release invalidates it (R1.15), unless a responder has it
+ * (section 11). An activity that its last responder gives up is invalidated although you hold it.
+ * segue_activity_set_keeps_offering says what the agent keeps.
  */
 typedef struct segue_activity segue_activity;
 /**
@@ -616,8 +633,8 @@ typedef struct segue_activity_delegate segue_activity_delegate;
 /**
  * Creates an activity; a new one needs saving (R1.4).
  *   app       borrowed, may be NULL: then it can be read, written and encoded, but never become current
- *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type of the
- *             app, else of its manifest, which an app without an agent, or before it is ready, does not know (R6.1)
+ *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type that the app or
+ *             its manifest declares. The app learns its installed manifest from an agent, when it becomes READY (R6.1)
  *   activity  out, required, owned: release with segue_release
  * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
  */
@@ -642,7 +659,7 @@ segue_status segue_activity_encode(const segue_activity *activity, uint8_t **doc
  */
 segue_status segue_activity_describe(const segue_activity *activity, char **text, size_t *length);
 /**
- * Lists all problems of an activity at once (R1.14): of more than 1 MiB the last one says how many more there are.
+ * Lists all problems of an activity (R1.14). If they have more than 1 MiB, the last one says how many are left out.
  *   problems  out, required, owned: release with segue_release; an array (empty if there are none) of
  *             dictionaries
  *             {"path": string (a property, such as title; inside user_info each step follows a "/": an index, or a key
@@ -666,8 +683,8 @@ segue_status segue_activity_get_valid(const segue_activity *activity, bool *vali
 
 /**
  * Sets the delegate in place of the former one; a delegate may serve several activities.
- *   delegate  retained, may be NULL: that of the app (segue_app_set_activity_delegate), if it has one; keep your count:
- *             releasing it detaches the delegate (segue_activity_delegate_leave does not)
+ *   delegate  attached, may be NULL: that of the app (segue_app_set_activity_delegate), if it has one.
+ *             segue_activity_delegate_leave gives your count up without detaching
  */
 segue_status segue_activity_set_delegate(segue_activity *activity, segue_activity_delegate *delegate);
 
@@ -733,36 +750,39 @@ segue_status segue_activity_set_keywords(segue_activity *activity, const segue_v
 segue_status segue_activity_get_keywords(const segue_activity *activity, segue_value **keywords);
 
 /**
- * Whether will_save runs before the next snapshot. Setting it is cheap: a thousand calls cause one will_save (R2.3).
- * Set it whenever your document changes, so that it is saved before a receiver waits for it. Setting it to false
- * declares user_info up to date; that holds until the next change, whatever the save policy (R2.9).
+ * Says whether user_info is older than what the app shows. Timed saves (R2.2), and under SEGUE_SAVE_WHEN_NEEDED all
+ * saves, run will_save only if it is true. SEGUE_SAVE_WHEN_PULLED, the default, runs will_save for each continuation
+ * unless the app itself has set it to false since the last change (R2.9). Setting it is cheap: a thousand calls cause
+ * one will_save (R2.3). Set it whenever your document changes, so that it is saved before a receiver waits for it.
  */
 segue_status segue_activity_set_needs_save(segue_activity *activity, bool needs_save);
 segue_status segue_activity_get_needs_save(const segue_activity *activity, bool *needs_save);
 /** Past this date the activity is neither offered nor found (R1.6). SEGUE_NO_DATE: none. Infinite: INVALID_ARGUMENT. */
 segue_status segue_activity_set_expiration_date(segue_activity *activity, double seconds);
 segue_status segue_activity_get_expiration_date(const segue_activity *activity, double *seconds);
+/** false at first. true: receivers may ask for streams (R7.1), if the delegate has did_receive_stream. */
 segue_status segue_activity_set_supports_continuation_streams(segue_activity *activity, bool supports);
 segue_status segue_activity_get_supports_continuation_streams(const segue_activity *activity, bool *supports);
 /**
  * Whether the activity stays on this device (R10.2); false at first. No other device is told of it, neither those of
  * the account nor those that an app has linked. A device that receives its offer anyway refuses to continue it. It is
  * still offered to apps of this device, and is not saved for search: what was saved of it before is deleted, as by
- * segue_app_delete_saved, also under its persistent identifier. Setting SEGUE_ELIGIBLE_FOR_SEARCH to false alone leaves
- * that saved. Types, apps and the device are kept off the devices of the account by the request
+ * segue_app_delete_saved, also under its persistent identifier. What was saved stays if only SEGUE_ELIGIBLE_FOR_SEARCH
+ * becomes false. Types, apps and the device are kept off the devices of the account by the request
  * "set-devices" (section 15).
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
 /**
  * Whether the activity stays offered when its app has ended (R2.5); false at first. When the app goes to the
- * background, closes, or releases the current activity, its last snapshot is left with the agent, which offers it from
- * the end of the app on, for 12 h: until another process of the app makes another activity current, or the user
- * withdraws it. It is not part of the document. Its attachments are kept with it, at most 64 MiB in the order of
- * attaching, and can be fetched from the agent; the log names those that are not kept (too large, changed, or not on a
- * file system of this device), and fetching one of these fails with NOT_FOUND. Receivers get no streams and requests of
- * what the agent offers. Without an agent the log says UNAVAILABLE at level error. segue_activity_resign_current,
- * segue_activity_invalidate and false take back what was left. A chooser leaves nothing.
+ * background, closes, or releases the current activity, the agent stores its last snapshot, and offers it after the app
+ * has ended: for 12 h, or until the activity expires, another process of the app makes another activity current, or the
+ * user withdraws it. This property is not part of the document. Its attachments are kept with it, at most 64 MiB in the
+ * order of attaching, and can be fetched from the agent; the log names those that are not kept (too large, changed, or
+ * not on a file system of this device), and fetching one of these fails with NOT_FOUND. Receivers get no streams and
+ * requests of what the agent offers. Without an agent the log has CONNECTION_UNAVAILABLE at level error.
+ * segue_activity_resign_current, segue_activity_invalidate and false withdraw what the agent has stored. The agent
+ * stores nothing of a chooser.
  */
 segue_status segue_activity_set_keeps_offering(segue_activity *activity, bool keeps_offering);
 segue_status segue_activity_get_keeps_offering(const segue_activity *activity, bool *keeps_offering);
@@ -773,8 +793,11 @@ segue_status segue_activity_get_payload_version(const segue_activity *activity, 
 typedef int32_t segue_eligibility;
 /** true by default; false: never offered (R1.8) */
 #define SEGUE_ELIGIBLE_FOR_HANDOFF 1
+/** false by default; true: the agent saves the activity for search (section 14) */
 #define SEGUE_ELIGIBLE_FOR_SEARCH 2
+/** false by default; the document carries it, and nothing uses it yet */
 #define SEGUE_ELIGIBLE_FOR_PUBLIC_INDEXING 3
+/** false by default; the document carries it, and nothing uses it yet */
 #define SEGUE_ELIGIBLE_FOR_PREDICTION 4
 segue_status segue_activity_set_eligible(segue_activity *activity, segue_eligibility what, bool eligible);
 segue_status segue_activity_get_eligible(const segue_activity *activity, segue_eligibility what, bool *eligible);
@@ -813,12 +836,12 @@ typedef struct segue_transfer segue_transfer;
 typedef int32_t segue_reply;
 /**
  * will_save, update_state: same as YES; call segue_save_fail to report a failure. continue: not handled. open_document:
- * the document cannot be opened.
+ * the document cannot be opened. will_resume_back: the activity stays as it is.
  */
 #define SEGUE_REPLY_NO 0
 /**
  * will_save, update_state: the activity is up to date. continue: handled. open_document: the same as NO, unless it has
- * called segue_continuation_complete_opening.
+ * called segue_continuation_complete_opening. will_resume_back: the state may be replaced.
  */
 #define SEGUE_REPLY_YES 1
 /**
@@ -846,17 +869,17 @@ typedef segue_reply (*segue_will_save_function)(void *context, segue_activity *a
  * discard its state here ("move"), unless segue_receipt_get_stale gives true: then the other app has an older state,
  * and only the origin has the newest. The receiver may have made its own activity current before that: its offer can
  * appear here first.
- * continuation_ended: runs exactly once per attempt, whatever its outcome, after was_continued. It runs also if the
- * activity was invalidated after the attempt had begun, by a call, by its last release or by itself (R4.4, R5.2), and
- * was_continued before it: the library keeps the activity until then, and you keep the delegate, or leave it to the
- * activity (segue_activity_delegate_leave). An attempt begins when this app hears of it: that an app has declined what
- * was invalidated at the same time is not told.
+ * continuation_ended: runs exactly once for each continuation, whatever its outcome; after was_continued, if the
+ * outcome is restored. Both run also if the activity was invalidated after the continuation had begun: by a call, by
+ * its last release, or with its last responder or document (R4.4, R5.2). The library keeps the activity until then. The
+ * delegate must stay attached: keep your count, or call segue_activity_delegate_leave. A continuation begins when this
+ * app receives its fetch. An activity that is invalidated before that gets no receipt.
  *   activity, receipt  borrowed
  */
 typedef void (*segue_receipt_function)(void *context, segue_activity *activity, segue_receipt *receipt);
 /**
  * An app that continued the activity asks for a stream (R7.1, section 9). If you neither open nor retain the stream, it
- * is aborted when this callback returns, and the other side reads its end.
+ * is aborted when this callback returns, and the other side reads the end of file.
  *   activity, stream  borrowed
  */
 typedef void (*segue_did_receive_stream_function)(void *context, segue_activity *activity, segue_stream *stream);
@@ -894,7 +917,7 @@ typedef void (*segue_did_resume_back_function)(void *context, segue_activity *ac
 
 /**
  * Creates a delegate for activities.
- *   context   retained until destroy
+ *   context   kept
  *   delegate  out, required, owned: release with segue_release
  */
 segue_status segue_activity_delegate_create(void *context, segue_destroy destroy, segue_activity_delegate **delegate);
@@ -914,8 +937,8 @@ segue_status segue_activity_delegate_on_did_receive_stream(segue_activity_delega
 /** Without this callback, receivers that send a request get INVALID_STATE. */
 segue_status segue_activity_delegate_on_request(segue_activity_delegate *delegate, segue_request_function function);
 /**
- * Takes your count, and leaves the delegate to the activities that have it, which it serves until the last of them has
- * ended, with each attempt to continue it (R3.6); then destroy runs.
+ * Gives your count to the activities that have the delegate. It serves them until the last of them and its
+ * continuations have ended (R3.6); then destroy runs.
  */
 segue_status segue_activity_delegate_leave(segue_activity_delegate *delegate);
 
@@ -983,22 +1006,25 @@ typedef int32_t segue_delivery;
 #define SEGUE_DELIVER_THREAD 1
 
 /**
- * Creates an app. Describe it, then open it.
+ * Creates an app. Set its properties, then open it.
  *   bundle_identifier  copied: 1...255 bytes of UTF-8
  *   app                out, required, owned: release with segue_release
  */
 segue_status segue_app_create(const char *bundle_identifier, size_t length, segue_app **app);
 
 /*
- * The following describe an app, before segue_app_open only (else INVALID_STATE). Strings: copied, not empty, at most
- * 255 bytes.
+ * The following set the properties of an app, before segue_app_open only (else INVALID_STATE). Strings: copied, not
+ * empty (INVALID_ARGUMENT), at most 255 bytes (LIMIT_EXCEEDED).
  */
 
 /** The name for people; by default the bundle identifier. */
 segue_status segue_app_set_name(segue_app *app, const char *name, size_t length);
 /** Apps of one team can continue each other's activities (R6.2). Default: a team of its bundle identifier. */
 segue_status segue_app_set_team_identifier(segue_app *app, const char *team, size_t length);
-/** Declares a type that the app can continue; at most 256, one per call. Originating needs no declaration (R1.1). */
+/**
+ * Declares a type that the app can continue, one per call. Originating needs no declaration (R1.1).
+ * Errors: LIMIT_EXCEEDED (the app declares 256 types already, or they have more than 32768 bytes together).
+ */
 segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_t length);
 /**
  * Takes name, team, types and document types from a manifest (docs/manifests.md): a property list, or a .desktop file
@@ -1016,7 +1042,8 @@ segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
 segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
-/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). An agent has all. */
+/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). An agent
+ * that carries the hub offers the activities of all apps. */
 segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
 
 /** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save under both policies. */
@@ -1034,17 +1061,19 @@ segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy)
 
 /* Delegates can be set at any time, also while the app is open. */
 
-/** delegate  retained, may be NULL: none; keep your count: releasing it detaches the delegate */
+/** delegate  attached, may be NULL: none */
 segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
 /**
  * Sets the delegate of every activity of the app that has none of its own, continued activities too (R3.12).
- *   delegate  retained, may be NULL: none; keep your count: releasing it detaches the delegate
+ *   delegate  attached, may be NULL: none
  */
 segue_status segue_app_set_activity_delegate(segue_app *app, segue_activity_delegate *delegate);
 
 /**
- * Opens the app. It finds the device's hub, or becomes it, in the background; on_connection reports when.
- * Errors: UNSAFE_FOLDER, SYSTEM; INVALID_STATE (opened before).
+ * Opens the app. It connects to the device's hub in the background, or its process runs the hub if there is none;
+ * on_connection reports when.
+ * Errors: UNSAFE_FOLDER, SYSTEM (the app is as before, and the call can be repeated); INVALID_STATE (the app is open,
+ * or was closed: create another one).
  */
 segue_status segue_app_open(segue_app *app);
 /**
@@ -1053,7 +1082,8 @@ segue_status segue_app_open(segue_app *app);
  * and none afterwards. A hub in this process stays for the process's other apps, otherwise it moves to another process.
  * A second call succeeds and has no effect. The call waits for a callback of the app that runs on another thread, and
  * up to 250 ms for unsent messages if the hub does not read.
- * Errors: BUSY (inside a callback of this app, or of another app for whose end a callback of this app waits).
+ * Errors: BUSY (a callback of this app makes the call; or a callback of another app does, and a callback of this app
+ * waits for its end).
  */
 segue_status segue_app_close(segue_app *app);
 
@@ -1073,13 +1103,16 @@ segue_status segue_app_dispatch(segue_app *app, int32_t wait_ms, size_t *deliver
 segue_status segue_app_wake(segue_app *app);
 /**
  * Gets a descriptor that is readable while segue_app_dispatch has something to do: for poll, asyncio, GLib, Qt. It
- * belongs to the library: do not read or close it. Errors: INVALID_STATE (not open; delivery by thread).
+ * belongs to the library: do not read or close it. It is valid until segue_app_close: remove it from your loop before
+ * that. Errors: INVALID_STATE (not open; delivery by thread).
  */
 segue_status segue_app_fd(segue_app *app, int *fd);
 
 /**
- * Reports that the app came to the foreground (its current activity is then the frontmost) or went to the background
- * (its current activity is saved, and left with the agent if it asks for that): R2.5.
+ * Reports that the app comes to the foreground or goes to the background (R2.5). In the foreground its current activity
+ * becomes the frontmost. In the background that is saved, and stays offered. The agent stores its snapshot if
+ * segue_activity_set_keeps_offering asks for that.
+ * Errors: INVALID_STATE (not open), INVALIDATED (closed).
  */
 segue_status segue_app_set_foreground(segue_app *app, bool foreground);
 
@@ -1093,11 +1126,12 @@ typedef int32_t segue_connection;
  * that was never READY before becomes so up to 500 ms later, when the other apps have registered again */
 #define SEGUE_CONNECTION_READY 1
 /**
- * Tells whether the app is connected, and if not, why. The app retries: at once when something changes, otherwise after
- * 1, 2, 4 ... 16 s.
+ * Tells whether the app is connected, and if not, why. The app retries at once when something changes; after what the
+ * system refuses, after 1, 2, 4, 8 and then each 16 s; after LIMIT_EXCEEDED each second.
  *   connection  out
  *   problem     out: the last known cause for not being READY: SYSTEM (the system refused something), UNSAFE_FOLDER,
- *               CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub sent); SEGUE_OK if there is none
+ *               CONNECTION_UNAVAILABLE, UNSUPPORTED_VERSION, MALFORMED (what the hub sent), LIMIT_EXCEEDED (the hub has
+ *               no room for this app); SEGUE_OK if there is none
  *   message     out, owned: free with segue_free; one line about the problem; NULL if there is none
  */
 segue_status segue_app_get_connection(const segue_app *app, segue_connection *connection, segue_status *problem,
@@ -1105,8 +1139,9 @@ segue_status segue_app_get_connection(const segue_app *app, segue_connection *co
 
 /**
  * Lists the offers that this app could continue (R2.6), frontmost first.
- *   offers    out, may be NULL if capacity is 0: at most capacity of them, each owned: release with segue_release
- *   count     out, required: the number of offers
+ *   offers    out, may be NULL if capacity is 0: the first of them, at most capacity, each owned: release with
+ *             segue_release
+ *   count     out, required: the number of all offers, which may exceed capacity: call again with a larger array then
  */
 segue_status segue_app_get_offers(const segue_app *app, segue_offer **offers, size_t capacity, size_t *count);
 
@@ -1149,7 +1184,7 @@ typedef void (*segue_link_function)(void *context, segue_app *app, const char *d
  *             `socat` are. The other end sees all offers of this device but those of private activities, and can
  *             continue them: encrypt what leaves the machine
  *   function  may be NULL
- *   context   retained until destroy
+ *   context   kept
  *   link      out, owned: release with segue_release, at any time; the link stays
  * Errors: INVALID_ARGUMENT (no connected stream socket; another user's, or not known whose), INVALID_STATE (the app is
  * not open, or is in a virtual fleet, which links devices by segue_fleet_device_set_linked), INVALIDATED (it is
@@ -1179,7 +1214,7 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
  * (the request "account" says when it was last seen); for each app of this device "team differs" or "type not
  * declared"; at last "no other app" (neither on this device, nor is one linked). The apps of other devices are not
  * asked: whether these fit is known there.
- *   context  retained until destroy
+ *   context  kept
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */
 segue_status segue_activity_explain(segue_activity *activity, segue_explain_function function, void *context,
@@ -1213,10 +1248,11 @@ typedef segue_reply (*segue_continue_function)(void *context, segue_app *app, se
                                                segue_continuation *continuation);
 /**
  * Without this callback, and without a log callback (segue_log_set), failures of a C app are silent: the library prints
- * nothing. The continuation failed; no other callback follows (R3.2). Without this callback the error goes to the log,
- * at level error (R3.13). A failure after continue goes to opening_failed (section 12), by the same rules. A cancel by
- * the user (USER_CANCELLED) is no error: the log has it at level info. The agent keeps the last 16 failures that no
- * function and no log was told of, and `segue doctor` shows them (the request "failures").
+ * nothing unless SEGUE_LOG asks for it. The continuation failed; no other callback follows (R3.2). Without this
+ * callback the error goes to the log, at level error (R3.13). A failure after continue goes to opening_failed (section
+ * 12), by the same rules: set that too, with or without documents. A cancel by the user (USER_CANCELLED) is no error:
+ * the log has it at level info. The agent keeps the last 16 failures of which no function and no log was told, and
+ * `segue doctor` shows them (the request "failures").
  *   type, error, continuation  borrowed
  */
 typedef void (*segue_did_fail_function)(void *context, segue_app *app, const char *type, size_t type_length,
@@ -1224,7 +1260,7 @@ typedef void (*segue_did_fail_function)(void *context, segue_app *app, const cha
 
 /**
  * Creates a delegate for apps.
- *   context   retained until destroy
+ *   context   kept
  *   delegate  out, required, owned: release with segue_release
  */
 segue_status segue_app_delegate_create(void *context, segue_destroy destroy, segue_app_delegate **delegate);
@@ -1297,8 +1333,8 @@ segue_status segue_app_continue(segue_app *app, segue_offer *offer, uint32_t tim
 segue_status segue_continuation_cancel(segue_continuation *continuation);
 /**
  * Declines, inside will_continue only: no payload moves, the origin sees the reason, and did_fail gets DECLINED.
- *   reason  copied, may be NULL: of more than 255 bytes the whole characters up to there count, and bytes that are not
- *           UTF-8 become U+FFFD, so that no text keeps the call from being done
+ *   reason  copied, may be NULL. The library cuts it after the last whole character within 255 bytes. Bytes that are
+ *           not UTF-8 become U+FFFD. So a reason never makes the call fail
  * Errors: INVALID_STATE (will_continue has returned).
  */
 segue_status segue_continuation_decline(segue_continuation *continuation, const char *reason, size_t length);
@@ -1309,8 +1345,8 @@ segue_status segue_continuation_decline(segue_continuation *continuation, const 
  * does a document that is opened. Other answers do not wait. An object that was not restored is told to the origin
  * alone, in its receipt: no callback of this app follows.
  *   restorables  retained: count handles
- * Errors: INVALID_STATE (before continue, or a second time); REMOTE_APPLICATION_TIMED_OUT (after its end without an
- * answer); INVALIDATED (the app is closed).
+ * Errors: INVALID_STATE (before continue, or a second time); LIMIT_EXCEEDED (more than 65536 restorables);
+ * REMOTE_APPLICATION_TIMED_OUT (after its end without an answer); INVALIDATED (the app is closed).
  */
 segue_status segue_continuation_restore(segue_continuation *continuation, segue_restorable *const *restorables,
                                         size_t count);
@@ -1337,8 +1373,8 @@ segue_status segue_continuation_get_id(const segue_continuation *continuation, u
 segue_status segue_continuation_get_progress(const segue_continuation *continuation, uint64_t *received,
                                              uint64_t *total);
 /**
- * Tells whether open_document or opening_failed has the last word, because continue was answered with "not handled" or
- * does not exist (R3.5). Once true, it stays so.
+ * Tells whether the library opens the document of the activity: continue has answered "not handled", or the delegate
+ * has no continue (R3.5). Once true, it stays so.
  */
 segue_status segue_continuation_get_opens_document(const segue_continuation *continuation, bool *opens);
 /** offer  out, required, owned: release with segue_release */
@@ -1350,7 +1386,7 @@ typedef bool (*segue_restore_state_function)(void *context, segue_activity *acti
 /**
  * Creates an object for segue_continuation_restore.
  *   function    required
- *   context     retained until destroy
+ *   context     kept
  *   restorable  out, required, owned: release with segue_release
  */
 segue_status segue_restorable_create(segue_restore_state_function function, void *context, segue_destroy destroy,
@@ -1381,7 +1417,7 @@ typedef void (*segue_resume_back_function)(void *context, segue_activity *activi
  * Otherwise the other app's receipt says declined.
  *   timeout_ms  for all of it; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
- *   context     retained until destroy
+ *   context     kept
  *   request     out, owned: release with segue_release, at any time; segue_request_cancel cancels
  * Errors: NOT_FOUND (no app has continued the activity, or only apps that declined or failed), INVALID_STATE (its state
  * is coming back already; its app is not open), INVALIDATED, INVALID_ARGUMENT (the timeout is over 3600000).
@@ -1434,7 +1470,7 @@ typedef void (*segue_stream_function)(void *context, segue_activity *activity, s
  * Asks the origin of a continued activity for a stream. Each call asks for another stream (R7.1).
  *   timeout_ms  for the answer; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
- *   context     retained until destroy
+ *   context     kept
  * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, SYSTEM, INVALID_ARGUMENT (the timeout
  * is over 3600000).
  */
@@ -1472,7 +1508,7 @@ typedef void (*segue_stream_result_function)(void *context, segue_stream *stream
  * Asks how the other side has ended, after read has returned 0 or an error, before or after you close the descriptor
  * (R7.3).
  *   function  required
- *   context   retained until destroy
+ *   context   kept
  * Errors: INVALID_STATE (not open; the other side has not ended), INVALIDATED (the app is closed).
  */
 segue_status segue_stream_ask_result(segue_stream *stream, segue_stream_result_function function, void *context,
@@ -1498,7 +1534,7 @@ typedef void (*segue_response_function)(void *context, segue_activity *activity,
  *   bytes       copied: at most SEGUE_LIMIT_REQUEST of them; may be NULL if length is 0
  *   timeout_ms  until the whole answer has arrived; 0: SEGUE_LIMIT_CONTINUATION_MS
  *   function    required
- *   context     retained until destroy
+ *   context     kept
  *   request     out, owned: release with segue_release, at any time; the request continues
  * Errors: INVALID_STATE (it was not continued; its app is not open), INVALIDATED, LIMIT_EXCEEDED (more bytes than may
  * be sent), INVALID_ARGUMENT (the timeout is over 3600000).
@@ -1521,7 +1557,7 @@ segue_status segue_request_respond(segue_request *request, const uint8_t *bytes,
 /**
  * Refuses another app's request, which gets DECLINED.
  *   reason  copied, may be NULL: cut and mended as in segue_continuation_decline
- * Errors: INVALID_STATE (this app's own request; answered before), LIMIT_EXCEEDED, INVALID_ARGUMENT.
+ * Errors: INVALID_STATE (this app's own request; answered before).
  */
 segue_status segue_request_refuse(segue_request *request, const char *reason, size_t length);
 /**
@@ -1611,7 +1647,7 @@ typedef void (*segue_fetched_function)(void *context, segue_activity *activity, 
  *   path      copied: its folder is opened now
  *   progress  may be NULL
  *   fetched   required
- *   context   retained until destroy
+ *   context   kept
  *   transfer  out, owned: release with segue_release, at any time; the transfer continues
  * Errors: NOT_FOUND (segue_activity_get_attachments), INVALID_STATE (it was not continued; its app is not open),
  * INVALIDATED, LIMIT_EXCEEDED (this app fetches 64), INVALID_ARGUMENT (what is at the path is no regular file: fetch
@@ -1626,7 +1662,7 @@ segue_status segue_activity_fetch_attachment(segue_activity *activity, const cha
  *   fd        stays yours, and may be closed; the transfer waits while its reader is slow
  *   progress  may be NULL
  *   fetched   required
- *   context   retained until destroy
+ *   context   kept
  *   transfer  out, owned: release with segue_release, at any time; the transfer continues
  */
 segue_status segue_activity_fetch_attachment_to_fd(segue_activity *activity, const char *name, size_t name_length,
@@ -1662,8 +1698,8 @@ segue_status segue_transfer_cancel(segue_transfer *transfer);
 
 /**
  * An object of the app that has an activity. The last release of one that segue_responder_create gave detaches it: its
- * functions never run again, its activity is free, and a chain that leads to it ends there. A document's responder
- * ends with the document.
+ * functions never run again, it has no activity any longer, and a chain that leads to it ends there. A document's
+ * responder ends with the document.
  */
 typedef struct segue_responder segue_responder;
 
@@ -1673,12 +1709,12 @@ typedef struct segue_responder segue_responder;
  *   update     may be NULL. update_state: adds what the object shows to user_info, by
  *              segue_activity_add_user_info_entries. If a responder of the activity has this function, user_info is
  *              empty when a save begins. will_save runs first, then those of responders in the order in which they got
- *              the activity, those of the chain last and the main responder's very last: the focused view wins a shared
- *              key (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the time is up, the activity
- *              keeps the user_info from before. Until the save has ended its changes are visible to callbacks of this
- *              save only
+ *              the activity, those of the chain last and the main responder's very last: the value of the focused view
+ *              replaces those of the others (R4.2). All of them have SEGUE_LIMIT_SAVE_MS together. If one fails, or the
+ *              time is up, the activity keeps the user_info from before. Until the save has ended its changes are
+ *              visible to callbacks of this save only
  *   restore    may be NULL: for segue_responder_get_restorable
- *   context    retained until destroy
+ *   context    kept
  *   responder  out, required, owned: release with segue_release
  * Errors: INVALID_STATE (the app is not open), INVALIDATED (it is closed).
  */
@@ -1714,8 +1750,8 @@ segue_status segue_responder_get_restorable(segue_responder *responder, segue_re
 segue_status segue_app_set_main_responder(segue_app *app, segue_responder *responder);
 
 /**
- * The last word in each save of an activity of the app, after will_save and all responders (R4.2). Changes made here do
- * not set needs_save.
+ * Runs last in each save of an activity of the app, after will_save and all responders (R4.2). Changes made here do not
+ * set needs_save.
  *   activity  borrowed
  */
 typedef void (*segue_did_update_function)(void *context, segue_app *app, segue_activity *activity);
@@ -1774,7 +1810,7 @@ segue_status segue_app_add_document_type(segue_app *app, const char *content_typ
  *   content_type  copied: 1...255 bytes
  *   update        may be NULL: as in segue_responder_create
  *   restore       may be NULL: as there; without it, a document that was opened counts as restored
- *   context       retained until destroy
+ *   context       kept
  *   document      out, required, owned: release with segue_release, which closes it
  * Errors: INVALID_ARGUMENT, INVALID_URL, LIMIT_EXCEEDED; INVALID_STATE (the app is not open), INVALIDATED (it is
  * closed).
@@ -1816,7 +1852,7 @@ typedef void (*segue_activity_changed_function)(void *context, segue_document *d
  * Observes which activity a document has, from now on (R5.2). A document can have any number of observers; they are
  * told in the order in which they began. The document need not be kept for it: no function runs once it is closed.
  *   function  required
- *   context   retained until destroy
+ *   context   kept
  *   observer  out, required, owned: release with segue_release
  * Errors: INVALIDATED (the document is closed).
  */
@@ -1831,9 +1867,10 @@ segue_status segue_document_observe(segue_document *document, segue_activity_cha
  * A document that is created with this URL meanwhile has the activity that came at once; if another one is handed over,
  * or none, it gets one of its own.
  *
- * If it is not opened by the deadline of the continuation, is refused, or is not restored, the origin's receipt says
- * failed. For the first two, did_fail runs if there is no continue. Otherwise opening_failed does: R3.2 allows no
- * did_fail. The same holds if this cannot run: the activity names no document, or one that came as that of no container
+ * The origin's receipt says failed if the document is not opened before the deadline of the continuation, cannot be
+ * opened, or is not restored. In the first two cases opening_failed runs if the delegate has continue, and did_fail if
+ * it has not (R3.2). If the document is not restored, no callback follows. The same holds if this cannot run: the
+ * activity names no document, or one that came as that of no container
  * of this app, or no document type has its type, or the app has no open_document. But an app whose continue has
  * answered "not handled" simply declines what names no document, and so does an app that has neither open_document nor
  * document types.
@@ -1846,11 +1883,10 @@ typedef segue_reply (*segue_open_document_function)(void *context, segue_app *ap
 /** As the functions of section 6. */
 segue_status segue_app_delegate_on_open_document(segue_app_delegate *delegate, segue_open_document_function function);
 /**
- * Sets what runs, as did_fail does, if the attempt fails after continue: "not handled" was the answer, and the document
- * was then not opened, or cannot be; or there was no answer before the deadline (REMOTE_APPLICATION_TIMED_OUT), a
- * cancel or the app's next continuation (USER_CANCELLED), or the close of the app (CANCELLED). The function is not
- * did_fail, because continue and did_fail exclude each other (R3.2). Without it the error goes to the log, as without
- * did_fail (section 6).
+ * Sets the function that runs once if a continuation fails after continue has run: no answer came before the deadline
+ * (REMOTE_APPLICATION_TIMED_OUT), a cancel or the app's next continuation (USER_CANCELLED), or the close of the app
+ * (CANCELLED); or the answer was "not handled", and the document was not opened. It is not did_fail, because continue
+ * and did_fail exclude each other (R3.2). Without it the error goes to the log, as without did_fail (section 6).
  */
 segue_status segue_app_delegate_on_opening_failed(segue_app_delegate *delegate, segue_did_fail_function function);
 /**
@@ -1971,7 +2007,7 @@ segue_status segue_access_end(segue_access *access);
 /**
  * Continues an offer in another app of this device, which need not run, and waits for the end.
  *   bundle_identifier  copied; of that app; NULL: whichever fits best (R6.2)
- *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS; at most 600000; launch included (R3.9)
+ *   timeout_ms         0: SEGUE_LIMIT_CONTINUATION_MS, at most 600000; launch included (R3.9)
  *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "outcome": segue_outcome, "status":
  *                      segue_status, "message": string, "shared": bool (another requester came before, and the
@@ -1979,7 +2015,8 @@ segue_status segue_access_end(segue_access *access);
  *                      not save: R2.4), "stale_reason": string (why; absent if it is not stale, or that is not known)};
  *                      an older agent says nothing of stale. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time;
  *                      the activity waits for it
- * Errors: NOT_FOUND (not offered; no app fits, and why; how the app is started is not known), HANDOFF_FAILED (expired),
+ * Errors: INVALID_ARGUMENT (timeout_ms is over 600000), NOT_FOUND (not offered; no app fits, and why; how the app is
+ * started is not known), HANDOFF_FAILED (expired),
  * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
  * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
  * then the activity waits in the inbox); errors of the origin.
@@ -2046,12 +2083,12 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   agent does not say it), "received": date (what this device's clock said then), "expires": date}}
  * "drop": forgets an entry.
  *   Options: {"continuation_id": UUID}. Answer: {}.
- * "retry": lets the app of an entry get it again: it has crashed on it three times, or the user has cancelled. An app
- *   that is not open gets it when it opens next: no app is started.
+ * "retry": lets the agent deliver an entry again. The app has crashed on it three times, or the user has cancelled. An
+ *   app that is not open gets the entry when it opens next: no app is started.
  *   Options: {"continuation_id": UUID}. Answer: {}.
- * "failures": lists the last 16 continuations that have failed in apps of this device whose program has nothing to be
- *   told by, the oldest first, since the agent has started (R3.13): neither a log callback nor did_fail, or, for what
- *   fails after continue, opening_failed (section 12). A cancel by the user is not listed. No options.
+ * "failures": lists the last 16 continuations that have failed since the agent has started, and of which no callback
+ *   told the app, the oldest first (R3.13): it has neither a log callback nor did_fail, or, for what fails after
+ *   continue, opening_failed (section 12). A cancel by the user is not listed. No options.
  *   Answer: {"failures": array of dictionaries {"bundle_identifier": string, "app_name": string, "type": string,
  *   "status": segue_status, "message": string, "date": date}}
  * "withdraw": withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
@@ -2107,7 +2144,7 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  */
 
 /**
- * Tells what the request "route" tells of an offer, of an activity, whether it is offered or not.
+ * Answers the request "route" for an activity. The activity need not be offered.
  *   route  out, required, owned: release with segue_release; a dictionary, as for "route"
  * Errors: INVALID_STATE (it was made without an app); those at the head of this section.
  */
@@ -2132,7 +2169,7 @@ typedef void (*segue_deletion_function)(void *context, segue_app *app, size_t co
  * call stay.
  *   persistent_identifiers  borrowed; an array or set of strings
  *   function                required
- *   context                 retained until destroy
+ *   context                 kept
  * Errors: WRONG_KIND (other values), INVALID_STATE (not open), INVALIDATED (closed).
  */
 segue_status segue_app_delete_saved(segue_app *app, const segue_value *persistent_identifiers,
@@ -2140,7 +2177,7 @@ segue_status segue_app_delete_saved(segue_app *app, const segue_value *persisten
 /**
  * Deletes all saved activities of this app, of all its processes (R8.2).
  *   function  required
- *   context   retained until destroy
+ *   context   kept
  * Errors: INVALID_STATE (not open), INVALIDATED (closed).
  */
 segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function function, void *context,
@@ -2222,7 +2259,7 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  * "recover-account": makes this device the manager of its account, which then can revoke the one that is lost.
  *   Options: {"file": data of at most 8192 bytes, "passphrase": string}. Answer: {}.
  *   MALFORMED: no recovery file. NOT_ALLOWED: another passphrase, or another account.
- * "accept-roster": answers for the user: the device of a take-over is the manager from now on. Ask first, and show its
+ * "accept-roster": answers for the user: the device of a takeover is the manager from now on. Ask first, and show its
  *   name and fingerprint: only the user can tell a thief from a device of the user that was admitted while this one
  *   slept. The usual answer is no, which needs no request.
  *   Options: {"device": UUID, "digest": data (both of one of "takeovers": what was shown is what counts)}. Answer: {}.
@@ -2281,8 +2318,7 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   string (by the account), "activity_id": UUID, "type": string, "title": string, absent if there is none, "app_name":
  *   string (the origin's), "bundle_identifier": string (of the app here that would continue it), "receiver_name":
  *   string (its name), "received": date, "expires": date (declined then)}}
- * "answer-push": answers for the user. If true, it is answered when the app is chosen that continues it; it need not
- *   run.
+ * "answer-push": answers for the user. If true, the agent answers when it has chosen the app. The app need not run.
  *   Options: {"push": UUID, "accepts": bool}. Answer: {}.
  *   NOT_FOUND: it is not asked about any longer, or not offered any longer; no app fits, and why.
  */
@@ -2468,7 +2504,7 @@ typedef void (*segue_launch_function)(void *context);
  * app with the same bundle identifier, if one is installed. It stays installed whatever becomes of device and agent.
  *   manifest  path of a manifest, copied: as for segue_app_load_manifest
  *   launch    NULL: the app cannot be started, and only counts while it runs
- *   context   retained until destroy: when the app is uninstalled or replaced, or the fleet goes
+ *   context   kept: when the app is uninstalled or replaced, or the fleet goes
  * Errors: those of segue_app_load_manifest; MALFORMED names the place in the file.
  */
 SEGUE_FLEET segue_status segue_fleet_device_install_app(segue_fleet_device *device, const char *manifest, size_t length,

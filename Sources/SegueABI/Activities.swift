@@ -17,7 +17,7 @@ public func segue_activity_create(
 ) -> segue_status {
   attempt { () throws(SegueError) in
     let out = try Arguments.required(activity, "activity")
-    let type = try Arguments.optionalText(type, typeLength, "type", atMost: Limits.title)
+    let type = try Arguments.optionalText(type, typeLength, "type", atMost: Limits.type)
     try handles.use(optional: app, .app) { (app) throws(SegueError) in
       let type = if let type { type } else { try defaultType(of: app) }
       let state = try Activity(type: type)

@@ -28,10 +28,7 @@ private func get(
     guard var reader = held.value.reader(atEntry: utf8), let item = reader.next() else {
       throw notFound(utf8)
     }
-    guard try found.copyOut(item, &reader) else {
-      let what = item.kind?.name ?? ""
-      throw SegueError(.wrongKind, "\(Text.decoded(utf8)): is \(what), or does not fit")
-    }
+    guard try found.copyOut(item, &reader) else { throw found.mismatch(utf8, item.kind) }
   }
 }
 

@@ -16,6 +16,29 @@ enum LookupOutput {
   case data(UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, LengthOut)
   case value(UnsafeMutablePointer<OpaquePointer?>?)
 
+  /// Describes the mismatch with an item that was not copied out.
+  /// - Parameter name: its key or path.
+  @inline(never)
+  func mismatch(_ name: UnsafeRawBufferPointer, _ kind: Kind?) -> SegueError {
+    let wanted: StaticString =
+      switch self {
+      case .bool: "a bool"
+      case .int64: "an integer"
+      case .double: "a double"
+      case .date: "a date"
+      case .string: "a string"
+      case .data: "data"
+      case .value: "a value"
+      }
+    if case .int64 = self, kind == .integer { return tooLarge(name, "int64") }
+    if case .double = self, kind == .integer { return tooLarge(name, "a double") }
+    return SegueError(.wrongKind, "\(Text.decoded(name)): is \(kind?.name ?? "no value"), not \(wanted)")
+  }
+
+  private func tooLarge(_ name: UnsafeRawBufferPointer, _ type: StaticString) -> SegueError {
+    SegueError(.wrongKind, "\(Text.decoded(name)): the integer does not fit \(type)")
+  }
+
   /// Copies out the item that was found. False if it is of another kind, or does not fit.
   @inline(never)
   func copyOut(_ item: ValueReader.Item, _ reader: inout ValueReader) throws(SegueError) -> Bool {

@@ -12,9 +12,8 @@ private func find(
   handles.call(value, .value) { (held) throws(SegueError) in
     let path = try Arguments.utf8(path, length, "path", atMost: Limits.value)
     var reader = try held.value.reader(atPath: path)
-    guard let item = reader.next(), try found.copyOut(item, &reader) else {
-      throw SegueError(.wrongKind, "\(Text.decoded(path)): is of another kind, or does not fit")
-    }
+    let item = reader.next()
+    guard let item, try found.copyOut(item, &reader) else { throw found.mismatch(path, item?.kind) }
   }
 }
 

@@ -81,11 +81,11 @@ extension App {
     to part: Message.AttachmentPart, _ request: StreamRequest, _ principals: [Identifier]
   ) -> SegueError? {
     guard source(of: part, request) != nil else {
-      return SegueError(.notFound, "the app that offers it has not attached it")
+      return SegueError(.notFound, "the origin has not attached it")
     }
     guard isOpen, principals.count < Limits.sentTransfers,
       principals.count(where: { $0 == request.principal }) < Limits.transfers
-    else { return SegueError(.limitExceeded, "the app where it is attached sends as many as it may") }
+    else { return SegueError(.limitExceeded, "the origin sends as many attachments as it may") }
     return nil
   }
 

@@ -79,7 +79,9 @@ public final class App: HandleObject {
   public func configure(_ change: (inout AppSettings) throws(SegueError) -> Void) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
-    guard case .created = state else { throw SegueError(.invalidState, "app: can be described before it opens only") }
+    guard case .created = state else {
+      throw SegueError(.invalidState, "app: is open already; set its properties before segue_app_open")
+    }
     try change(&settings)
   }
 
@@ -99,7 +101,9 @@ public final class App: HandleObject {
   public func load(_ manifest: AppManifest) throws(SegueError) {
     monitor.lock()
     defer { unlockAndLog() }
-    guard case .created = state else { throw SegueError(.invalidState, "app: can be described before it opens only") }
+    guard case .created = state else {
+      throw SegueError(.invalidState, "app: is open already; set its properties before segue_app_open")
+    }
     add(manifest)
   }
 
@@ -152,7 +156,9 @@ public final class App: HandleObject {
   public func open() throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
-    guard case .created = state else { throw SegueError(.invalidState, "app: has been opened before") }
+    guard case .created = state else {
+      throw SegueError(.invalidState, "app: is open already, or was closed; create another app")
+    }
     state = .opening
     do throws(SegueError) {
       let engine = AppEngine(

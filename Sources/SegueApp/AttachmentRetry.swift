@@ -44,6 +44,6 @@ public struct AttachmentRetry {
   }
 
   public static var broken: SegueError {
-    SegueError(.connectionUnavailable, "the app where it is attached, or the way to it, is gone")
+    SegueError(.connectionUnavailable, "the origin, or the connection to it, has ended")
   }
 }

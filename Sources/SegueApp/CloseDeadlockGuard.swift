@@ -27,7 +27,7 @@ public final class CloseDeadlockGuard: @unchecked Sendable {
       var holder = app.dispatcher.holder
       while let thread = holder {
         guard thread != here else {
-          throw SegueError(.busy, "app: a callback of it waits for the callback that this call is made in")
+          throw SegueError(.busy, "app: cannot be closed in this callback, for whose end a callback of the app waits")
         }
         holder = waiting.first { $0.thread == thread }?.app.dispatcher.holder
       }

@@ -43,9 +43,7 @@ public struct Activity: Sendable {
   }
 
   public init(type: String) throws(SegueError) {
-    guard !type.utf8.isEmpty, Text.size(type) <= Limits.type else {
-      throw SegueError(.invalidArgument, "type: has \(Text.size(type)) bytes; 1…\(Limits.type) are allowed")
-    }
+    try Text.check(type, "type", atMost: Limits.type)
     self.type = type
   }
 

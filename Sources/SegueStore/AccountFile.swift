@@ -35,9 +35,12 @@ public final class AccountFile: AccountStorage {
     guard status.st_mode & 0o7777 == 0o600 else {
       throw SegueError(
         .unsafeFolder,
-        "\(path): its mode is not 0600, so others may have read its keys; if nobody has, chmod 600 it, else leave")
+        "\(path): its mode is not 0600, so others may have read its keys; if nobody has, chmod 600 it, else leave the account"
+      )
     }
-    guard status.st_nlink == 1 else { throw SegueError(.unsafeFolder, "\(path): has another name somewhere else") }
+    guard status.st_nlink == 1 else {
+      throw SegueError(.unsafeFolder, "\(path): has more than one hard link; remove the others")
+    }
     guard status.st_size <= Limits.accountFile else { throw SegueError(.malformed, "\(path): is too large") }
     return try Secret.make(count: Int(status.st_size)) { bytes throws(SegueError) in
       let count = FileBytes.read(file, at: 0, into: bytes)

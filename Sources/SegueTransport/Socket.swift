@@ -108,10 +108,11 @@ public enum Socket {
     if !isOfAnyUser {
       // A socket of another kind than Unix has no such user, which Linux tells as -1.
       guard let user = peerUser(fd), user != uid_t.max else {
-        throw SegueError(.invalidArgument, "fd: does not tell which user is at its other end (SEGUE_LINK_ANY_USER)")
+        throw SegueError(
+          .invalidArgument, "fd: the user at the other end is not known; SEGUE_LINK_ANY_USER allows that")
       }
       guard user == geteuid() else {
-        throw SegueError(.invalidArgument, "fd: user \(user) is at its other end (SEGUE_LINK_ANY_USER)")
+        throw SegueError(.invalidArgument, "fd: user \(user) is at the other end; SEGUE_LINK_ANY_USER allows that")
       }
     }
     guard linux_prepare(fd) == 0 else { throw .system("the socket of a link") }

@@ -150,7 +150,7 @@ import Testing
     #expect(agent.outcomes == [nil, .restored] && agent.engine.leak == nil)
   }
 
-  @Test func `R3.8: a launch that fails reaches all that wait, also if its requester has gone`() throws {
+  @Test func `R3.8: a launch that fails reaches all that wait, also if the app that asked for it has ended`() throws {
     world.ask(agent, for: activity)
     let last = world.ask(agent, for: activity)
     // The second launch is for the one that asked last.

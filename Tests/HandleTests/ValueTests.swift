@@ -98,7 +98,7 @@ import Testing
         segue_writer_put_null(writer)
       }
       #expect(finish() == SEGUE_ERROR_INVALID_STATE, "a container is open")
-      #expect(finish() == SEGUE_ERROR_INVALID_STATE, "nothing was put")
+      #expect(finish() == SEGUE_ERROR_INVALID_STATE, "the writer holds no value")
       segue_writer_begin(writer, SEGUE_KIND_SET)
       segue_writer_put_null(writer)
       segue_writer_put_null(writer)

@@ -32,10 +32,11 @@ import Testing
     for type in ["a", String(repeating: "t", count: 255), String(repeating: "é", count: 127)] {
       #expect(try Activity(type: type).type == type)
     }
-    for type in ["", String(repeating: "t", count: 256), String(repeating: "é", count: 128)] {
-      #expect(status { _ = try Activity(type: type) } == .invalidArgument)
+    #expect(status { _ = try Activity(type: "") } == .invalidArgument)
+    for type in [String(repeating: "t", count: 256), String(repeating: "é", count: 128)] {
+      #expect(status { _ = try Activity(type: type) } == .limitExceeded)
     }
-    #expect(throws: SegueError(.invalidArgument, "type: has 256 bytes; 1…255 are allowed")) {
+    #expect(throws: SegueError(.limitExceeded, "type: 256 bytes, at most 255 are allowed")) {
       try Activity(type: String(repeating: "t", count: 256))
     }
   }

@@ -169,7 +169,7 @@ import Testing
       try deliver(forged, to: tablet, from: phone)
       #expect(try tablet.member.managerName == "desk" && tablet.service.takeOvers.isEmpty, "\(what)")
     }
-    // Positive control: a take-over by a clock of the year 9000.
+    // Positive control: a takeover by a clock of the year 9000.
     let taken = try signed(by: phone, rootKey: rootKey) { roster in
       roster.term += 1
       roster.number = 220_000_000_000

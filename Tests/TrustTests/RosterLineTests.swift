@@ -145,7 +145,7 @@ import Testing
     #expect(try members.standing(of: desk.id) == .removed)
   }
 
-  @Test func `a take-over counts whatever the former manager signs later, and that one says so`() throws {
+  @Test func `a takeover counts whatever the former manager signs later, and that one says so`() throws {
     let world = World()
     let devices = try world.account("desk", "laptop", "tablet")
     let (desk, laptop, tablet) = (devices[0], devices[1], devices[2])
@@ -167,7 +167,7 @@ import Testing
     #expect(laptop.notices().isEmpty)
   }
 
-  @Test func `a roster of a manager that is dead, and whose clock was ahead once, does not undo a take-over`() throws {
+  @Test func `a roster of a manager that is dead, and whose clock was ahead once, does not undo a takeover`() throws {
     let world = World()
     let devices = try world.account("desk", "laptop", "tablet")
     let (desk, laptop, tablet) = (devices[0], devices[1], devices[2])

@@ -19,7 +19,7 @@ import Testing
     return events.contains { if case .send = $0 { true } else { false } }
   }
 
-  /// An account whose manager was revoked after a take-over, and kept the recovery file; and a device that it admits.
+  /// An account whose manager was revoked after a takeover, and kept the recovery file; and a device that it admits.
   private struct Attack {
     let world: World
     /// The new manager, and another device.
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `a take-over by a device that was admitted meanwhile counts once the user has accepted it (A24)`() throws {
+  @Test func `a takeover by a device that was admitted meanwhile counts once the user has accepted it (A24)`() throws {
     let world = World()
     let devices = try world.account("desk", "sleeper")
     let (desk, sleeper) = (devices[0], devices[1])
@@ -207,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func `four take-overs wait at most, the newest of each manager`() throws {
+  @Test func `four takeovers wait at most, the newest of each manager`() throws {
     let world = World()
     let devices = try world.account("desk", "phone")
     let (desk, phone) = (devices[0], devices[1])

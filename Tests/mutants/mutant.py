@@ -91,7 +91,7 @@ def written() -> tuple[list[Mutant], list[str]]:
             )
         )
     names = [mutant.name for mutant in mutants]
-    problems += [f"{name}: stands there twice" for name in sorted(set(names)) if names.count(name) > 1]
+    problems += [f"{name}: is there twice" for name in sorted(set(names)) if names.count(name) > 1]
     return mutants, problems
 
 

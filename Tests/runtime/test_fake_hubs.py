@@ -74,7 +74,7 @@ def test_an_older_hub_is_replaced(start, fake, folder):
 
 
 def test_a_newer_hub_is_not_replaced_but_waited_for(start, fake, folder):
-    """It says that it does not speak our version: a take-over would drive all newer apps away."""
+    """It says that it does not speak our version: a takeover would drive all newer apps away."""
     hub = fake(3)
     app = start("app")
     connection = hub.accept()

@@ -43,7 +43,8 @@ enum ProcessState {
   private static func start(_ evenInFork: Bool) throws(SegueError) {
     guard stage.load(ordering: .acquiring) != forked else {
       if evenInFork { return }
-      throw SegueError(.forked, "this process is a fork of the one that uses the library: load it after fork, or exec")
+      throw SegueError(
+        .forked, "this process was forked from one that has opened an app: open apps after fork only, or exec")
     }
     becomeStarter()
     defer { isStarting.store(false, ordering: .releasing) }

@@ -77,7 +77,7 @@ public final class ControlRequests {
       case Text.isSame(name, "forget"): try searching.forget(request, answer)
       default:
         guard try devices.handle(name, request, of: client, answer) else {
-          throw SegueError(.unsupportedVersion, "ask: the agent does not know '\(name)'")
+          throw SegueError(.unsupportedVersion, "request: the agent does not know '\(name)'")
         }
       }
     } catch {
@@ -141,7 +141,7 @@ public final class ControlRequests {
   static func timeout(_ request: Value) throws(SegueError) -> Int64? {
     guard let value = request["timeout"] else { return nil }
     guard let milliseconds = value.int64, 1...Limits.longestAsk ~= milliseconds else {
-      throw SegueError(.invalidArgument, "timeout: must be 1 to \(Limits.longestAsk) ms")
+      throw SegueError(.invalidArgument, "timeout_ms: 1 to \(Limits.longestAsk) is allowed")
     }
     return milliseconds
   }

@@ -22,7 +22,8 @@ open class Delegate: HandleObject {
   public final func configure(_ change: () -> Void) throws(SegueError) {
     try lock.withLock { () throws(SegueError) in
       guard !isGiven else {
-        throw SegueError(.invalidState, "delegate: its functions must be set before it is given away")
+        throw SegueError(
+          .invalidState, "delegate: is in use; set its functions before you give it to an app or an activity")
       }
       change()
     }

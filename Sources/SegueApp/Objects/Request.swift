@@ -74,7 +74,7 @@ open class Request: HandleObject {
   /// The last handle that could answer was released.
   final func giveUp() {
     guard isToAnswer, takeAnswer() else { return }
-    refuse(SegueError(.handoffFailed, "the app where the activity lives did not answer"))
+    refuse(SegueError(.handoffFailed, "the origin did not answer"))
   }
 
   private func refuse(_ error: SegueError) {

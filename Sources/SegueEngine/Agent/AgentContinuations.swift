@@ -81,7 +81,7 @@ final class AgentContinuations: AppFeature {
   /// A requester waits no longer. The last one cancels a start that is not in the inbox yet; an entry of one that is
   /// keeps the default deadline.
   func abandon(_ number: UInt64, _ now: Instant) {
-    let error = SegueError(.userCancelled, "its requester has gone")
+    let error = SegueError(.userCancelled, "the app that asked for it has ended")
     if let index = awaited.firstIndex(where: { $0.number == number }) {
       awaited.remove(at: index)
       return agent.owner.answer(number, .failure(error))

@@ -246,7 +246,7 @@ public final class AgentEngine: HubParticipant {
     case .refused(let id, _, let error): starts.refused(id, error, now)
     case .peerLost(let id):
       if !deliveries.peerLost(id) {
-        starts.refused(id, SegueError(.connectionUnavailable, "the origin went away"), now)
+        starts.refused(id, SegueError(.connectionUnavailable, "the origin has ended"), now)
       }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
     case .fetch(let continuation, _, let receiver, _, _):

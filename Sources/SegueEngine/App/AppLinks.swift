@@ -58,7 +58,7 @@ final class AppLinks: AppFeature {
   /// Ends the links that the hub has. Pending ones wait for the next hub.
   func disconnected(_ now: Instant) {
     for link in links where link.descriptor == nil {
-      receiveDown(link.number, SegueError(.connectionUnavailable, "the hub of this device went away"))
+      receiveDown(link.number, SegueError(.connectionUnavailable, "the hub of this device has ended"))
     }
   }
 

@@ -200,11 +200,11 @@ final class AppRequests: AppFeature, ChannelReader {
     toRequestOf activity: Identifier, for principal: Identifier, size: UInt64, _ now: Instant
   ) -> SegueError? {
     guard app.owner.takesRequests(activity) else {
-      return SegueError(.invalidState, "the app where the activity lives answers no requests")
+      return SegueError(.invalidState, "the origin answers no requests")
     }
     if let error = rejection(toSize: size, of: "the request") { return error }
     guard makeRoomForRequest(for: principal, Int(clamping: size), now) else {
-      return SegueError(.limitExceeded, "the app where the activity lives has too many requests to answer")
+      return SegueError(.limitExceeded, "the origin has too many requests to answer")
     }
     return nil
   }
@@ -224,7 +224,7 @@ final class AppRequests: AppFeature, ChannelReader {
       guard let slowest = unfinished.min(by: { $0.movedAt < $1.movedAt }),
         slowest.movedAt + OutgoingContinuations.stallTime <= now.uptime
       else { return false }
-      end(slowest, SegueError(.limitExceeded, "the request stood still, and others came"))
+      end(slowest, SegueError(.limitExceeded, "the request made no progress, and the origin needed room for others"))
     }
   }
 
@@ -325,7 +325,7 @@ final class AppRequests: AppFeature, ChannelReader {
     guard let request = request(on: channel) else { return }
     // The answer gives the cause.
     if request.isOurs, case .sending = request.phase { return wait(request) }
-    end(request, SegueError(.handoffFailed, "the other side gave up sending"))
+    end(request, SegueError(.handoffFailed, "the other app stopped sending"))
   }
 
   private func answered(_ request: AppRequest, _ bytes: [UInt8], _ error: SegueError?) {
@@ -339,14 +339,14 @@ final class AppRequests: AppFeature, ChannelReader {
 
   /// The other app of a continuation is gone.
   func peerLost(_ continuation: Identifier) {
-    endAll(SegueError(.connectionUnavailable, "the app where the activity lives went away")) {
+    endAll(SegueError(.connectionUnavailable, "the origin has ended")) {
       $0.continuation.id == continuation
     }
   }
 
   /// Sent requests fail: their answers are unknown.
   func disconnected(_ now: Instant) {
-    endAll(SegueError(.connectionUnavailable, "the hub of this device went away")) {
+    endAll(SegueError(.connectionUnavailable, "the hub of this device has ended")) {
       if case .unsent = $0.phase { false } else { true }
     }
   }
@@ -370,7 +370,7 @@ final class AppRequests: AppFeature, ChannelReader {
   }
 
   func close(_ error: SegueError, _ now: Instant) {
-    endAll(SegueError(.connectionUnavailable, "the app where the activity lives was closed")) { !$0.isOurs }
+    endAll(SegueError(.connectionUnavailable, "the origin was closed")) { !$0.isOurs }
     endAll(error) { _ in true }
   }
 

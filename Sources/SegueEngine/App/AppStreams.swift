@@ -158,7 +158,7 @@ final class AppStreams: AppFeature {
   func receive(_ request: StreamRequest, hasDescriptor: Bool) {
     if !hasDescriptor { return refuse(request, .noDescriptor) }
     if request.descriptor.isLost {
-      let error = SegueError(.limitExceeded, "the app where the activity lives may open no more descriptors")
+      let error = SegueError(.limitExceeded, "the origin may open no more descriptors")
       return refuse(request, error)
     }
     unanswered.append(request)
@@ -196,12 +196,12 @@ final class AppStreams: AppFeature {
       return SegueError(.invalidState, "the activity does not support continuation streams")
     }
     guard app.owner.takesStreams(activity) else {
-      return SegueError(.invalidState, "the app where the activity lives takes no streams")
+      return SegueError(.invalidState, "the origin takes no streams")
     }
     guard streams.count(where: { $0.principal != nil }) < Self.othersLimit,
       streams.count(where: { $0.principal == request.principal }) < Self.limit
     else {
-      return SegueError(.limitExceeded, "the app where the activity lives has too many streams")
+      return SegueError(.limitExceeded, "the origin has too many streams")
     }
     guard !streams.contains(where: { $0.id == request.id }) else {
       return SegueError(.handoffFailed, "the name is taken")
@@ -307,12 +307,12 @@ final class AppStreams: AppFeature {
 
   /// Requests at the hub may be lost with it.
   func disconnected(_ now: Instant) {
-    endAsking(SegueError(.connectionUnavailable, "the hub of this device went away")) { _, isSent in isSent }
+    endAsking(SegueError(.connectionUnavailable, "the hub of this device has ended")) { _, isSent in isSent }
     for index in streams.indices where streams[index].crossesLink { heardBroken(at: index) }
   }
 
   func tick(_ now: Instant) {
-    endAsking(SegueError(.remoteApplicationTimedOut, "the app where the activity lives did not answer in time")) {
+    endAsking(SegueError(.remoteApplicationTimedOut, "the origin did not answer in time")) {
       deadline, _ in deadline <= now.uptime
     }
     if hub.isWelcome { askWaiting(now) }

@@ -79,7 +79,7 @@ final class Explanations: AppFeature {
 
   func disconnected(_ now: Instant) {
     for question in questions {
-      let reason = Reason("no hub", "the hub went away while it was asked")
+      let reason = Reason("no hub", "the hub has ended while it was asked")
       app.deliver(.explanation(request: question.number, [reason]))
     }
     questions = []

@@ -271,7 +271,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
 
   /// The other app is gone.
   func peerLost(_ id: Identifier, _ now: Instant) {
-    refused(id, SegueError(.connectionUnavailable, "the app that has the activity went away"), now)
+    refused(id, SegueError(.connectionUnavailable, "the other app has ended"), now)
   }
 
   // MARK: Life cycle

@@ -132,7 +132,9 @@ final class OutgoingContinuations: AppFeature {
     switch continuations[index].phase {
     case .saving: break
     case .sent where continuations[index].document.isEmpty:
-      refuse(continuations[index].id, SegueError(.limitExceeded, "the state is no longer kept"), now)
+      refuse(
+        continuations[index].id,
+        SegueError(.limitExceeded, "the origin has dropped the snapshot; continue the offer again"), now)
     case .sending, .sent: startSending(at: index, now)
     }
   }
@@ -287,7 +289,7 @@ final class OutgoingContinuations: AppFeature {
   /// - Returns: whether there is such a continuation.
   func peerLost(_ id: Identifier, _ now: Instant) -> Bool {
     guard let index = index(of: id) else { return false }
-    endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver went away"), now)
+    endUnanswered(at: index, SegueError(.connectionUnavailable, "the receiver has ended"), now)
     return true
   }
 

@@ -105,10 +105,12 @@ final class StateFetches {
     }
     fetch.channel = channel
     guard let size = Int(exactly: size), size <= ActivityDocument.limit else {
-      return end(fetch, SegueError(.userInfoTooLarge, "the origin sends \(size) bytes"))
+      return end(
+        fetch,
+        SegueError(.userInfoTooLarge, "the origin's activity has \(size) bytes; \(ActivityDocument.limit) are allowed"))
     }
     guard size <= room - self.size else {
-      return end(fetch, SegueError(.limitExceeded, "too much is fetched at a time"))
+      return end(fetch, SegueError(.limitExceeded, "the fetches of this app exceed their limit; wait for one to end"))
     }
     fetch.size = size
     fetch.isStale = isStale
@@ -134,7 +136,7 @@ final class StateFetches {
   }
 
   func receivedReset(of channel: FramedConnection.Channel) -> StateFetch? {
-    fetch(on: channel).map { end($0, SegueError(.handoffFailed, "the origin gave up sending")) }
+    fetch(on: channel).map { end($0, SegueError(.handoffFailed, "the origin stopped sending")) }
   }
 
   private func end(_ fetch: StateFetch, _ error: SegueError?) -> StateFetch {

@@ -179,7 +179,7 @@ public final class AppDriver<Engine: HubParticipant> {
     case .unready:
       return SegueError(.connectionUnavailable, "\(hub) does not say which activities are offered")
     case .nonsense: return SegueError(.malformed, "\(hub) violates the protocol")
-    case .refused(let error): return SegueError(error.status, "\(hub) says goodbye: \(error.message)")
+    case .refused(let error): return SegueError(error.status, "\(hub) closes the connection: \(error.message)")
     case .older: return nil
     }
   }

@@ -233,7 +233,7 @@ final class HubContinuations: HubFeature {
       if isFetch {
         let error =
           isWithdrawn(route.continuation)
-          ? Self.isNotOffered : SegueError(.connectionUnavailable, "the other app has not come back")
+          ? Self.isNotOffered : SegueError(.connectionUnavailable, "the other app has not connected again")
         send(.refused(route.id, to: route.receiver, error), to: route.receiverPeer)
       } else {
         send(.outcomeAck(route.id, to: route.receiver), to: route.receiverPeer)

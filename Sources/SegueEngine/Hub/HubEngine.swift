@@ -73,7 +73,7 @@ public final class HubEngine {
     if let oldest = peers.popLongestUnidentified(of: peer.principal) {
       connections.disconnect(
         oldest,
-        SegueError(.remoteApplicationTimedOut, "no hello while \(PeerTable.unidentifiedLimit) others came"))
+        SegueError(.remoteApplicationTimedOut, "no hello message while \(PeerTable.unidentifiedLimit) others came"))
     }
     peers.connect(peer)
     peers.addUnidentified(peer)
@@ -282,7 +282,8 @@ public final class HubEngine {
   public func tick(_ now: Instant) {
     connections.begin(now)
     for peer in peers.unidentified where peer.helloBy <= now.uptime {
-      connections.disconnect(peer, SegueError(.remoteApplicationTimedOut, "no hello within \(Self.helloTime) ms"))
+      connections.disconnect(
+        peer, SegueError(.remoteApplicationTimedOut, "no hello message within \(Self.helloTime) ms"))
     }
     continuations.tick()
     explanations.tick()

@@ -79,7 +79,7 @@ final class HubLinks: HubFeature {
   @inline(never)
   func disconnectAll(of app: Peer) {
     for peer in peers.hubs where peer.linkOwner?.app === app {
-      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has gone"))
+      disconnect(peer, SegueError(.connectionUnavailable, "the app that made the link has ended"))
     }
   }
 
@@ -192,7 +192,8 @@ final class HubLinks: HubFeature {
     for peer in peers.hubs where !peer.isClosing {
       guard let hub = peer.hub else {
         if peer.helloBy <= now.uptime {
-          disconnect(peer, SegueError(.remoteApplicationTimedOut, "no word within \(Self.helloTime) ms"))
+          disconnect(
+            peer, SegueError(.remoteApplicationTimedOut, "the other hub sent nothing within \(Self.helloTime) ms"))
         } else {
           checkHubs(by: peer.helloBy)
         }
@@ -207,7 +208,8 @@ final class HubLinks: HubFeature {
         continue
       }
       if hub.heardAt + Self.hubSilenceTime <= now.uptime {
-        let error = SegueError(.remoteApplicationTimedOut, "nothing heard for \(Self.hubSilenceTime) ms")
+        let error = SegueError(
+          .remoteApplicationTimedOut, "the other hub has sent nothing for \(Self.hubSilenceTime) ms")
         detach(peer, hub, error)
         connections.boundSuspended()
         continue

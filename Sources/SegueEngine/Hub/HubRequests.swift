@@ -52,7 +52,7 @@ final class HubRequests: HubFeature {
       return refuse(SegueError(.declined, "the agent answers apps of its device only"))
     }
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
-      return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
+      return refuse(SegueError(.connectionUnavailable, "the origin is not connected"))
     }
     guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: milliseconds) else {
       return refuse(.tooManyTransfers)

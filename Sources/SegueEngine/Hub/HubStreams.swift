@@ -69,11 +69,11 @@ final class HubStreams: HubFeature {
     }
     guard continuations.mayUse(continuation.id, app) else { return refuse(HubContinuations.nameIsTaken) }
     guard let origin = continuations.next(to: continuation.origin, of: continuation, from: peer) else {
-      return refuse(SegueError(.connectionUnavailable, "the app where the activity lives is not connected"))
+      return refuse(SegueError(.connectionUnavailable, "the origin is not connected"))
     }
     guard origin.appSession?.unanswered.hasRoom(for: peer.principal) ?? true else {
       return refuse(
-        SegueError(.remoteApplicationTimedOut, "the app where the activity lives has too many streams to answer"))
+        SegueError(.remoteApplicationTimedOut, "the origin has too many streams to answer"))
     }
     guard continuations.expectAnswer(to: continuation, app, from: peer, to: origin, for: Self.answerTime) else {
       return refuse(.tooManyTransfers)
@@ -192,7 +192,7 @@ final class HubStreams: HubFeature {
       send(.streamStatus(id, continuations.named(continuation, for: next), to: app, status), to: next)
     } else if status == nil, connections.gracePeriodEnd <= now.uptime || peers.hasDeparted(app) {
       guard let requester = peer.app else {
-        let error = SegueError(.connectionUnavailable, "the other app is gone")
+        let error = SegueError(.connectionUnavailable, "the other app has ended")
         return send(.streamAnswer(id, continuation, channel: 0, error), to: peer)
       }
       send(.streamStatus(id, continuation, to: requester.id, .broken), to: peer)

@@ -134,7 +134,7 @@ extension HubLinks {
         && other.device == peer.device
     }
     guard let known, let shared = known.hub else {
-      return disconnect(peer, SegueError(.invalidState, "what the two hubs shared is over"))
+      return disconnect(peer, SegueError(.invalidState, "the session of this link has ended; link the devices again"))
     }
     do throws(SegueError) {
       try known.link.checkResumable(peerReceived: received)
@@ -150,7 +150,7 @@ extension HubLinks {
   /// The other hub agrees, and gives its number of received bytes.
   private func goOn(_ session: Identifier?, over peer: Peer, _ received: UInt64) throws(SegueError) {
     guard let known = self.session(resumingOver: peer), let shared = known.hub, shared.sessionID == session else {
-      throw SegueError(.malformed, "another session goes on than was decided")
+      throw SegueError(.malformed, "the other hub resumes another session than was agreed")
     }
     do throws(SegueError) {
       try resume(known, shared, over: peer, received: received)

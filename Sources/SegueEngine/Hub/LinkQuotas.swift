@@ -24,7 +24,7 @@ extension HubConnections {
   @inline(never)
   func boundSuspended() {
     while let peer = suspendedTooMuch() {
-      disconnect(peer, SegueError(.limitExceeded, "links without a connection hold too much"))
+      disconnect(peer, SegueError(.limitExceeded, "the bytes that wait for broken links exceed their limit"))
     }
   }
 

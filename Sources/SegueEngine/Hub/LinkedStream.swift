@@ -294,7 +294,7 @@ extension HubTransfers {
   /// stopped reading.
   func receivedReset(_ stream: LinkedStream, _ channel: FramedConnection.Channel) {
     if stream.incoming == .open(channel) {
-      fail(stream, SegueError(.connectionUnavailable, "the way to the other app broke"))
+      fail(stream, SegueError(.connectionUnavailable, "the connection to the other app has ended"))
     } else {
       stream.isUnread = true
       changed(stream)
@@ -315,14 +315,14 @@ extension HubTransfers {
     where stream.far === peer && stream.continuation.id == continuation && stream.isRequester
       && stream.incoming == .unopened
     {
-      fail(stream, SegueError(.connectionUnavailable, "the way to the other app broke"))
+      fail(stream, SegueError(.connectionUnavailable, "the connection to the other app has ended"))
     }
   }
 
   /// The app is gone: requests to it that are unanswered fail.
   func failUnanswered(of app: Identifier) {
     for stream in linkedStreams.all where stream.app == app && !stream.isRequester && stream.outgoing == .unopened {
-      fail(stream, SegueError(.connectionUnavailable, "the app where the activity lives has gone"))
+      fail(stream, SegueError(.connectionUnavailable, "the origin has ended"))
     }
   }
 

@@ -18,7 +18,7 @@ extension Value {
         throw try Self.error(.notFound, "there is no", UnsafeRawBufferPointer(rebasing: path[..<end]))
       }
       guard next > 0 else {
-        throw try Self.error(.wrongKind, "neither dictionary nor array is", Self.parent(of: start, in: path))
+        throw try Self.error(.wrongKind, "no dictionary, array or set is", Self.parent(of: start, in: path))
       }
       offset = next
       start = end + 1

@@ -194,7 +194,7 @@ public struct ValueWriter: Sendable {
   /// key or an element of a set is a duplicate, LIMIT_EXCEEDED if it is too large: the writer is then unusable.
   public mutating func end() throws(SegueError) {
     try checkUsable()
-    guard let container = innermost else { throw SegueError(.invalidState, "no container is open") }
+    guard let container = innermost else { throw SegueError(.invalidState, "no array, dictionary or set is open") }
     var count = container.count
     if container.kind == .dictionary {
       guard count & 1 == 0 else { throw SegueError(.invalidState, "the last key has no value") }
@@ -247,7 +247,7 @@ public struct ValueWriter: Sendable {
   public func written() throws(SegueError) -> Value {
     try checkUsable()
     guard innermost == nil else { throw SegueError(.invalidState, "a container is still open") }
-    guard used > 0 else { throw SegueError(.invalidState, "nothing was put") }
+    guard used > 0 else { throw SegueError(.invalidState, "the writer holds no value") }
     return Value(trusted: withWritten { Array($0) })
   }
 
@@ -306,7 +306,7 @@ public struct ValueWriter: Sendable {
       innermost?.count &+= 1
       if kind != .array { try mark() }
     } else if used > 0 {
-      throw SegueError(.invalidState, "the value is complete")
+      throw SegueError(.invalidState, "the value is complete: call segue_writer_finish")
     }
     try makeRoom(size)
   }
@@ -394,6 +394,6 @@ public struct ValueWriter: Sendable {
     duplicate = mark.map { ($0 - container.firstMark) / width }
     let name = Value(trusted: Array(bytes[twice])).briefDiagnostic
     let what = container.kind == .dictionary ? "the key" : "the element"
-    throw SegueError(.invalidArgument, "\(what) \(name) stands there twice")
+    throw SegueError(.invalidArgument, "\(what) \(name) is there twice")
   }
 }

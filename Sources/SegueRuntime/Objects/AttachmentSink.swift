@@ -119,7 +119,7 @@ public final class AttachmentSink {
     switch verdict {
     case .complete: break
     case .changed: throw Self.changed
-    case .unreadable, nil: throw SegueError(.handoffFailed, "the app where it is attached cannot read it")
+    case .unreadable, nil: throw SegueError(.handoffFailed, "the origin cannot read the attachment")
     }
     guard received == total else { throw IncomingAttachment.malformed }
     guard digest.finish().elementsEqual(sum) else {

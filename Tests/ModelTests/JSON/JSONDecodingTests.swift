@@ -73,9 +73,9 @@ struct JSONDecodingTests {
     (#"["\ud800\u0041"]"#, "malformed json: half of a pair of surrogates, at offset 2, path /0"),
     (
       #"[{"a":1,"b":{"c":1,"d":[0],"c":2}}]"#,
-      #"malformed json: the key "c" stands there twice, at offset 27, path /0/b/c"#
+      #"malformed json: the key "c" is there twice, at offset 27, path /0/b/c"#
     ),
-    (#"{"\u0061":1,"a":2}"#, #"malformed json: the key "a" stands there twice, at offset 12, path /a"#),
+    (#"{"\u0061":1,"a":2}"#, #"malformed json: the key "a" is there twice, at offset 12, path /a"#),
   ])
   func `What is wrong has an offset and a path`(json: String, error: String) {
     #expect(meaning(json) == error)

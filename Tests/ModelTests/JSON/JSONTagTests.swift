@@ -62,12 +62,12 @@ struct JSONTagTests {
     (#"{"$int":"01"}"#, "no integer of 64 bits, at offset 8, path /$int"),
     (#"{"$int":"1 "}"#, "no integer of 64 bits, at offset 8, path /$int"),
     (#"{"$set":1}"#, "an array is expected, at offset 8, path /$set"),
-    (#"{"$set":[1,{"$int":"1"}]}"#, "the element 1 stands there twice, at offset 11, path /$set/1"),
+    (#"{"$set":[1,{"$int":"1"}]}"#, "the element 1 is there twice, at offset 11, path /$set/1"),
     (#"{"$dict":{}}"#, "an array is expected, at offset 9, path /$dict"),
     (#"{"$dict":[1]}"#, "a pair of key and value is expected, at offset 10, path /$dict/0/0"),
     (#"{"$dict":[[1]]}"#, "a comma and the value of the key are expected, at offset 12, path /$dict/0/1"),
     (#"{"$dict":[[1,2,3]]}"#, "the end of the pair is expected, at offset 14, path /$dict/1/0"),
-    (#"{"$dict":[[1,2],[3,4],[1,5]]}"#, "the key 1 stands there twice, at offset 22, path /$dict/2/0"),
+    (#"{"$dict":[[1,2],[3,4],[1,5]]}"#, "the key 1 is there twice, at offset 22, path /$dict/2/0"),
     (#"{"$date":1]"#, "the end of a tagged value is expected, at offset 10, path /$date"),
   ])
   func `A tag that is wrong is an error with offset and path`(text: String, error: String) {

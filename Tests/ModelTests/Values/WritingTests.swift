@@ -73,14 +73,14 @@ struct WritingTests {
     #expect(try writer.finish().diagnostic == #"{"a": null}"#)
   }
 
-  @Test func `A key that stands there twice is named, and the writer is then unusable`() throws {
+  @Test func `A key that is there twice is named, and the writer is then unusable`() throws {
     var writer = ValueWriter()
     try writer.begin(.dictionary)
     for key in ["b", "a", "b"] {
       try writer.put(key)
       try writer.put(1.5)
     }
-    let twice = SegueError(.invalidArgument, #"the key "b" stands there twice"#)
+    let twice = SegueError(.invalidArgument, #"the key "b" is there twice"#)
     #expect(throws: twice) { try writer.end() }
     #expect(throws: twice) { try writer.putNull() }
     #expect(throws: twice) { _ = try writer.finish() }

@@ -119,12 +119,12 @@ final class AccountOracle {
     }
   }
 
-  /// No device gives up a removal that it knows, unless its user has accepted a take-over; nor a device, while one
+  /// No device gives up a removal that it knows, unless its user has accepted a takeover; nor a device, while one
   /// manager signs in one term (docs/trust.md).
   private func checkNothingIsGivenUp(_ machine: Machine, _ before: Known, _ record: AccountRecord) {
     let (former, roster) = (before.record.roster.roster, record.roster.roster)
     guard !before.record.takeOvers.contains(where: { $0.roster.digest == record.roster.digest }) else {
-      return fleet.meet("a take-over that was accepted")
+      return fleet.meet("a takeover that was accepted")
     }
     guard former.removed.all.count < Limits.removedDevices else { return }
     for removed in former.removed.all where !roster.removed.has(removed.id) {

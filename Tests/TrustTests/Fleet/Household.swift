@@ -29,7 +29,7 @@ final class Household {
     tell(manager, "revokes") { account, now throws(SegueError) in try account.revoke(device, at: now) }
   }
 
-  /// The user knows which take-over was his own.
+  /// The user knows which takeover was his own.
   func acceptTakeOvers(_ machine: Machine) {
     guard machine.isAwake, let waiting = machine.snapshot?.takeOvers, !waiting.isEmpty else { return }
     guard let record = fleet.oracle.record(of: machine) else { return }
@@ -40,7 +40,7 @@ final class Household {
         best.map { fleet.oracle.isAhead(each.roster, of: $0.roster) } ?? true ? each : best
       }
     guard let best else { return }
-    tell(machine, "accepts a take-over") { account, now throws(SegueError) in
+    tell(machine, "accepts a takeover") { account, now throws(SegueError) in
       try account.accept(best.digest, of: best.roster.manager, at: now)
     }
   }

@@ -202,7 +202,7 @@ private final class FuzzScript {
       default: break
       }
     }
-    require(phone.takeOvers.count <= Limits.takeOvers, "take-overs without bound")
+    require(phone.takeOvers.count <= Limits.takeOvers, "takeovers without bound")
     require(phone.refused.count <= Limits.refusedDevices, "refused devices without bound")
     guard let file = disk.file else { return }
     require(file.count <= Limits.accountFile, "a file without bound")

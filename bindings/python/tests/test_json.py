@@ -176,7 +176,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     ("text", "kind", "message"),
     [
         ('{"a": [1, 2', segue.MalformedError, "json: the text ends too early, at offset 11, path /a/1"),
-        ('{"a": 1, "a": 2}', segue.MalformedError, 'json: the key "a" stands there twice, at offset 9, path /a'),
+        ('{"a": 1, "a": 2}', segue.MalformedError, 'json: the key "a" is there twice, at offset 9, path /a'),
         ('["\\ud800"]', segue.MalformedError, "json: half of a pair of surrogates, at offset 2, path /0"),
         ("[1e400]", segue.UnsupportedValueError, "json: a number that is too large for a double, at offset 1, path /0"),
         ("[" * 65, segue.LimitExceededError, "json: containers are nested more than 64 deep, at offset 64"),

@@ -4,7 +4,7 @@ import SegueSystem
 /// All that a device keeps of its account: one file, so that each step of joining, renewing and revoking is one write.
 struct AccountRecord: Sendable {
   static let version: UInt64 = 2
-  /// Without take-overs and dates of epochs; its roster was signed once.
+  /// Without takeovers and dates of epochs; its roster was signed once.
   static let formerVersion: UInt64 = 1
   private static let magic: StaticString = "segue account\n"
   static let digestSize = 32
@@ -18,7 +18,7 @@ struct AccountRecord: Sendable {
   var roster: SignedRoster
   /// When this device first had each epoch. Empty in a file of the former version.
   var epochDates = EpochDates()
-  /// The take-overs that the user has yet to accept, oldest first, at most `Limits.takeOvers`.
+  /// The takeovers that the user has yet to accept, oldest first, at most `Limits.takeOvers`.
   var takeOvers: [TakeOver] = []
 
   /// Whether this device is the manager.
@@ -78,8 +78,8 @@ struct AccountRecord: Sendable {
     if version == Self.version {
       managerSignature = try fields.data("manager's signature", atMost: 64)
       epochDates = try EpochDates(try fields.list("dates of epochs", atMost: Limits.epochs))
-      for value in try fields.list("take-overs", atMost: Limits.takeOvers) {
-        var fields = try Fields(value, "take-over")
+      for value in try fields.list("takeovers", atMost: Limits.takeOvers) {
+        var fields = try Fields(value, "takeover")
         let signed = try SignedRoster.check(
           try fields.data("roster", atMost: Limits.rosterBytes), try fields.data("signature", atMost: 64),
           try fields.data("manager's signature", atMost: 64), root: root, rootPublicKey: rootPublicKey, cryptography)

@@ -7,7 +7,7 @@ struct TakeOver: Sendable {
   let date: Int64
 }
 
-/// A take-over that waits for the user, for people.
+/// A takeover that waits for the user, for people.
 public struct TakeOverDescription: Sendable {
   /// The user accepts this: 32 bytes.
   public let digest: [UInt8]

@@ -100,7 +100,7 @@ public final class AccountService {
   /// Forgets the descriptions of devices: their greetings have changed.
   func forgetDescriptions() { described = nil }
 
-  /// The take-overs that wait for the user.
+  /// The takeovers that wait for the user.
   var takeOvers: [TakeOverDescription] {
     let waiting = (try? membership())?.record.takeOvers ?? []
     return waiting.map { each in

@@ -13,7 +13,7 @@ public struct AccountSnapshot: Sendable {
   public private(set) var identity: DeviceIdentity?
   public private(set) var isManager = false
   public private(set) var devices: [DeviceDescription] = []
-  /// The take-overs that wait for the user, and the devices that were refused lately.
+  /// The takeovers that wait for the user, and the devices that were refused lately.
   public private(set) var takeOvers: [TakeOverDescription] = []
   public private(set) var refused: [RefusedDevice] = []
   /// The credentials that links show; nil if there can be none now, and `advice` says why.

@@ -26,7 +26,7 @@ from .errors import InvalidArgumentError, LimitExceededError
 
 _MOST_MILLISECONDS = 600_000
 _DIGEST = 32
-"""Bytes of the digest of a take-over."""
+"""Bytes of the digest of a takeover."""
 _RECOVERY_FILE = 8192
 """The most bytes of a recovery file."""
 _PUSHES = ("ask", "at-once", "never")
@@ -122,8 +122,8 @@ class DeviceCalls(Asking):
         self._ask("revoke-device", {"device": _arguments.uuid(device, "device")})
 
     def accept_roster(self, device: UUID, digest: bytes) -> None:
-        """Answers for the user: the device of a take-over is the manager from now on. Ask first, with its name and
-        fingerprint; the usual answer is no, which needs no call. Raises: NotFoundError (no such take-over waits).
+        """Answers for the user: the device of a takeover is the manager from now on. Ask first, with its name and
+        fingerprint; the usual answer is no, which needs no call. Raises: NotFoundError (no such takeover waits).
 
         device, digest: of one of `Account.takeovers`: what was shown is what counts
         """
