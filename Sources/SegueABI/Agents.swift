@@ -18,7 +18,8 @@ public func segue_app_launch(
   handles.call(app, .app) { (app) throws(SegueError) in
     try handles.use(offer, .offer) { (offer) throws(SegueError) in
       let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
-      let report = try app.launch(offer.offer, in: bundle, timeout: try Arguments.timeout(timeout))
+      let timeout = try Arguments.timeout(timeout, atMost: Limits.longestAsk)
+      let report = try app.launch(offer.offer, in: bundle, timeout: timeout)
       try handles.give(report, to: result)
     }
   }
@@ -31,7 +32,7 @@ public func segue_activity_push(
 ) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in
     let bundle = try Arguments.optionalText(bundle, length, "bundle_identifier", atMost: Limits.identifier)
-    let timeout = try Arguments.timeout(timeout)
+    let timeout = try Arguments.timeout(timeout, atMost: Limits.longestAsk)
     guard let app = activity.app else { throw SegueError(.invalidState, "activity: was made without an app") }
     let device = device == nil ? nil : try Arguments.identifier(device, "device")
     try handles.give(try app.push(activity, to: bundle, on: device, timeout: timeout), to: result)
@@ -56,7 +57,7 @@ public func segue_app_ask_agent(
 ) -> segue_status {
   handles.call(app, .app) { (app) throws(SegueError) in
     let request = try Arguments.text(request, length, "request", atMost: Limits.identifier)
-    let timeout = try Arguments.timeout(timeout)
+    let timeout = try Arguments.timeout(timeout, atMost: Limits.longestAsk)
     try handles.use(optional: options, .value) { (options) throws(SegueError) in
       let answered = try app.ask(request, try entries(of: options?.value), timeout: timeout)
       try handles.give(answered, to: answer)

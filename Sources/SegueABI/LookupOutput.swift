@@ -30,13 +30,12 @@ enum LookupOutput {
       case .data: "data"
       case .value: "a value"
       }
-    if case .int64 = self, kind == .integer { return tooLarge(name, "int64") }
-    if case .double = self, kind == .integer { return tooLarge(name, "a double") }
-    return SegueError(.wrongKind, "\(Text.decoded(name)): is \(kind?.name ?? "no value"), not \(wanted)")
-  }
-
-  private func tooLarge(_ name: UnsafeRawBufferPointer, _ type: StaticString) -> SegueError {
-    SegueError(.wrongKind, "\(Text.decoded(name)): the integer does not fit \(type)")
+    let name = name.isEmpty ? "value" : Text.decoded(name)
+    switch self {
+    case .int64 where kind == .integer, .double where kind == .integer:
+      return SegueError(.wrongKind, "\(name): the integer does not fit into 64 bits as \(wanted)")
+    default: return SegueError(.wrongKind, "\(name): is \(kind?.name ?? "no value"), not \(wanted)")
+    }
   }
 
   /// Copies out the item that was found. False if it is of another kind, or does not fit.

@@ -41,7 +41,7 @@ public struct AgentRequest {
     default: return nil
     }
     guard option("after") == nil else {
-      throw SegueError(.invalidArgument, "options: 'after' is none of \(name), whose answer is the whole list")
+      throw SegueError(.invalidArgument, "options: there is no 'after' of '\(name)', whose answer is the whole list")
     }
     return pages
   }

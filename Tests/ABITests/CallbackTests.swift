@@ -233,6 +233,16 @@ extension OneAtATime {
       withExtendedLifetime((log, willSave, ended, willResumeBack, onContinue, resumed)) {}
     }
 
+    @Test func `a call that fails is the last one that has failed, whatever destroy does`() {
+      let destroy = Callback("segue_destroy") { [library] _ in
+        #expect(library.status("segue_value_get_kind", .null, .null) != ok)
+        return 0
+      }
+      #expect(library.status("segue_restorable_create", .null, .null, .pointer(destroy.code), .null) == 1)
+      #expect(library.lastMessage == "function: is NULL")
+      withExtendedLifetime(destroy) {}
+    }
+
     @Test func `the log's context is destroyed when it is replaced`() {
       let destroyed = Counter()
       var lines = 0

@@ -164,16 +164,16 @@ import Testing
       let error = thrown(body)
       #expect(error?.status == .invalidArgument && error?.message.hasPrefix(what) == true, "\(what)")
     }
-    refused("account name: ") {
+    refused("name: ") {
       try fresh.service.create(name: blank, deviceName: "fresh", platform: "linux", at: world.now)
     }
-    refused("device name: ") {
+    refused("device_name: ") {
       try fresh.service.create(name: "Home", deviceName: blank, platform: "linux", at: world.now)
     }
-    for device in devices { refused("device name: ") { try device.service.rename(nil, blank, at: world.now) } }
-    refused("device name: ") { try manager.service.rename(try phone.id, blank, at: world.now) }
+    for device in devices { refused("name: ") { try device.service.rename(nil, blank, at: world.now) } }
+    refused("name: ") { try manager.service.rename(try phone.id, blank, at: world.now) }
     let invite = try manager.service.invite(addresses: ["192.0.2.1"], port: 4711, at: world.now)
-    refused("device name: ") {
+    refused("device_name: ") {
       try fresh.service.beginJoining(
         invite, exporter: [UInt8](repeating: 7, count: 32), deviceName: blank, platform: "linux", at: world.now)
     }

@@ -5,12 +5,12 @@ import SegueModel
 /// Reads and checks the arguments of a caller.
 public enum Arguments {
   /// The longest timeout in milliseconds.
-  private static let longestTimeout: UInt32 = 3_600_000
+  static let longestTimeout: Int64 = 3_600_000
 
   /// Milliseconds; nil for 0, which stands for the limit.
-  static func timeout(_ milliseconds: UInt32) throws(SegueError) -> Int64? {
-    guard milliseconds <= longestTimeout else {
-      throw SegueError(.invalidArgument, "timeout_ms: \(milliseconds), at most \(longestTimeout) is allowed")
+  static func timeout(_ milliseconds: UInt32, atMost longest: Int64 = longestTimeout) throws(SegueError) -> Int64? {
+    guard milliseconds <= longest else {
+      throw SegueError(.invalidArgument, "timeout_ms: \(milliseconds), at most \(longest) is allowed")
     }
     return milliseconds == 0 ? nil : Int64(milliseconds)
   }

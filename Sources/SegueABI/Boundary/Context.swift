@@ -10,5 +10,8 @@ public final class Context {
     self.destroy = destroy
   }
 
-  deinit { destroy?(pointer) }
+  deinit {
+    // A call may be failing, which has set the last error already.
+    if let destroy { LastError.preserving { destroy(pointer) } }
+  }
 }

@@ -32,6 +32,22 @@ enum LastError {
     return status
   }
 
+  /// Runs code of the host, whose own failing calls leave the last error of this thread as it was.
+  static func preserving(_ body: () -> Void) {
+    let size = MemoryLayout<Record>.stride + capacity
+    withUnsafeTemporaryAllocation(byteCount: size, alignment: MemoryLayout<Record>.alignment) { copy in
+      let before = record(create: false)
+      if let before, let start = copy.baseAddress { memcpy(start, before, size) }
+      body()
+      guard let after = record(create: false) else { return }
+      if before != nil, let start = copy.baseAddress {
+        memcpy(after, start, size)
+      } else {
+        after.pointee = Record(status: SEGUE_OK, count: 0)
+      }
+    }
+  }
+
   /// Copies the message, cut at a character, with a NUL; returns the status.
   static func copy(to buffer: UnsafeMutablePointer<CChar>?, capacity: Int) -> segue_status {
     let record = record(create: false)

@@ -179,7 +179,9 @@ public struct DeviceSettings {
       let texts = try Self.texts(value, "addresses", atMost: Self.addressLimit, of: Limits.identifier)
       for text in texts where !addresses.contains(where: { Text.isSame($0, text) }) {
         do throws(SegueError) { _ = try NetworkAddress.read(text) } catch {
-          guard isOwn, NetworkAddress.isOfInterface(text) else { throw error }
+          guard isOwn, NetworkAddress.isOfInterface(text) else {
+            throw SegueError(error.status, "addresses: \(error.message)")
+          }
         }
       }
       addresses = texts

@@ -105,7 +105,7 @@ extension AccountService {
     _ invite: Invite, exporter: [UInt8], deviceName: String, platform: String, at now: Instant
   ) throws(SegueError) -> (number: UInt64, events: [AccountEvent]) {
     try checkMayJoin()
-    try DisplayName.check(deviceName, "device name")
+    try DisplayName.check(deviceName, "device_name")
     let number = nextNumber()
     let machine = try JoinClient(
       invite: invite, exporter: exporter, deviceName: deviceName, platform: platform, at: now, cryptography)

@@ -9,8 +9,8 @@ extension AccountService {
     name: String, deviceName: String, platform: String, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     try requireNoAccount(to: "create another")
-    try DisplayName.check(name, "account name")
-    try DisplayName.check(deviceName, "device name")
+    try DisplayName.check(name, "name")
+    try DisplayName.check(deviceName, "device_name")
     return try begin(
       try Membership.create(
         name: name, deviceName: deviceName, platform: platform, at: now.seconds, cryptography), at: now)
@@ -59,7 +59,7 @@ extension AccountService {
     _ device: Identifier? = nil, _ name: String, at now: Instant
   ) throws(SegueError) -> [AccountEvent] {
     let membership = try membership()
-    try DisplayName.check(name, "device name")
+    try DisplayName.check(name, "name")
     let device = device ?? membership.identity.device
     guard !membership.isManager, device == membership.identity.device else {
       let events = try commit(try membership.renaming(device, name, at: now.seconds, cryptography), at: now)

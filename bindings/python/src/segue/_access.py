@@ -29,6 +29,9 @@ class Access(_native.Handle):
     _write: bool
     _file: BinaryIO | None = None
 
+    def __init__(self) -> None:
+        raise TypeError("accesses come from Activity.access")
+
     @property
     def fd(self) -> int:
         """The descriptor: of a file, or of a folder for `os.listdir`. It belongs to the access: do not close it."""

@@ -42,6 +42,9 @@ class Stream(_native.Handle):
     _connection: socket.socket | None = None
     _writer: weakref.ref[StreamWriter] | None = None
 
+    def __init__(self) -> None:
+        raise TypeError("streams come from Activity.stream and from on_stream")
+
     def open(self) -> socket.socket:
         """Opens the stream as a connected, blocking socket that you own. Call `finish` or `abort` before you close it
         (closing alone is an abort), or use `with stream as connection`, which does that."""
