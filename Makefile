@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # make help lists what there is. What ships is built in Embedded mode from the sources that are tested as ordinary
 # Swift: docs/decisions/two-build-modes.md.
 PREFIX  ?= /usr/local
@@ -198,6 +199,7 @@ lint: deps ## says what the formatters and linters would change
 	.venv/bin/ruff format --check $(PYTHON_SCRIPTS)
 	.venv/bin/ruff check $(PYTHON_SCRIPTS)
 	Tests/lint
+	Tests/licence
 
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts libsegue.so.0 and libsegue-fleet.so.0 into the wheel. They are built first where there are none: that needs
 Swift.
 
