@@ -140,8 +140,8 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 wheel: deps embedded ## dist/*.whl with agent, command and libuv inside, tried in a clean environment
 	@$(MAKE) --no-print-directory built-wheel
 
-# Builds the wheel of the library and the agent that have been built. SQLite stays the system's, as do OpenSSL and expat,
-# which the agent loads when it needs them: the distribution keeps them safe.
+# Builds the wheel of the library and the agent that have been built. SQLite stays the system's, as do OpenSSL and
+# expat, which the agent loads when it needs them: the distribution keeps them safe.
 built-wheel:
 	rm -rf .build/wheel dist/*.whl
 	SEGUE_AGENT=$(CURDIR)/lib/segue-agent \
