@@ -36,6 +36,20 @@ def wanted(packages: list[Path]) -> list[Path]:
     return [package for package in packages if package.name.partition("_")[0] in names]
 
 
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, as `make wheel` makes it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    tools = ROOT / ".venv" / "bin"
+    environment = {**os.environ, "SEGUE_AGENT": str(ROOT / "lib/segue-agent"), "PATH": f"{tools}:{os.environ['PATH']}"}
+    make = [tools / "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", folder / "made"]
+    subprocess.run([*make, ROOT / "bindings/python"], env=environment, check=True, capture_output=True)
+    repair = [tools / "auditwheel", "repair", "--exclude", "libsqlite3.so.0", "--wheel-dir", folder]
+    subprocess.run([*repair, *(folder / "made").glob("*.whl")], env=environment, check=True, capture_output=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
 class Installation(NamedTuple):
     layer: Path
     before: set[str]  # the files of the bare machine with what the packages depend on

@@ -154,6 +154,51 @@ def test_an_upgrade_ends_no_agent_and_loses_no_entry(machine: Bare, agent: Progr
     assert waiting(machine) == ["Shopping list"]
 
 
+# A receiver that answers only once a line has been read from its standard input.
+SLOW = """
+import asyncio, segue, sys
+
+async def main():
+    async with segue.App("com.example.slow", team="EXAMPLE", types=["com.example.slow"]) as app:
+        async for event in app.offer_events():
+            async with app.continue_(event.offer, timeout=200) as activity:
+                print("continues line", activity.user_info["line"], flush=True)
+                await asyncio.to_thread(sys.stdin.readline)
+            return
+
+asyncio.run(main())
+"""
+
+
+def test_a_continuation_goes_on_through_an_upgrade(machine: Bare, agent: Program, wanted, tmp_path_factory):
+    offer = ("offer", "com.example.slow", "--team", "EXAMPLE", "--user-info", '{"line": 12}', "--once")
+    origin = machine.begin("segue", *offer)
+    origin.wait_for("offering")
+    receiver = machine.begin("python3", "-c", SLOW)
+    receiver.wait_for("continues line 12")
+    folder = tmp_path_factory.mktemp("upgraded")
+    machine.install([upgraded(package, folder) for package in wanted])
+    receiver.tell("go on")
+    origin.wait_for("^restored")
+    assert (origin.wait(), receiver.wait()) == (0, 0)
+    assert waiting(machine) == ["Shopping list"]
+
+
+def test_a_wheel_and_the_packages_work_together(machine: Bare, wheel: Path):
+    """Each has its own library; the apps of both meet at the hub of the agent in the wheel."""
+    (inside,) = machine.copy_in([wheel], "/packages")
+    machine.run("python3", "-m", "zipfile", "-e", inside, "/opt/wheel")
+    machine.run("chmod", "755", "/opt/wheel/segue/segue-agent")
+    own = ("env", "PYTHONPATH=/opt/wheel")
+    assert machine.say(*own, "python3", "-c", HANDOFF).split() == ["12", "/opt/wheel/segue/libsegue.so.0"]
+    agent = machine.begin(*own, "SEGUE_AGENT=/opt/wheel/segue/segue-agent", "python3", "-m", "segue", "agent")
+    agent.wait_for("this process is the hub")
+    origin = machine.begin("segue", "offer", "com.example.writing", "--title", "Shopping list", "--once")
+    origin.wait_for("offering")
+    assert '"title": "Shopping list"' in machine.say(*own, "python3", "-m", "segue", "continue", "--json")
+    origin.wait_for("restored")
+
+
 def agents(machine: Bare) -> set[str]:
     """The processes of agents."""
     script = 'for each in /proc/[0-9]*; do case $(readlink "$each/exe") in */segue-agent*) echo "$each";; esac; done'
