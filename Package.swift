@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import PackageDescription
 
 // SEGUE_EMBEDDED=1 builds what ships (docs/decisions/two-build-modes.md); without it the same sources build as

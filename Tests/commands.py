@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `segue` inside the process of a test: what starts and ends at once costs no process of its own."""
 
 from __future__ import annotations

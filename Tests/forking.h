@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A process that has opened no app, and forks while its threads are in calls of the library. */
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A file system of a process of ours (fuse(4)) that stops to answer."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Descriptors whose close waits, for as long as who passes them likes, if it is the last one of its file."""
 
 from __future__ import annotations

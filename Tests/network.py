@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Machines on one computer: network namespaces, which need no root, and the cable between two of them."""
 
 from __future__ import annotations

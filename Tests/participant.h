@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An app of a test, in a process that may be hub, origin and receiver at once: it counts its callbacks. */
 #ifndef PARTICIPANT_H
 #define PARTICIPANT_H

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that run beside a test, the demo or a measurement: started, listened to line by line, and ended for sure."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Shared by the suites: the paths of the project and the library, and a function that builds C programs against it."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* For programs that check themselves: REQUIRE prints what does not hold, with the library's last error, and exits. A
  * program that wants to print more about the place of a failure defines WHERE before it includes this file. */
 #ifndef REQUIRE_H

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Terminals in which a test types as a person does: panes of a tmux of its own."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command that runs a program under valgrind, which reports leaks and accesses outside of the program's memory."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Frames and messages as docs/protocol.md has them, which is where the numbers are read from; hubs and apps by hand."""
 
 from __future__ import annotations

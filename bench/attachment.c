@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures a fetch of an attachment from another process, and cp of the same file, in turns. */
 #include "receiver.h"
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the bench programs: a clock, percentiles, and "name value" lines for bench/run to read. */
 #ifndef BENCH_H
 #define BENCH_H

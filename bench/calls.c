@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures one call through the ABI: a scalar getter, handle check included, from one thread and from eight threads on
  * eight objects; and setting needs_save on a current activity. Definitions: bench/README.md. */
 #include "bench.h"

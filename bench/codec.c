@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures encoding and decoding one activity payload with Segue and with libcbor, in turns. Encoding starts from a
  * tree in memory; decoding ends when every leaf has been read through public getters, the bytes of strings and data
  * copied out, and the tree released. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures a cold start: from segue_app_launch until `continue` runs in an app that the agent has started, with its
  * payload in the inbox. In turns with the same program started by hand, until it is registered, and with a continuation
  * in that app, which runs then.

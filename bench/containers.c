@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures an activity with 256 KiB of user_info that names 1,000 files of a container: encoding its document, where
  * the URLs become references, and decoding that in an app that has the container elsewhere. The URLs are keys, elements
  * of sets, and values; the result is checked. */

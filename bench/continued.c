@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Continues an offer COUNT times: what bench/instructions counts.
  *
  *     continued COUNT */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A receiver that continues the same offer of bench/participant.c (--tell) again and again, and asks its origin. */
 #ifndef CONTINUING_H
 #define CONTINUING_H

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A proxy that delays all bytes, as a long cable would.
 
     bench/delay.py PORT TARGET_PORT SECONDS

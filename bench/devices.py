@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures two agents on two machines: network namespaces with a cable between them. bench/run calls it.
 
     bench/devices.py links|streams|cold ROUNDS SECONDS MIB [PROGRAM...]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The D-Bus peer of bench/handoff.c: an sd-bus service whose method returns its string. Ends with the bus. */
 #include "bench.h"
 #include <errno.h>

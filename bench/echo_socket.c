@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The raw peer of bench/handoff.c: returns every message on descriptor 3, until that is closed. */
 #include "bench.h"
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares two hosts of the hub, for docs/decisions/numbered-generations.md: the first app that opens, as decided, or a
  * helper process that the first app starts, as it might have been. The helper is a prototype: this program, as an app
  * that does nothing else. It does not end when its last client has gone. */

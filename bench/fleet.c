@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures the virtual fleet. Prints "name value" lines:
  *
  *     fleet DEVICES MINUTES

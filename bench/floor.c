@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The floor of bench/handoff.c: the hops and the wake-ups of a continuation without its work. A message goes from the
  * receiver to a hub, to an origin, and back the same way; each process waits in poll, reads, and writes.
  *

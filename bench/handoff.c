@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures a continuation on one machine: from segue_app_continue to the continue callback, the origin in another
  * process, the hub in a third, the activity dirty each time; and a request of a kilobyte to the origin with an answer
  * of the same size. Runs in turns with its peers: a round trip over a raw Unix socket to another process, the same hops

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures the payload of codec.c as tagged JSON text, with Segue, with jansson, and, where it is installed, with
  * yyjson, in turns. Decoding ends when every leaf has been read through public getters, base64 and dates decoded, and
  * the tree released; encoding starts from a finished tree, whose base64 jansson and yyjson have as text already. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures a continuation from another machine, over a link that is up: from segue_app_continue to the continue
  * callback, each time with a dirty activity; in turns with a round trip over TLS between the same two machines. */
 #define _GNU_SOURCE

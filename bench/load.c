@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures the time to load a library with everything that it needs. Linked to libc only; bench/run starts a new
  * process for every sample. */
 #include "bench.h"

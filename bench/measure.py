@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Helpers of the measurements: figures, the programs that measure them, and what the kernel says of a process."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Many apps in one process, for the hub's memory per offer: an app has at most one current activity (R1.12), so that N
  * offers need N apps. Each is its own team and declares no type, so that only a chooser gets their offers.
  * Prints "connected" when all are registered; then, at a line on standard input, makes one activity of each current. */

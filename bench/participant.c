@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An app with host delivery, for the figures that need several: the hub's process, an origin, an idle client. It prints
  * "ready" once it is registered with the hub, "saved" when its activity has been saved, and runs until it is killed. */
 #include "bench.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The payload of the codec figures: what a note-taking app might keep, about 750 bytes. Both libraries build it from
  * these constants. */
 #ifndef PAYLOAD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The payload of payload.h as a value of Segue: building it, and reading it. */
 #ifndef PAYLOAD_VALUE_H
 #define PAYLOAD_VALUE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pump ONE OTHER: forwards bytes between two connected sockets, both ways, in the simplest way: the peer of a hub that
  * forwards a stream. */
 #include "bench.h"

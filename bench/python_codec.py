@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the time of setting and reading user_info in Python, beside that of cbor2 alone for the same dictionary.
 
     bench/python_codec.py [--short]

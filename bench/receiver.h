@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A receiver: it continues the first offer that it sees, and keeps the activity. */
 #ifndef RECEIVER_H
 #define RECEIVER_H

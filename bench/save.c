@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures a save of one activity with many responders, each of which adds an entry of its own: from the call that
  * causes it until did_update, the last callback, and the snapshot. Definitions: bench/README.md. */
 #include "bench.h"

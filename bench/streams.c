@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measures streams on one machine, the hub in a third process: the time to the first byte, the throughput, and the
  * memory of a long transfer to a slow reader. Runs in turns with the peer, a raw socket pair between the same two
  * processes, which the origin serves with the same function. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* TLS as the agents speak it, in the simplest way: OpenSSL on blocking sockets. Certificates are those of a device: a
  * folder with "key", "certificate", "root" and "revocations" in DER. */
 #ifndef TLS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The reference for two agents: OpenSSL between two machines, with the certificates of the agents. */
 #include "tls.h"
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A chooser that counts the offers of the device: prints "ready" when registered, and "seen N" at each STEPth. */
 #include "bench.h"
 

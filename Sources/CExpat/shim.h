@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The declarations of expat's header. No program of ours is linked with expat: `expat_load` fills a table of its
 // functions. No logic.
 #pragma once

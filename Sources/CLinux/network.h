@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The system's interfaces for links between devices: TCP, multicast, and news of the network. No logic, as in shim.h.
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The system's interfaces for the agent: processes, confinement, and what systemd passes. No logic, as in shim.h.
 #include <malloc.h>
 #include <spawn.h>

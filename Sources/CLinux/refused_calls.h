@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // A seccomp filter of calls that the agent's process has no use for (docs/agent.md, A28). No logic besides.
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The declarations of the system's C headers. Those that Swift cannot see (variadic functions, macros) have a name here
 // that it can see. No logic.
 #include <dirent.h>

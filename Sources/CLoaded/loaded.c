@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // An entry of .init_array that stands in a Swift module is emitted again in each module that imports that one.
 #include "loaded.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The functions of OpenSSL 3.0 that are called, each in the list of who calls it. A function that several need is in
 // the first list. The compiler takes their types from OpenSSL's own headers.
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // OpenSSL 3, which no program of ours is linked with: `openssl_load` fills a table of its functions. For each of
 // OpenSSL's macros and variadic functions, tls.h or trust.h has a function that takes the table. No logic.
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The functions that TLS sessions need, beside those of functions.h.
 #pragma once
 

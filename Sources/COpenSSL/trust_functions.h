@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The functions that accounts and certificates need, beside those of functions.h.
 #pragma once
 #include <openssl/pem.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The declarations of SQLite's header. Those that Swift cannot see (variadic functions, macros with casts) have a name
 // here that it can see. No logic.
 #include <sqlite3.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The calls of libsystemd (sd-bus) that start a transient unit, without a program of ours being linked with it, or its
 // headers being needed: `systemd_load` fills a table of its functions. No logic.
 #pragma once

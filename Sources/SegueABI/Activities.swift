@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 3 of segue.h: activities. Their properties are in ActivityProperties.swift.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 4 of segue.h: the delegate of an activity, and the objects that its callbacks get.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 3 of segue.h: the properties of activities.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 14 of segue.h: the agent.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 6 of segue.h: the delegate of an app, and errors.
 import CSegue
 import SegueApp

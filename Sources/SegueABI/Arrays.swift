@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 2 of segue.h: the elements of arrays and sets.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 10 of segue.h: attachments.
 import CLinux
 import CSegue

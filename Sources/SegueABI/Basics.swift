@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 1 of segue.h: basics.
 import CLinux
 import CSegue

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 13 of segue.h: containers.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 8 of segue.h: continuing.
 import CSegue
 import SegueApp

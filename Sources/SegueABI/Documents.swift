@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 12 of segue.h: documents. Their opening: AppDelegates.swift, Continuations.swift.
 import CSegue
 import SegueApp

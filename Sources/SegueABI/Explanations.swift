@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 5 of segue.h: "why is it not offered there?"
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 5 of segue.h: links with other devices.
 import CSegue
 import SegueApp

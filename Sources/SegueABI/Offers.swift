@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 7 of segue.h: offers.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 4 of segue.h: receipts.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The replies of the host's callbacks, section 4 of segue.h.
 import CSegue
 import SegueApp

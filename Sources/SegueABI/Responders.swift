@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 11 of segue.h: responders. The app's did_update: AppDelegates.swift.
 import CSegue
 import SegueApp

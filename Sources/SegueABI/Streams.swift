@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 9 of segue.h: streams between the two sides of a continuation.
 import CSegue
 import SegueApp

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 2 of segue.h: writers.
 import CSegue
 import SegueApp

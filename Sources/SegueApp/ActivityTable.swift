@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The activities of an app that can be offered, the one that is, and who answers for them. Guarded by the app's lock.

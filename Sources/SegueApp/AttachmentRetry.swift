@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// When a receiver asks for an attachment again whose stream broke, and for how long (R7.6).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The pending operations of the host, by the engine's identifier. Guarded by the app's lock.

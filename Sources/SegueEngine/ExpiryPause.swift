@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// When to look again at what has expired by its date early: the clock was set ahead perhaps, and may be set back. The

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 16 of segue.h: the devices of a virtual fleet.
 import CSegue
 import SegueABI

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Section 16 of segue.h: the virtual fleet. Its devices are in FleetDevices.swift.
 import CLinux
 import CLoaded

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The statements of a manifest about its app, whatever the form of its file; the launcher is not known yet.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Faults of a manifest that take nothing away from what it declares, for people: few texts, and short ones, since they

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The URL of an activity's document, in `userInfo` (R5.2).
 extension Activity {
   /// Its key.

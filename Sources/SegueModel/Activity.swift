@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The activity of a user in an app (handoff.md section 1): plain state with its rules, no lock, no clock.
 ///
 /// Each setter checks its input, keeps the old value when it throws, and marks the activity as needing to be saved.

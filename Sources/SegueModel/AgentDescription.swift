@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The agent that carries a hub, as the hub's welcome describes it (docs/agent.md).
 public struct AgentDescription: Sendable {
   /// The version of its program, for people: "0.1.0".

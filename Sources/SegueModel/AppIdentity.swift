@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The identity of an app, as the app states it, for one open of the library. An object, for it is handed on often.
 public final class AppIdentity: Sendable {
   /// Drawn at random when the app opens. It goes to hubs only: who says it is this app.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Functions that the standard library copies into each caller, as calls (docs/decisions/two-build-modes.md).
 
 extension Array {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A file or bytes of any size that belong to an activity (R7.6).
 public struct Attachment: Sendable {
   public let name: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Arrays of bytes that grow in bulk: one that grows by itself is copied byte by byte in Embedded mode.
 extension [UInt8] {
   /// An array of `room` bytes: those of `content`, which are at most as many, then arbitrary ones.

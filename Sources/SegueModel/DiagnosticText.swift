@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Text for people: the message of an error, a log line, a problem.
 ///
 /// Each piece of an interpolation is one call of a function that is not inlined, and the text is one reference until it

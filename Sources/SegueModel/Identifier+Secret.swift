@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Identifiers that derive from others.
 extension Identifier {
   /// An identifier that can be proven: only its owner knows the secret from which it derives, and the identifier does

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The 16 bytes that name an app, an activity (and its offer) or a continuation, drawn at random by its creator.
 public struct Identifier: Hashable, Comparable, Sendable {
   public static let size = 16

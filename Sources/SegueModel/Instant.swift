@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A point in time, passed to code that must not read clocks.
 public struct Instant: Sendable {
   /// Monotonic milliseconds; the unit of deadlines.

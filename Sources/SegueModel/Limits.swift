@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The limits of handoff.md section 9: chosen, published, and all in this file.
 public struct Limits: Sendable {
   /// Bytes of user_info above which `validate` reports a problem.

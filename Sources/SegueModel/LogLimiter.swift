@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The rate limit of log lines that others cause: 64 at once, then one a second.
 public struct LogLimiter: Sendable {
   private var lines = RateLimiter(burst: 64)

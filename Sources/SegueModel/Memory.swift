@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Asks beforehand for memory whose size is known: without it Swift ends the process.
 public enum Memory {
   /// Bytes from which on there may be none; smaller blocks are not asked for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The small description of an activity that other apps get, as its origin describes it (R2.1).
 public struct OfferDescription: Sendable, Equatable {
   /// The activity's.

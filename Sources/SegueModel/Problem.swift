@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A problem of an activity as a whole, or a likely surprise for its user (R1.14). Setters refuse values that are wrong
 /// by themselves. So these problems appear only between properties, or over time.
 public struct Problem: Sendable {

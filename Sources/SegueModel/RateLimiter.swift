@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A rate limit: a number of uses at once, then as many in each second as `perSecond` says.
 public struct RateLimiter: Sendable {
   private static let second: Int64 = 1_000_000

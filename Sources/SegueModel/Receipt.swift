@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The outcome of an attempt to continue an activity (R3.6). Raw values are those of `segue_outcome`.
 public enum Outcome: Int32, Sendable {
   case restored = 1

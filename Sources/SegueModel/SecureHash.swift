@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// SHA-256 (FIPS 180-4) and its HMAC (RFC 2104), of short messages that are all in memory: what derives from a secret
 /// needs no OpenSSL. Attachments, which are long, are hashed by `SHA256` of the transport.
 public enum SecureHash {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The causes of errors. Raw values are those of `segue_status` in segue.h.
 public enum Status: Int32, Sendable, CaseIterable {
   case ok = 0

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The status of one side of a stream, as that side reports it (R7.3).
 public enum StreamStatus: Sendable, Equatable {
   /// Open, or shut down without a statement.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The bounds of text from outside.
 public enum Text {
   /// Required text.

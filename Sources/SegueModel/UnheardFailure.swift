@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A continuation that has failed in an app whose host has neither `did_fail` nor a log to be told by (R3.13).
 public struct UnheardFailure: Sendable {
   /// The most that are kept, of an app until an agent runs, and of all apps of a device.

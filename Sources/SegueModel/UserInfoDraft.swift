@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The user_info that a save fills, while everybody else sees the former one (R4.2).
 ///
 /// Gathers what is added, and merges it only when it is read: so the time for many additions grows with their number.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The hard limit of user_info, which the setter enforces (section 9).
 enum UserInfoSize {
   static func check(_ userInfo: Value, limit: Int) throws(SegueError) {

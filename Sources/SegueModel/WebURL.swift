@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The web pages that an activity may name.
 enum WebURL {
   /// Checks a URL: nil, or absolute by RFC 3986, http or https, with a host (R1.5).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// File systems whose bytes are on another machine: locks and fsync do not hold there what SQLite needs.
 enum NetworkFileSystem {
   /// The name of a network file system by its number of statfs(2), `linux/magic.h`; nil for a local one.

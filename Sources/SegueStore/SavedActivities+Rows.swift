@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The tables. `words` holds no text of its own: it indexes `title`, `keywords` and `text` of `saved`, which have
 /// blanks around what is a word by itself (`SearchText`).
 extension SavedActivities {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The tables of a database, by version. A database of an older version is migrated, one of a newer one left alone.
 struct Schema: Sendable {
   /// The statements that make version N + 1 of version N; the first make version 1 of an empty file.

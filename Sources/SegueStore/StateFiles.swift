@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import CSQLite
 
 /// SQLite's own access to files, but names are taken as they are: the path of a file leads through the descriptor of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A table of the functions of a library that is loaded when they are needed first, and never unloaded: a process that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import CLinux
 
 /// An address that this device can use, of an interface that runs; the machine's own (127.0.0.1) is none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import CLinux
 
 /// Disables `pthread_cancel` in a thread: a thread that ends inside the library would keep its locks, and the objects

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Checks what the agent answers to a question of the second socket (docs/protocol.md): any program of the user may

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A request to the agent by its name (segue.h, sections 14 and 15), as an app makes it.

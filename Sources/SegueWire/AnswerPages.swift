@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The pages of a list that the agent gives in several answers (docs/protocol.md). It ends whatever the agent says:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The format on the stream of an attachment (docs/protocol.md, "An attachment, at both ends"): a head, pieces, an end.
 public enum AttachmentFormat {
   /// The head: bytes of the whole attachment, big-endian.

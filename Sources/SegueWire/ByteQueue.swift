@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A queue of bytes: in at the end, out at the front. The memory is a ring, so that bytes move only when it grows.

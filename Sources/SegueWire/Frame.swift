@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The unit of a framed connection (docs/protocol.md, "Frames"): 8 bytes of head, then the body.
 ///
 ///     kind: 1 byte | length of the body: 3 bytes, big-endian | channel: 4 bytes, big-endian

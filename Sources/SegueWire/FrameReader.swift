@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Splits a stream of bytes into frames. It checks each head before it waits for the body. It passes the body of a data

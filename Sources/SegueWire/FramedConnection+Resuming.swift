@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A link that outlives its connection (R7.4): it keeps sent bytes until the peer acknowledges them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// One end of a connection: messages, and channels of bytes with credit, multiplexed into frames.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The receiver's end of the stream of an attachment (R7.6; docs/protocol.md, "An attachment, at both ends"), without

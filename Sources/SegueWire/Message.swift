@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The messages between apps and hubs, and between hubs (docs/protocol.md, "Messages"). On the wire each is an array

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Writes the elements of messages one by one, or reads those of one message. Each `code` writes the value that it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The origin's end of the stream of an attachment (R7.6), without I/O: says which bytes of the file are read next, and

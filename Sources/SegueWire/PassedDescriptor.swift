@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A descriptor that travels with a message. Subclasses hold the system's descriptor, and close it when the last
 /// reference is gone.
 open class PassedDescriptor {

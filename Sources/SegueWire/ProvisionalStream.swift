@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Splits what another hub says over a connection that is no link: messages about the account are handled at once, all

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The statuses of segue.h that the tests tell apart.
 let ok: Int32 = 0
 let invalidArgument: Int32 = 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // libffi as Swift can use it: its types are variables and macros, which Swift cannot take as they are.
 #include <ffi.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "certificates.h"
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// SplitMix64: the same numbers for the same seed, everywhere.
 struct Seeded: RandomNumberGenerator {
   var state: UInt64

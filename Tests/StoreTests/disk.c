@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A preloaded library between a process and the files below one folder. It records each change, so that a test can
  * build the disk as a loss of power at any moment would leave it; or lets calls fail, or kills the process at one.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* abuse CALLS SEED: makes that many calls from eight threads and from inside callbacks, and releases everything. The
  * seed fixes what each thread draws, but not their interleaving. Exits with 0 if every answer was one that segue.h
  * allows, no callback came after its end, every context was destroyed once, and no handle or descriptor is left. */

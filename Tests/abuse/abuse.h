@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Calls at random, every function of segue.h, good and bad, from many threads and from inside callbacks. */
 #ifndef ABUSE_H
 #define ABUSE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Arguments at random. Most are good, or few calls would get far. The wrong ones are wrong in a way that a library can
  * see: a length is never more than the memory behind its pointer, unless it is more than any limit of segue.h. */
 #include "abuse.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One function per type of callback: it retains its arguments, calls back into the library, and answers at random. */
 #include "abuse.h"
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Connections to hand over, and what is none. */
 #define _GNU_SOURCE
 #include "abuse.h"

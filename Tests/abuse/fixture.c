@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Objects that chance alone would hardly ever bring about: apps of one team that are open, with delegates that have
  * every callback, and something to continue. The calls that use them are left to chance. */
 #include "abuse.h"

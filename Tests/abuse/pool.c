@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Handles, memory and contexts that all threads share. Each handle in a pool is one count, which whoever takes it out
  * has to release; those that are looked at only may be released by another thread at any time, which is intended. */
 #include "abuse.h"

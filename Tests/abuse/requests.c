@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Requests to the agent, with options at random: those that the header lists, most of them of the right kind. */
 #include "abuse.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Somebody who asks the agent, once, and says what the answer is.
  *
  *     asker launch BUNDLE MILLISECONDS  has the first offer continued: "launched JSON", or "error STATUS: MESSAGE"

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The agent that ships, with apps that use the shipped library, each in a process of its own."""
 
 from __future__ import annotations

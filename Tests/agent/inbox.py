@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command line as somebody uses it who wants an activity continued elsewhere."""
 
 from __future__ import annotations

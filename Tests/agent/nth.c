@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs a program, and kills it (SIGKILL) at its n-th system call, of whichever thread, before the call is made.
  *
  *     nth N FILE [--child] PROGRAM [ARGUMENT]...

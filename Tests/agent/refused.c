@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Asks the agent for the inbox, on a thread to which the system refuses a call, as a sandbox does that is set up after
  * the app has opened, or a system that is short of memory.
  *

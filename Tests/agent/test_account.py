@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The account of one device, by the command and by the package, with the agent that ships. Two devices:
 Tests/devices/test_command.py."""
 

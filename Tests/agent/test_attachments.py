@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments of what waits (R3.8, R7.6): they are in the inbox with the document, and no death loses them."""
 
 from __future__ import annotations

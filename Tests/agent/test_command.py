@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `segue` as a person uses it, with an agent and apps: in a terminal (tmux), and in pipes."""
 
 from __future__ import annotations

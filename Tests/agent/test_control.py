@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The agent's second socket: where it is, who may connect, and what it answers (docs/agent.md, "The second socket")."""
 
 from __future__ import annotations

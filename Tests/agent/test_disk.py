@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The agent with a disk that is full, hangs, or on which it dies at any call: a hub does not wait for a disk, and what
 was told to anybody is on it (R3.8)."""
 

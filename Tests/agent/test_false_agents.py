@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that listen in the agent's place, and obstacles on the way to it: each call ends in time, with the true
 reason."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A receiver whose app is not running (R3.8): what the agent fetches is on the disk before anything else happens, and
 is delivered at least once, under one name, whoever is killed on the way."""
 

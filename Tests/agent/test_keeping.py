@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An activity that stays offered when its app has ended (R2.5): the agent stores what the app has left, offers it once
 the app is gone, and serves it, also after a restart."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whoever is killed at whatever system call around a cold start, nothing is lost (R3.8). SEGUE_COLD_KILLS says how
 many are killed."""
 

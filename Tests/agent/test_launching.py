@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that the agent's launcher starts, and what the agent itself may not do (docs/agent.md, "Launching")."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Apps that have a manifest (R6.1): the agent knows them, sees changes while it runs, says which one would continue an
 activity and why no other would (R6.2, R6.5), and starts it."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One agent per user: who has the place, who is refused, and how it changes hands (docs/agent.md)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Push (R3.15): an app has its own activity continued by another app of the device, which need not run."""
 
 from __future__ import annotations

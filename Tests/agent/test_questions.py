@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The questions of the command to its user about the account: none about what could not be done, and in words that say
 what to do next. With the agent that ships; without one: bindings/python/tests/test_questions.py."""
 

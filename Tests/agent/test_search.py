@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Saved activities and search (R8): from an app to the agent's disk, found when the app is gone, opened in the app."""
 
 from __future__ import annotations

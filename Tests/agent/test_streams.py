@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A stream between two apps of the device goes on whatever happens to the agent (docs/agent.md, R7.3)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The activation socket, readiness, and what systemd and desktops read (docs/agent.md, "Started on demand")."""
 
 from __future__ import annotations

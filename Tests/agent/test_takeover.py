@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The agent takes over the hub, leaves it in order or not, and takes its place again (docs/agent.md, R2.8, R3.14)."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A systemd --user in namespaces of its own starts the agent when an app opens, and stops it; then it gives programs
 # that a launcher starts scopes of their own. Ends with 77 if no user manager can run here, with the reason in the last
 # line; prints "all of it" if everything was as it should be.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A preloaded library: the clock of a process is wrong by CLOCK_OFFSET seconds. */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Devices, each a process with the hub and its links; two of them in network namespaces of their own, with a cable."""
 
 from __future__ import annotations

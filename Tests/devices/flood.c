@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // Opens TCP connections that say nothing, as fast as it may, until its standard input ends: somebody without any key
 // who keeps devices apart (A19). The oldest are closed to make room for new ones.
 //

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A device of the account whose hub was modified: it shows its certificate, and then tells what it likes."""
 
 from __future__ import annotations

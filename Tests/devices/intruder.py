@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speaks to an agent by hand, with the keys of a device, as docs/device-links.md and docs/trust.md say: honestly, to
 show that a test would notice, or with one thing wrong."""
 

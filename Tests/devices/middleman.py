@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host that has a leaked invite, and stands between two devices while one joins: a session of TLS with each, under
 the key of the invite (RFC 8446 §2.2), for which Python's ssl has no words. It passes on what one says to the other."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A proxy between two devices, which does to their bytes what a bad network does: it delays them, lets them trickle,
 stands still, cuts connections, and turns bits over. The slower one of two proxies is overtaken."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records what goes over a network, as a stranger does: `recorder.py INTERFACE FILE`, until a line comes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Accounts between two agents on two machines: joining, links, revocation, leaving, restarts (R10)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attacks on the links of real processes that must fail (SECURITY.md), each beside what works without the attack."""
 
 from __future__ import annotations

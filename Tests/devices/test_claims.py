@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A device of the account that says that it has an app or an activity of another one (A13)."""
 
 from __future__ import annotations

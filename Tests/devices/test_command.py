@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two machines of one user with the agent that ships, and what the user types there. bindings/demo/devices tells the
 whole story; here is what else may happen."""
 

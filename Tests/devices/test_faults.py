@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two agents with a bad network between them: what is said arrives whole, or its link ends, and comes back."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attacks on an agent by who has the keys of a device, or of the whole account, or none (SECURITY.md): each beside what
 the agent does without the attack."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Membership of an account: what a former manager, a device with the recovery file, a wrong clock, a false word and a
 copy do to agents on two machines."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mishaps without an attacker, and names that deceive: the user is told, and nothing is lost."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Push to another device (R3.15): at once, after its user was asked, or never; with the agents that ship."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The knowledge of a stranger who records all that two machines say to each other on a network (R10.1)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two devices on two machines: network namespaces of their own, joined by a cable that is pulled and put back."""
 
 from __future__ import annotations

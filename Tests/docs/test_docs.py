@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds the pages in docs/ together with what they speak of: names, rule numbers, limits, statuses and links exist."""
 
 from __future__ import annotations

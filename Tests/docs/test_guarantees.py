@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each sentence of SECURITY.md that promises something is held by tests: guarantees.toml says which, to the letter."""
 
 from __future__ import annotations

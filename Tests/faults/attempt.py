@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A hub, an editor and a viewer as processes of their own, one of whom is to die at one of its system calls; and what
 all of them said, in one list."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of this folder, and an app to be killed, with the shim that is preloaded into them."""
 
 from __future__ import annotations

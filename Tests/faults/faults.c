@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs twenty scenarios once for every system call that they make, with that one call failing. A scenario must then
  * either succeed, or fail with an error and succeed when retried; in time, and with nothing left behind.
  *

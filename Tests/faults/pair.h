@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An origin and a receiver in one process, of whose system calls one may fail, and what one can have them do. */
 #ifndef PAIR_H
 #define PAIR_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The scenarios during which a system call fails. */
 #ifndef SCENARIOS_H
 #define SCENARIOS_H

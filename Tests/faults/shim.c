@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A preloaded library between the library under test (and libuv) and the system. The n-th system call of either one is
  * cut short, fails, or kills or stops the process. Calls of the program itself are not affected.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions of the preloaded shim for the program under test; without the shim these are NULL. */
 #ifndef SHIM_H
 #define SHIM_H

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """System calls that fail, one at a time (security.md: "a clear error, nothing lost, the process lives"): what faults.c
 checks, scenario by scenario. SEGUE_FAULT_STEP=1 SEGUE_FAULT_WAYS=6 is every call in every way, in minutes; by default
 it is every sixth, from one that the seed draws, in one way."""

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whoever is killed at whatever system call, the others go on (R2.8, R3.2, R3.14, R3.6). SEGUE_KILLS says how many."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A process forks while its threads play fleets: the child can play one, too. */
 #include "../forking.h"
 

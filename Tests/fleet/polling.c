@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Programs with their own event loop and threads on a virtual fleet, unchanged: callbacks run in their loop, and the
 // fleet waits for answers of other threads.
 #include <poll.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plays random workloads of the virtual fleet, in the library for tests that ships: no seed may break a promise.
 
 The seeds that once did, and 3,000 more, on all processors; and 100 of other shapes, 20 crowds, 6 large fleets and 10

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Plays random workloads of a fleet against the library in the tree, and says which break a promise.
  *
  *     workloads FIRST COUNT [hashes|trace|shapes|crowds|large|DEVICES APPS EVENTS]

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The interface as a compiler sees it: a stub library whose debug information is compared."""
 
 from __future__ import annotations

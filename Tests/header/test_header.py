@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares include/segue.h, the shipped libraries and the signature table with each other. `accept` takes a change."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program that reads manifests for the tests, asked line by line."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The key Exec of `.desktop` files, as the Desktop Entry Specification has it, and GLib as the oracle."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The folders of manifests (R6.1): a file that is broken, in whatever way, is named, and hides no other."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """segue_app_load_manifest: an app takes name, team, types and document types from a file, without an agent (R6.1)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Property lists (R6.1), read as Python's plistlib reads them, and never more than a bounded amount of work."""
 
 from __future__ import annotations

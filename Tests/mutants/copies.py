@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One copy of the modules with all mutants in it, each behind a switch, and its build."""
 
 from __future__ import annotations

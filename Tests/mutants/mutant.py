@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutants: those that were written by hand, and those that a script makes of the sources."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The effects of the library on its process, and on one that was forked from it: `scenarios.py NAME FOLDER` runs one.
 
 Each scenario runs in a process of its own, with the shipped library and nothing else that starts threads.

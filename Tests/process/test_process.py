@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs each of scenarios.py in a process of its own: it succeeds, and says nothing."""
 
 from __future__ import annotations

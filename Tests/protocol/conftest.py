@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Proves docs/protocol.md: another implementation, in Python and from that page alone, speaks with the library.
 
 Once as an app with the library's hub, once as the hub of the library's apps.

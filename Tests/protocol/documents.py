@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Activity documents, and attachments as they go over a stream ("An attachment, at both ends")."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An origin of ours whose attachment an app of the library fetches: it sends what the test says, stream by stream."""
 
 from __future__ import annotations

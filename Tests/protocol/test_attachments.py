@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R7.6: attachments as the library sends them, and as it takes them ("An attachment, at both ends")."""
 
 from __future__ import annotations

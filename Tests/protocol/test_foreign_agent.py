@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The library's apps at a hub of ours that an agent carries: what they ask it ("What apps ask the agent")."""
 
 from __future__ import annotations

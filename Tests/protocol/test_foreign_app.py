@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An app of ours at the hub of the library: it offers, continues, and is told."""
 
 from __future__ import annotations

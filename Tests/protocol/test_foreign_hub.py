@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The library's apps at a hub of ours, which they use, leave, or prefer to their own."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Origins that hand a file over, as the page says or not at all ("An attachment, at both ends")."""
 
 from __future__ import annotations

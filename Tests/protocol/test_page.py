@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/protocol.md and the sources number messages and frames alike, and the page defines what it uses."""
 
 from __future__ import annotations

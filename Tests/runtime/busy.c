@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads that do everything at once to the same objects. The command line names the test; it prints nothing and exits
  * with 0, or prints what is wrong. */
 #include <pthread.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real processes: the programs of this folder, built against the shipped library, each test in a folder of its own."""
 
 from __future__ import annotations

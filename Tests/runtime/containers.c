@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files of containers under attack (R5.4):
  *
  *     containers fast|ENOSYS|EPERM ATTACK

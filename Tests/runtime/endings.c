@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Ends at odd moments, in one process that is hub, origin and receiver at once. The command line names the test; it
  * prints nothing and exits with 0, or prints what is wrong. */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A process that has opened no app forks while its threads are in calls: the child can use the library. Each test is
  * named on the command line; it says nothing and ends with 0, or says what is wrong. */
 #include <fcntl.h>

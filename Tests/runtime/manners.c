@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares the process before, while and after an app is open. "quiet": signals, environment, output; "pipe": the other
  * side closes on our words; "reopen": over and over, nothing is left. Says nothing unless something is wrong. */
 #include <dirent.h>

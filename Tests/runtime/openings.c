@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Documents that open while their opening ends in another thread (R3.5, R5.1), and objects that are restored while
  * another thread answers (R3.4). Each test is named on the command line; it says nothing and ends with 0, or says what
  * is wrong. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An app that does what it is told on standard input, a line each, and says what happens, a line each: with the
  * milliseconds of the monotonic clock first. It ends at the end of its input. The commands are in the table below.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The state of participant.c, and its callbacks, which say what they are called with. */
 #ifndef PARTICIPANT_CALLBACKS_H
 #define PARTICIPANT_CALLBACKS_H

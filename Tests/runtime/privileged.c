@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Opens and closes an app, and says whether the program has more rights than its user.
  *
  *     privileged FOLDER   the runtime folder

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs a program as a strict sandbox would: system calls that it names are refused, with EPERM.
  *
  *     refuse CALL[,CALL]... PROGRAM [ARGUMENT]...

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An app that enters a sandbox after it has opened, offers something there, and is released. Or it enters before that,
  * and opens unless the system refuses what it needs.
  *

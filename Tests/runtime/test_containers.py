@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """No attack on a container leads outside of it, nor blocks (R5.4): what containers.c checks, with openat2, and where
 the system lacks or refuses that call."""
 

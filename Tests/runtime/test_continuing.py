@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Continuations between processes (R2.2 to R2.4, R3)."""
 
 from __future__ import annotations

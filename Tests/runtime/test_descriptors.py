@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Descriptors that go with messages: each belongs to its own, whatever others send or leave unread."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An app whose hub is older, newer, silent, or talks nonsense (docs/decisions/numbered-generations.md)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime folder, and what the system refuses: an error that says what is wrong, and nothing is left behind."""
 
 from __future__ import annotations

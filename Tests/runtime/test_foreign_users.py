@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Another user of the machine (SECURITY.md): shut out at the folder, at the hub's socket, and as a false hub."""
 
 from __future__ import annotations

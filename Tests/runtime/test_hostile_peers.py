@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A hub whose peers send garbage, too much, or nothing: it goes on serving the others."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The hub is killed, stopped, forked (R2.8, R3.2, R3.14; docs/decisions/numbered-generations.md)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linked hubs that are not what they say: made up by hand, over real sockets."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime folder, or what is in it, is deleted while apps are open: all of them meet again, and new ones too."""
 
 from __future__ import annotations

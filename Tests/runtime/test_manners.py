@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The effects of the library on a process: threads and descriptors as promised, none on signals and output."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The offers that the app of each process sees (R1.11, R1.12, R2.6, R2.7, R2.8)."""
 
 from __future__ import annotations

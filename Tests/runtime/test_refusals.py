@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sockets that cannot be connected, and system calls that a sandbox refuses: the host is told why, nothing spins, and
 closing returns."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Threads, callbacks and forks (header: THREADS, CALLBACKS, WHAT THE LIBRARY DOES TO YOUR PROCESS): what the programs
 check, each test in a process of its own."""
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads, callbacks and the ends of things, in one process that is hub, origin and receiver at once. Each test is
  * named on the command line; it says nothing and ends with 0, or says what is wrong. */
 #include <poll.h>

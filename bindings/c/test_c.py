@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Installs Segue into a temporary prefix, builds the examples with make and with CMake, and lets them work together:
 they are built and run by someone who has nothing but the installed prefix."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of the demo, and what they say, printed as it comes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The third story of the demo: two windows on files of a synchronised folder, and the same file there (R4, R5)."""
 
 from __future__ import annotations

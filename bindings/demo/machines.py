@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two machines with a cable between them: network namespaces, which need no root; and an agent on each."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A notes app with a window for each file of a synchronised folder, in a terminal.
 
     notebook.py NAME FOLDER [FILE...]

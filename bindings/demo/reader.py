@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A reader of notes that need not run: the agent starts it, and it shows what it is given.
 
     reader.py OUTPUT INPUT

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the demo as it is meant and broken in each way: the last line and the exit status have to say how it ended."""
 
 from __future__ import annotations

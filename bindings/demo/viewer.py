@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A viewer of notes in Python: it continues what an editor is doing, and may go on with it itself.
 
     viewer.py [--decline REASON]

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The second story of the demo: an app that does not run, everybody killed on the way (R3.8), and an offer that
 outlives its app (R2.5)."""
 

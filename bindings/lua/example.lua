@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: Apache-2.0
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 -- An app in Lua: luajit example.lua offer | continue
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local segue = require "segue"

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: Apache-2.0
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 -- For the tests: two apps in one process, one continues what the other does.
 local segue = require "segue"
 local Z = segue.NUL_TERMINATED

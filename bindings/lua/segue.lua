@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: Apache-2.0
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 -- Segue for LuaJIT. It reads segue-api.json when it is loaded, and contains no list of functions.
 --   local segue = require "segue"
 --   segue.app_open(app)                 each function without its prefix; a status other than OK is an error

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Lua module: the example hands off to itself; no error, and nothing that is forgotten, ends the host."""
 
 from __future__ import annotations

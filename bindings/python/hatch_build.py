@@ -1,9 +1,10 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts libsegue.so.0 and libsegue-fleet.so.0 into the wheel. They are built first where there are none: that needs
 Swift.
 
-SEGUE_LIBRARY names another libsegue.so.0 to take, with the other one beside it. SEGUE_PROJECT_URL is the project's
-page, for the metadata.
+SEGUE_LIBRARY names another libsegue.so.0 to take, with the other one beside it. SEGUE_AGENT names a segue-agent that
+goes into the wheel, too; without it the wheel has none, and `segue agent` runs the one of the system. SEGUE_PROJECT_URL
+is the project's page, for the metadata.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class LibraryHook(BuildHookInterface):
             subprocess.run(["make", "-C", str(repository), "lib"], check=True)
         for library in libraries:
             build_data["force_include"][str(library)] = f"segue/{library.name}"
+        if agent := os.environ.get("SEGUE_AGENT"):
+            # In the folder of the package, where `segue agent` looks for it: not among the scripts, where a program
+            # does not know the place of the libraries that come with it.
+            build_data["force_include"][str(Path(agent).resolve(strict=True))] = "segue/segue-agent"
         build_data["pure_python"] = False
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import CSegue
 
 /// A host's context: destroyed exactly once, when the last reference is gone.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import Synchronization
 
 /// One entry of the handle table. It never moves, and has a cache line of its own (`size`), so that threads that work

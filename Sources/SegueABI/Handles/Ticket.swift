@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The value of a handle: not an address, but the position of its object in the handle table.
 ///
 /// From the top: tag (8 bits), type (8), index of the slot (24), generation of the slot (24). The tag makes the value

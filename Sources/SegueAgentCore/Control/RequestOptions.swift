@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The options of the requests of control clients (docs/protocol.md). One that a request does not have is refused:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Answers the requests of control clients about apps: which there are, which one continues an activity, and which one

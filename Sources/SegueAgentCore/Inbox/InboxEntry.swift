@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A continuation that has to be delivered to an app that does not run yet (R3.8).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueSystem
 
 /// The credentials that a device shows to the others of its account, and with which it checks theirs. Bytes are DER.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Tells one part of the host which activity a document has (R5.2). It ends with its last handle, or its document.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueEngine
 
 /// A callback for the answer to "why is it not offered there?".

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An object that other languages can hold by a handle.
 open class HandleObject {
   /// The handle of this object, which only the handle table reads and writes; 0 if there is none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Objects that are no longer in use, to be released once no lock is held: the host's functions destroy contexts.
 final class ReleasedObjects {
   private var objects: [HandleObject] = []

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The time that the agent waits before it repeats a request that the disk has refused: twice as long each time.

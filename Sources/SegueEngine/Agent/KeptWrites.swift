@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The requests to the disk about kept offers (R2.5): one at a time, and of each activity the latest only. So an app

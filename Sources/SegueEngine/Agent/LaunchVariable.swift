@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The name of an environment variable for a program that is started, and its value.
 public struct LaunchVariable: Sendable {
   /// The only names that may be set: of variables that say where a program shows itself, and in which language.

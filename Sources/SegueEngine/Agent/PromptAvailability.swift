@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Whether a client at this device can prompt its user about what others push (R3.15): one that waits for a new state,
 /// or has just been told of one. A client with a single query, which waits for nothing, does not count.
 public struct PromptAvailability {

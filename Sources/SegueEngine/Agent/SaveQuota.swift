@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The rate limit of saves for search by the apps of a process: ten a second, and a burst that is large enough for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The queue of callbacks for the host, oldest first. It stays bounded for a host that does not dispatch, such as

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Finds out whether an activity has changed since it was sent to the app from which its state comes back (R3.10): a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A responder in the engine of its app: which activity it has, and what follows it in the chain (R4.1, R4.3).

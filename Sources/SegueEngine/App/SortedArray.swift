@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Elements in ascending order, found by binary search.
 struct SortedArray<Element: Comparable> {
   private(set) var elements: [Element] = []

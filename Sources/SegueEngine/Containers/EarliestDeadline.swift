@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The earliest of several deadlines.
 struct EarliestDeadline {
   private(set) var uptime: Int64?

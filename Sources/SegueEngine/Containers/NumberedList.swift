@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Elements ordered by their ascending numbers.
 struct NumberedList<Element> {
   private(set) var elements: [Element] = []

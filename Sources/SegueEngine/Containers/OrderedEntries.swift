@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Elements in the order in which they were added, each with a number that rises. Removal takes logarithmic time, and

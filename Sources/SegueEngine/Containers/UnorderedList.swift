@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An unordered list whose elements know their positions: insertion and removal in constant time.
 struct UnorderedList<Element: AnyObject> {
   private(set) var all: [Element] = []

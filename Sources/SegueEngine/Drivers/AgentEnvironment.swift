@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The process of an agent, as its decisions see it: a loop in the product, a simulated machine in the fleet. For one

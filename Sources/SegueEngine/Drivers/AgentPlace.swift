@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// When an agent takes the place of the hub again after another process has taken it: at once, then with a back-off,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueWire
 
 /// A connection that carries bytes in both directions, and descriptors if both ends are on one device: a Unix socket in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The number of connections of each process to the hub, and its quota.
 final class ConnectionQuota {
   /// The share of the process's descriptors that connections must leave free, for the process and for passed

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The directory of the hubs of a device, as one of its processes sees it: the runtime folder in the product, a

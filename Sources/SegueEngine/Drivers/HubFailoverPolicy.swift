@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Decides whether an app with an unusable hub waits or looks for another. `HubElection` finds hubs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A connection of a hub, as its driver knows it.
 final class PeerConnection {
   let number: HubEngine.PeerNumber

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The hub's end of an app's socket for a stream that crosses a link. No call blocks.
 public protocol StreamEndpoint: AnyObject {
   /// Reads bytes of the app once.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Forwards the bytes of a stream that crosses a link between the socket of its app and the engine of the hub, as fast
 /// as the slower of the two.
 public final class StreamForwarder {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The hub's work for each principal: messages and frames that it has sent and caused, reads, and records that were
 /// decrypted for them. A principal that has caused too much waits while others have their turn, whichever of its
 /// connections it has used. So a process that floods the hub costs others little time.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The devices of the user's account, as this one knows them, with what the account calls them (R10.1).

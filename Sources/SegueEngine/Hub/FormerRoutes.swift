@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The lengths of recently lost routes. A route that others still announce for such a hub may derive from the lost one:

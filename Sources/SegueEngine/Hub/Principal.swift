@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The party that is charged for its use of a hub or an origin: a process of this device with all its apps, all links

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueSystem
 
 /// A TCP connection: two ends, in order, and silent for ever from when one of them has moved. What is sent while its

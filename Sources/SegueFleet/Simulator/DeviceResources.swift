@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The resources that the system of a simulated device grants its processes.
 struct DeviceResources {
   /// The descriptors that a process may have: many, or few for a time.

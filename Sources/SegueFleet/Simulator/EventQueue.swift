@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Future events, ordered by time; events of the same time in the order in which they were added.
 struct EventQueue<Event> {
   private struct Entry {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueWire
 
 /// A descriptor that travels with a message within a device of a fleet.

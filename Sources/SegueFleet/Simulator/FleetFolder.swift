@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The runtime folder of a device of a fleet: generations of hubs, with their locks, sockets and heartbeats.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The settings for how bytes travel in a fleet. Between devices they travel as over TCP: lost segments are

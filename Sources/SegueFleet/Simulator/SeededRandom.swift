@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// SplitMix64: the same numbers for the same seed, everywhere. All randomness of a fleet comes from it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The random events of agents in a workload: in every other one, agents come and go, die, are stopped and replaced.
 struct AgentFaults {
   private var trigger: RandomTrigger

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Users of a workload who change their minds: in a quarter of all workloads, they cancel continuations before

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The documents of apps in a workload (R5): in a quarter of all workloads, apps open, move and close files, whose

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Fires at random, in a share of all workloads. Its random numbers are its own, so what one kind of event draws does

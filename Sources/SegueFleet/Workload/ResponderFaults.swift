@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The windows of apps in a workload: in a quarter of all workloads, their activities belong to responders, which come,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The random events of continued activities in a workload: in every other one, receivers write into them and release

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The saves of apps in a workload: in a quarter of all workloads, some fail, and apps say by themselves what needs

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A `.desktop` file: the keys of its group `Desktop Entry`, as the Desktop Entry Specification (1.5) reads them. Lines

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The key `Exec` of a `.desktop` file, as the Desktop Entry Specification reads it: first the escape sequences of

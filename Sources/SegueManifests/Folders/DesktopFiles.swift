@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The `.desktop` files of all `applications` folders, by desktop id. The first of several files with one id counts; a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Reads all manifests of a user, and makes a catalogue of them. It waits for disks, and so must not be used on a

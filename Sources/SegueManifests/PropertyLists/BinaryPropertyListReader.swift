@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Reads a binary property list (`bplist00`): a header, objects, a table of their offsets, and a trailer of 32 bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A property list, as far as manifests need it. Dictionaries keep their order, and have each key once.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The entries of a dictionary, read by key: an error names the key, what was expected and what was found.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A folder that exists on all devices of a user under one identifier, such as a synchronised folder (R5.3).
 public final class Container: Sendable {
   /// 1…255 bytes of UTF-8, the same on all devices.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A file in a container as it travels (R5.3): the container's identifier, and what follows the folder's path in the
 /// URL (nothing, or a path that begins with a slash; then query and fragment).
 ///

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The containers that an app has registered (R5.3). Pure: it compares bytes, and asks no system.
 public struct Containers: Sendable {
   /// Invariant: at most `Limits.containersPerApp`, and no two have one identifier, or one folder.

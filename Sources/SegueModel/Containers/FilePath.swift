@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The path of a `file:` URL, as bytes: percent-encoding (RFC 3986 §2.1) and components.
 extension UnsafeRawBufferPointer {
   /// Whether a path stays inside its folder: it begins with a slash, no component is `.` or `..`, none is empty but the

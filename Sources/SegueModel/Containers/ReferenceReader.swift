@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Reads the references of one activity document: what they are on this device, and what was found out about them.
 public final class ReferenceReader {
   private let containers: Containers

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Writes a value as it travels: each URL of a file in a container, also in keys and sets, becomes a reference, and
 /// dictionaries and sets are in the order of their new bytes. Throws INVALID_ARGUMENT if two keys of a dictionary, or
 /// two elements of a set, are then the same; LIMIT_EXCEEDED.

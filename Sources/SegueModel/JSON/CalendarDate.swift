@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A date of the Gregorian calendar in UTC, for people: as in RFC 3339, to the millisecond.
 struct CalendarDate {
   let year: Int

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A number in decimal notation, and the double nearest to it: exact for any number of digits, in bounded time, and
 /// independent of the locale.
 ///

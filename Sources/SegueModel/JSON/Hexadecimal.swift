@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Hexadecimal digits.
 enum Hexadecimal {
   /// The digit of the lowest four bits.

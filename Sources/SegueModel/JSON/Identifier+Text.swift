@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A UUID as text (RFC 9562 §4): 8, 4, 4, 4 and 12 hexadecimal digits.
 extension Identifier {
   /// Characters.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Decodes a value from JSON text. Keeps its own stack of open containers, no deeper than a value may be.
 struct JSONDecoder: ~Copyable {
   /// An open container of the value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Encodes a value as JSON text.
 final class JSONEncoder {
   /// An open container of the value.

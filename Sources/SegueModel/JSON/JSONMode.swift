@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A correspondence between values and JSON text (RFC 8259). Raw values are those of `SEGUE_JSON_…` in segue.h.
 public enum JSONMode: Int32, Sendable, CaseIterable {
   /// Values that JSON has, and nothing else: the other kinds are refused, and `$` means nothing.

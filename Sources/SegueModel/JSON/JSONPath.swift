@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Paths in JSON text (RFC 6901): a slash before each key or index.
 enum JSONPath {
   static func append(_ index: Int, to path: DiagnosticText.Pieces) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A cursor over JSON text (RFC 8259): white space, strings and numbers. An error about the text comes without its
 /// place; `fault` has the offset.
 struct JSONScanner: ~Copyable {

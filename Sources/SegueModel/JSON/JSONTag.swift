@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The objects with one entry that stand for what JSON lacks, by the key of that entry.
 enum JSONTag {
   case date, data, url, uuid, set, dictionary, double, integer

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// JSON text that is being written. Bounded: text that would be longer is dropped.
 final class JSONText {
   private var memory: UnsafeMutableRawPointer

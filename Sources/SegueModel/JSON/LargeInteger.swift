@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A natural number of any size, for the few numbers of a text that need an exact comparison.
 struct LargeInteger {
   /// The lowest bits first; the last one is not zero.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The objects of a text that have one entry. The number of entries is known only at the end of an object, but its
 /// meaning depends on that number from the beginning. One pass finds out for all objects, so that nested ones are not
 /// read once for each level.

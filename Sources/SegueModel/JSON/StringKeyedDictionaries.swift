@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The dictionaries of a value that have only strings as keys. The keys are known only at the end of a dictionary, but
 /// one with other keys is written in another way from the beginning. One pass finds out for all of them.
 struct StringKeyedDictionaries {

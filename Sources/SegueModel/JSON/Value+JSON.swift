@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Values as JSON text (RFC 8259).
 extension Value {
   /// Decodes a value. Objects become dictionaries, digits without point and exponent integers, other numbers doubles.

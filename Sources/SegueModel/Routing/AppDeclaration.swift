@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The description of an app by its manifest (R6.1): the app need not run. An object, for it is handed on often.
 public final class AppDeclaration: Sendable {
   /// The file that says it, absolute.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The command that starts an app that does not run, or the reason why there is none.
 public enum AppLaunch: Sendable {
   case command(LaunchCommand)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The part of an app's manifest that holds while the app runs (R6.1). An object, since it is handed on often.
 public final class AppManifest: Sendable {
   /// A kind of document that gets activities of a type by itself (R5.1).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// All apps that have a manifest, and what is wrong with manifests. Immutable: a change of the files makes another.
 public final class Catalogue: Sendable {
   /// A file, in the order of precedence.

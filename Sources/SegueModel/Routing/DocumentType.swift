@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A kind of document that an app opens (R5.1): an element of `CFBundleDocumentTypes`.
 public struct DocumentType: Sendable {
   /// The role of the app: what it may do with such a document.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Chooses which app of this device continues an activity (R6.2). It has no clock and reads nothing: a dry run (R6.5)
 /// and a choice are the same call.
 public struct Router: Sendable {

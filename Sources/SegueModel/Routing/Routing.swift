@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Decides which app may continue an activity (R6.2), or why it may not (R6.5).
 public enum Routing {
   /// Raw values are those of `obstacle` in docs/protocol.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An app that might continue an activity here, with what speaks for it and against it (R6.5). An object, because
 /// candidates are sorted.
 public final class RoutingCandidate: Sendable {

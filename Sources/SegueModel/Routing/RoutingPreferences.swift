@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The preferences of the user: the app that was chosen for a type, and how recently each app was used (R6.2). The
 /// store has them on the disk.
 public struct RoutingPreferences: Sendable {

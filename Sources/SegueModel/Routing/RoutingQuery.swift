@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The activity for which an app is wanted on this device, as far as it counts.
 public struct RoutingQuery: Sendable {
   public let type: String

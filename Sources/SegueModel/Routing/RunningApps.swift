@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The apps that are open on this device. One bundle identifier may have several.
 public struct RunningApps: Sendable {
   private var byBundle: [TextKey: [AppIdentity]] = [:]

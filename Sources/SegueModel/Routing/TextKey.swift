@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A text as a key: its UTF-8 bytes. Swift's own hash treats composed and decomposed letters as equal.
 struct TextKey: Hashable, Sendable {
   let text: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A URL with a scheme, checked byte for byte against the grammar `URI` of RFC 3986, appendix A, and never changed.
 public struct AbsoluteURL: Sendable {
   public let text: String

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Bytewise order, the order of keys and of elements of sets (RFC 8949 §4.2.1).
 public enum ByteOrder {
   /// Negative, zero or positive if `left` is before, equal to or after `right`. A prefix is before the longer one.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The middle path of decoding: copies an item of definite lengths into its deterministic encoding, with numbers
 /// shortened and keys sorted. Other encoders write such items. Anything else, good or bad, is for `Normaliser`.
 struct CanonicalCopy {

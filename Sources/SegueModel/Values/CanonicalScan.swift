@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The fast path of decoding: one pass that tells whether bytes already are a value in its deterministic encoding, and
 /// can be kept. Anything else, good or bad, is for `Normaliser`.
 struct CanonicalScan {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Finds entries of a dictionary by keys that are asked for in the order of their encodings, all of them in one pass.
 struct EntryFinder {
   private let encoding: [UInt8]

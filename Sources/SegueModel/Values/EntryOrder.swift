@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The order of the elements of a set, or of the entries of a dictionary by their keys.
 enum EntryOrder {
   struct Entry {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Reads the items of a value in the order of their bytes: an array's head, its elements, then what follows the array.
 /// The caller counts items, and knows what should come: there must be an item for each call, and an item of another
 /// kind is not consumed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The shortest of the three float forms of CBOR that holds a number exactly (RFC 8949 §4.2.1, §4.2.2).
 enum FloatForm {
   /// The one NaN that values have, as half float.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The start of a CBOR item: its major type and its argument (RFC 8949 §3).
 struct Head {
   /// Major types, in the upper three bits of the first byte.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The kinds of values (R1.2). Raw values are those of `SEGUE_KIND_…` in segue.h.
 public enum Kind: Int32, Sendable, CaseIterable {
   case null = 1

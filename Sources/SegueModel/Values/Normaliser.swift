@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The slow path of decoding: reads any well-formed CBOR item and writes it again in its deterministic encoding, or
 /// reports what is wrong at which offset. It gets the rare cases from `CanonicalCopy`: indefinite lengths, and errors.
 /// It compares each count or length with the available bytes before it uses it. It also gets each value that has

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Whether bytes are UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 public enum UTF8Text {
   public static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The contents of a value.
 extension Value {
   public var kind: Kind { first.kind ?? .null }

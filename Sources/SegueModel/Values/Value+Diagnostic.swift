@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 extension Value {
   /// The value in CBOR diagnostic notation (RFC 8949 §8), for people.
   public var diagnostic: String {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 extension Value {
   /// A dictionary with the entries of this one and of another; for the same key, the new one's value stays (R1.10).
   /// Throws WRONG_KIND if one of them is not a dictionary, LIMIT_EXCEEDED if the result is too large.

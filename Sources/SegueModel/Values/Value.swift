@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An immutable value of `user_info`. It is its deterministic encoding (R1.2): CBOR in the form of RFC 8949 §4.2.1,
 /// with the tags 1 date, 32 URL, 37 UUID and 258 set. Two values are equal if and only if those bytes are.
 public struct Value: Sendable {

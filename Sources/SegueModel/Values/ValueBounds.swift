@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The largest size and depth that an encoding may have.
 public struct ValueBounds: Sendable {
   /// Bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Finds a nested value by a path, such as "tasks/0/text": keys of dictionaries, and indices of arrays and sets,
 /// separated by slashes. In a key "~1" means a slash, and "~0" a tilde (RFC 6901 §3). Keys that are not strings have no
 /// path.

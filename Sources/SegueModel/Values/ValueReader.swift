@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Reads a value, depth first, without creating a value for each part. The reader is not copyable, so that reading
 /// counts no references; `copy` makes a second one.
 public struct ValueReader: ~Copyable, Sendable {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Writes one value: put an item, or begin a container, put its items (a dictionary takes key, value, key, value …,
 /// with the keys in any order) and end it; then finish. A failing call leaves the writer unchanged, except `end`, whose
 /// error all later calls throw until `reset`; `fail` makes any error sticky in this way.

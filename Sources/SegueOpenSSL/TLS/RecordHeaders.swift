@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Reads the headers of the TLS records that arrive before a session is up, and refuses what TLS 1.3 would let pass:

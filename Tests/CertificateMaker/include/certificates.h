@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // Accounts and certificates for tests, good and bad ones. Linked with OpenSSL, which the product loads.
 #pragma once
 #include <stddef.h>

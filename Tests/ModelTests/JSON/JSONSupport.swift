@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 @testable import SegueModel
 
 /// The result of decoding JSON text: the value, or why there is none.

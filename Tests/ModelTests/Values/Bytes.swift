@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 @testable import SegueModel
 
 /// Bytes from hexadecimal digits; spaces are for the reader.

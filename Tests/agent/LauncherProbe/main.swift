@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // An agent of which nothing is left but its launcher and its confinement: Tests/agent/test_launching.py tells it what
 // to do, a line each, with tabs between the words:
 //

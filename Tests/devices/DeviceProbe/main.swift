@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // An agent of which nothing is left but the hub and its links with other devices: the tests beside it tell it what to
 // do, a line each.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Runs inputs once more, without libFuzzer: FuzzReplay FILE..., for the target that SEGUE_FUZZ_TARGET names. A file
 // *.hex has an input a line, in hexadecimal digits; any other is one input. A statement that does not hold ends the
 // process; the last line on standard error that begins with "input" names the one that did it.

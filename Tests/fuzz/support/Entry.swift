@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import Glibc
 
 /// The targets by name: each takes any bytes, and ends the process if a statement about them does not hold.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// An input as a source of decisions. Behind its end all of them are 0, so that a shorter input is a simpler story.

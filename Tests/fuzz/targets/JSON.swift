@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 @testable import SegueModel
 
 /// Any bytes as JSON text, and any bytes as a value that is written as JSON text.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 @testable import SegueModel
 
 /// Any bytes as a value: the fast way and the slow way of decoding agree, what was decoded stays as it is, and all that

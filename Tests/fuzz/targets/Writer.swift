@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 @testable import SegueModel
 
 /// Any order of calls of a writer: what fails has no effect, and what is finished is a value.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /**
  * A text editor whose activity can be continued: the origin's side of Segue. Try it:
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the apps that edit and view notes, in any language: identifiers, and the layout of user_info. Also the
  * error handling of the C programs. */
 #ifndef NOTES_H

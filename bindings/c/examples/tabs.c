@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /**
  * An office program with up to four tabs, each of which can be continued by itself: four activity types, four
  * responders. The same program with one tab is a small app, so what this one is on a big device may be several there.

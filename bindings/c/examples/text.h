@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A text file as lines in memory, and paths as file URLs. This file does not use Segue. */
 #ifndef TEXT_H
 #define TEXT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /**
  * A viewer that continues the activity of an editor: the receiver's side of Segue. Try it beside a running `editor`:
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A notes app for GTK 4 whose files lie in a synchronised folder. The window that the user works in is offered; what
 another device offers is continued by a button, or Ctrl+Return: the same file opens, at the same place in its text.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A notes app for Qt: a QSocketNotifier runs Segue's callbacks on the thread of the user interface. The window that the
 user works in is offered; what another device offers is continued by the button.
 

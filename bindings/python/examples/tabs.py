@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An office program for the terminal with up to four tabs, each of which can be continued by itself: four activity
 types, four responders. The same program with one tab is a small app, so what this one is on a big device may be several
 there. ../../c/examples/tabs.c is the same in C, and they work together.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The pytest fixture `segue_fleet`: a virtual fleet that checks Segue's invariants. On failure it shows its trace."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The console script `segue`. Beside the package, so that it can say in one line that the library cannot be loaded."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Helpers for tests of attachments: programs at both ends, two apps of this process, ways to see what is left."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fixtures of every test: a runtime folder of its own, and a check that it leaves nothing behind."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Signal handlers at each place at which Python runs them: where a function begins, and behind each call of C."""
 
 from __future__ import annotations

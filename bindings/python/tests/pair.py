@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An origin and a receiver in one process, with host delivery."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A second opinion: deterministic CBOR by RFC 8949 section 4.2.1, as short as it can be; and values to try."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The other side of a stream in a process of its own, and how a stream is read to its end."""
 
 from __future__ import annotations

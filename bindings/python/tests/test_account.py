@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Accounts and devices, as far as they need no agent: arguments, what answers become, and what the command says.
 With agents: Tests/agent/test_account.py, Tests/devices/test_command.py."""
 

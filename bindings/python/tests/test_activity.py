@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Activities: their properties, user_info as a mapping, documents."""
 
 from __future__ import annotations

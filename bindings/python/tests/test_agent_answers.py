@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Answers of agents of other versions, and calls of the agent inside the log callback."""
 
 from __future__ import annotations

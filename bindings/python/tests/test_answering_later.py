@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Continuations whose answer comes after on_continue: each ends once, at both ends, whether it comes or not."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests the end of an app, and the arguments and folders with which it refuses to begin."""
 
 from __future__ import annotations

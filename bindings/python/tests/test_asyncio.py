@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Apps whose callbacks an asyncio loop runs."""
 
 from __future__ import annotations

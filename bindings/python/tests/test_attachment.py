@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments between apps (R7.6): what arrives is what was attached."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments that are changed, cut off, cancelled (R7.6): an error and nothing, or all of it after all."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments whose other side lives and says nothing, or is slow (R7.6): the one ends, the other does not."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attributes that the package does not have are refused: an assignment that is misspelt would do nothing."""
 
 from __future__ import annotations

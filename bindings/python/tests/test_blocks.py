@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Blocks of continuations: one answer, by the block or by a call inside of it."""
 
 from __future__ import annotations

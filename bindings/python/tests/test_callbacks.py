@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mistakes in callbacks are found early: by a type checker, or when the class is made or the function given."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Apps that are closed while an async handler has not answered: both sides learn that, as of `segue.LATER` (R3.14)."""
 
 from __future__ import annotations

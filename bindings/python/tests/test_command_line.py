@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m segue`, in a terminal that others write to through their names, titles, types and errors."""
 
 from __future__ import annotations

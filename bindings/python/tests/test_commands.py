@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The effects of `python -m segue` on files and activities of others."""
 
 from __future__ import annotations

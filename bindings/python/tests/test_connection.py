@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Why an app is not connected, as Python and the command line tell it."""
 
 from __future__ import annotations

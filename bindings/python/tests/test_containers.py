@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers (R5.3, R5.4): files under one name at different places."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Continuing in one process: results, answers, restorable objects, failures."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values and errors can be copied and pickled, handles cannot: a copy would release the handle of the original."""
 
 from __future__ import annotations

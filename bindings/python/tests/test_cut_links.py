@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Transfers that are under way between two devices outlive cuts of their connection (R7.4)."""
 
 from __future__ import annotations

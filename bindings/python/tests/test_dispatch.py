@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The threads that run callbacks, the calls that callbacks may make, and the effect of what they raise."""
 
 from __future__ import annotations

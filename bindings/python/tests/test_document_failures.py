@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Documents whose handlers fail, are no functions, or go, and what a document is called (R5.1, R3.5)."""
 
 from __future__ import annotations

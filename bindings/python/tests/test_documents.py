@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Documents: files that the user has open, here and where an activity is continued (R5, R3.5), on a virtual fleet."""
 
 from __future__ import annotations

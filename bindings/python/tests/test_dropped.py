@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An app that is dropped while something of it is under way is collected, and thereby closed: it offers no more."""
 
 from __future__ import annotations

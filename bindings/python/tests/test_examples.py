@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The examples for the terminal and for Qt (examples/tabs.py, examples/qt_notes.py); the one for GTK is in
 test_gtk.py."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The log has each failure of a continuation of which the program is told in no other way (R3.13)."""
 
 from __future__ import annotations

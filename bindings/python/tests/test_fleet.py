@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The virtual fleet (R11.1): ordinary apps on simulated devices, in time that the test moves."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Agents on a virtual fleet: what waits for apps, what apps leave, search, accounts, pushes."""
 
 from __future__ import annotations

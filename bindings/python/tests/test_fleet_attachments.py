@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments in a virtual fleet (R7.6, R11.1): the same calls, in time that the test moves."""
 
 from __future__ import annotations

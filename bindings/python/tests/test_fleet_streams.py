@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Streams in a virtual fleet (R11.1): descriptors as everywhere, and a network that fails on command (R7.2-R7.4)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The package after a fork: as segue.h says (WHAT THE LIBRARY DOES TO YOUR PROCESS), it depends on an opened app."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The GLib adapter. Needs PyGObject, which is a package of the system (python3-gi)."""
 
 from __future__ import annotations

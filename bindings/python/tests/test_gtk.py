@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The notes app for GTK 4 (examples/gtk_notes.py), twice on one screen, as a user has it: focus and keys come from
 xdotool, never from our API. A screenshot is kept in .build/screenshots."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Modules of the package import those below them: what is imported for type checkers counts, too."""
 
 from __future__ import annotations

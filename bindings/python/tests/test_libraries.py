@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The two libraries: that of apps, and the one for tests, which has the virtual fleet (R11.1)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two devices: hubs in two runtime folders, linked over real sockets."""
 
 from __future__ import annotations

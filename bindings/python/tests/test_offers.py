@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Offers come, change and go, and the callbacks of apps and activities are called."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Documents whose opening begins while the on_continue that has answered by a call still runs (R3.5)."""
 
 from __future__ import annotations

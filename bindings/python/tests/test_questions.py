@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests the questions of the command in a terminal and in pipes, and its wait for the device of an invite. With agents:
 Tests/agent/test_questions.py, Tests/devices/test_command.py."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each attempt to continue an activity ends in one receipt, whatever has become of the activity (R3.6)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests `repr`: it shows the kind of an object and the state that one looks for, and never raises."""
 
 from __future__ import annotations

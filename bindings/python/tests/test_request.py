@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Requests between real processes (R7.5): each ends once, within its deadline, with an answer or a clear error."""
 
 from __future__ import annotations

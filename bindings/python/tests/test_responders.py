@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Responders: windows that share, move and restore activities (R4), on a virtual fleet."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The origin takes the state of its activity back from the app that continued it (R3.10)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """When on_will_save runs (R2.9), and callbacks that an app has for all of its activities (R3.12)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command `segue` in shell scripts: what goes through pipes and files, JSON, exit statuses, closed streams."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Signal handlers that raise, as Ctrl-C does, or use the package, wherever they come."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values for which Python and user_info differ: keys that are equal to nothing, dates of no zone, parts of no kind."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Streams between two real processes (R7.1-R7.3): the other side does what the first line that it reads says."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A stream reads as ended only if who wrote it has succeeded (R7.3), however its code is written."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table and the enumerations are those of the header, by way of segue-api.json."""
 
 from __future__ import annotations

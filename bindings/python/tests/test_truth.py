@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Both sides are told the same about what a callback does, or raises."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arguments of wrong types: each is taken as what it stands for, or is a TypeError that names the argument."""
 
 from __future__ import annotations

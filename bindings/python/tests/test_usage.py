@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests the messages of the command about wrong arguments, and its tables and digits."""
 
 from __future__ import annotations

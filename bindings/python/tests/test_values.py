@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values through the library and back, against cbor2 (values) and a reference of our own (bytes)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A task or thread that gives up its wait for a result does not disturb the others that wait for it."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The thread of the account, as its client uses it: in the fleet the disk of a machine, which takes its time. For one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A message between the agents of two devices of an account that does not change the account (docs/trust.md, "Over

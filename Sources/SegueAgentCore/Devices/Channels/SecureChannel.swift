@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// One end of a connection between two devices, from its first byte: the knock, then TLS. No I/O and no clock: the

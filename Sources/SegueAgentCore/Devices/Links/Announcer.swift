@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Announces a device to the others of its account, and reads their beacons. No I/O, no clock, no randomness: its owner

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// When a device sends its beacon: at once when something has changed, then every 10 to 30 seconds, and not at all
 /// while every device of the account that it knows is linked.
 public struct BeaconSchedule {

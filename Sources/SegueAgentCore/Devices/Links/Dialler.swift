@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Decides which addresses a device dials, and when. No I/O, no clock, no randomness: its owner dials what `takeDue`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The connections that have not shown yet that a device of the account is at their other end: at most 64, each for at

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Decides which of two connections between the same two devices stays. Both devices decide alike, without a message.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Whether a link has outlived a change of networks: it has if something arrives on it that was sent afterwards. Bytes
 /// that the system had received before, and that were not read yet, say nothing.
 public struct LinkSuspicion {

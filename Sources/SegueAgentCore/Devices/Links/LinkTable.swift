@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The connections of a device with the others of its account: whom it dials, how long a connection may take, which of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Challenges of this process that the other end has answered under a key of the account, oldest first: a connection
 /// that leads back to this process has one of them.
 struct OwnChallenges {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Tells the user what to do when two machines have the keys of one device, because a state folder was copied.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Another machine that has the keys of this device: for how long that is said, and which devices were told of it.

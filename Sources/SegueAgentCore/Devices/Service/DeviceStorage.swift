@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The account and the settings of this device as its disk has them, on the thread of the account. For one thread.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The devices that belong to an account, as one roster lists them: a device that shows a certificate has to be among

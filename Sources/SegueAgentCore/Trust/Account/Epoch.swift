@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A secret that all devices of an account share until one is revoked: by it they find and recognise each other.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueSystem
 
 /// The place of an account's key, seen from one of its devices. It is in memory only while something is signed.

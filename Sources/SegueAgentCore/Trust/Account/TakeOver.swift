@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A roster of a manager that this device does not know as one of the account: the user says whether it counts.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// An invite to an account: what a QR code or a link `segue:join?…` says. A device that has it can ask to join, once,

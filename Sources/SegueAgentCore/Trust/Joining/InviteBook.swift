@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The invites of this device that can still be used. They are in memory only: when the agent ends, all are void.

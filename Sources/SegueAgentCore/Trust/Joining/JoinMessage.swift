@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The messages of joining (docs/trust.md). Each is an array that begins with its number, in deterministic CBOR.

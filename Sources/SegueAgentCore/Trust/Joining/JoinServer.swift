@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The inviting end of one connection on which a device joins. TLS with the key of the invite is up before it begins.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// One end of a joining: `JoinClient` or `JoinServer`. It handles messages in order, and ends once.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A rate limit for each source, and for all of them together, so that one source does not slow down others.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A task for the owner of an `AccountService`, in this order. The change that it reports is on the disk already.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The requests of devices to the manager whose results are stored. One of each device is due at a time, so that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Certificates that were found valid: they stay so until they end, as long as the account revokes no others. Each

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The identity of a device: the identifiers of its account and of the device. Both follow from public keys, and stand

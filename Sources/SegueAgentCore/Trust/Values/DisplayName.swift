@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Names that other people or devices chose, made fit to be shown: what could make one name look like another, or like

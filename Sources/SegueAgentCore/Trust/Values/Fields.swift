@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Reads the elements of an array that came from outside, one after the other: bounded, in deterministic CBOR only.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An IPv4 or IPv6 address as text, read without the system: dotted numbers (RFC 6943 §3.1.1, the strict form), or RFC
 /// 4291 §2.2.
 enum HostAddress {

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m segue`: the command, also installed as `segue`."""
 
 from __future__ import annotations

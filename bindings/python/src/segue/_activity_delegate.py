@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The library's callbacks for an activity: they call its own handlers, or those of its app for all its activities."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The properties of an activity: each is read from the library, and written to it."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The agent's services for apps that are not running: the values that its answers give (R3.8)."""
 
 from __future__ import annotations

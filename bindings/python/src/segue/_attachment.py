@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attachments: files of any size that belong to an activity (R7.6)."""
 
 from __future__ import annotations

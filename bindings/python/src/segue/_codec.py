@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Python values to CBOR and back.
 
 `cbor2` does the work in machine code. It would silently lose keys that Python considers equal, and dates outside of

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Continuations: one attempt of a receiver to take an activity over from its origin."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs an app's callbacks: in the thread that dispatches, in a loop, or on a thread of the library."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Documents: files that the user has open, each a responder (R5)."""
 
 from __future__ import annotations

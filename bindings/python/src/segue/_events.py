@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Waits of threads for each other, of which signal handlers may be part.
 
 Python runs a signal handler between two steps of the main thread. If it uses what that thread was just using, a lock

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finds what a value has in it that the library cannot hold, once it was refused."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An asyncio loop that turns inside a main loop of GLib."""
 
 from __future__ import annotations

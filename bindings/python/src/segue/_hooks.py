@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Callbacks as methods of a subclass, or as functions given to a decorator; sync or async."""
 
 from __future__ import annotations

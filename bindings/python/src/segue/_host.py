@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An app as its results, continuations, streams, requests, attachments and links need it. The app knows them all."""
 
 from __future__ import annotations

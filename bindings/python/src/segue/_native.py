@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The shared library: loading, version check, calls, handles, and memory."""
 
 from __future__ import annotations

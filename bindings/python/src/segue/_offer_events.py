@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The events of the offers that an app sees, for programs that iterate over them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Copies of values in Python's own types, for cbor2 to encode.
 
 cbor2 descends without a bound, and a stack that is used up is the end of the process. So it gets no object that another

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Read-only values from inside user_info, since changes to them would be lost."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Why an activity does not get somewhere (R6.5)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Requests between the two sides of a continuation (R7.5)."""
 
 from __future__ import annotations

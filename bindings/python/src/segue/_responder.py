@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Responders: windows and views, each with an activity (R4)."""
 
 from __future__ import annotations

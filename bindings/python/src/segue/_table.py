@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The C interface as one table: the declarations of `include/segue.h`, in its order.
 
 `tests/test_table.py` compares each row with `segue-api.json`, which is made from the header.

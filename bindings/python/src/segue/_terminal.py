@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Escapes text of others for a terminal, so that it cannot move the cursor, change direction, hide, or forge a line;
 and how many columns it takes there."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The turns of threads that run an app's callbacks: one at a time."""
 
 from __future__ import annotations

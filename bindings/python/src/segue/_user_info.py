@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """user_info as a mapping that reads from and writes to its activity."""
 
 from __future__ import annotations

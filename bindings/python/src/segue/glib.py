@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs an app's callbacks in a GLib main loop, and follows the focus of GTK 4. Needs PyGObject (Debian: python3-gi)."""
 
 from __future__ import annotations

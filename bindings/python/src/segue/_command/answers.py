@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Asks the user yes or no: the question on standard error, the answer in a line of standard input."""
 
 from __future__ import annotations

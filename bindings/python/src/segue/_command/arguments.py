@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The arguments of the command. `bindings/python/command` makes the man page and the completions of them."""
 
 from __future__ import annotations

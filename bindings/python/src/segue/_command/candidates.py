@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The verbs about the apps that can continue an activity: `apps`, `route`, `explain`, `choose`."""
 
 from __future__ import annotations

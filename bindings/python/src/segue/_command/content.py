@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hands files, or what comes through a pipe, from one shell to another: `send`, `receive`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The checks of `doctor` about the account, its certificate, the port and the network."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The devices of the account: `devices`, `revoke`, `rename`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Says what is wrong on this machine, and what to do: `doctor`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Shows activities: `inspect`, and what `continue` prints."""
 
 from __future__ import annotations

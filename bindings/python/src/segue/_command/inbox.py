@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The entries that wait at the agent for apps that were not running: `inbox`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Another device joins the account: `invite` there, `join` here."""
 
 from __future__ import annotations

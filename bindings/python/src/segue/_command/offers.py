@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The verbs about offers: `list`, `watch`, `withdraw`, `describe`."""
 
 from __future__ import annotations

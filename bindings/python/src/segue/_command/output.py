@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the output of the command: tables and lines for people, JSON for programs, errors on standard error."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The process of the command: its streams, its errors, its exit status."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pushes, by which a device has an activity continued on another (R3.15): `--to DEVICE`, and `inbox --watch`."""
 
 from __future__ import annotations

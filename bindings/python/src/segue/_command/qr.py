@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws a QR code in a terminal, if `segno` is installed."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finds the devices of the account that an offer does not reach, and those whose offers are not here (R6.5)."""
 
 from __future__ import annotations

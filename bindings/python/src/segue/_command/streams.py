@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The standard streams of the command, which may be closed, full, or read by somebody who leaves; and how it dies."""
 
 from __future__ import annotations

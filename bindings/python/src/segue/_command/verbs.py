@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The parser of the command, to which each module of verbs adds its own by `add(verbs)`."""
 
 from __future__ import annotations

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A bare Debian 12 in namespaces of its own and without a network, in which a test installs packages as a user does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from programs import Program
+from project import ROOT
+
+CACHE = ROOT / ".build" / "packages"
+TREE = CACHE / "debian-12"
+MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+# The packages that Segue's depend on or recommend; they and theirs lie downloaded in the tree.
+DOWNLOADED = "python3-cbor2 libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
+USER, HOME, RUNTIME = 1000, "/home/ann", "/run/user/1000"
+ENVIRONMENT = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
+
+# The tree below stays as it is. The machine lives as long as its standard input; then the kernel ends all its
+# processes, and the mounts go with the last one.
+MACHINE = """
+set -e
+mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
+cd "$2/root"
+mount --rbind /dev dev
+mount -t proc proc proc
+mount -t tmpfs tmpfs run
+chroot . id -u ann >/dev/null 2>&1 || chroot . useradd --create-home --shell /bin/bash --uid 1000 ann
+install -d -m 755 run/user
+install -d -m 700 -o 1000 -g 1000 run/user/1000
+echo machine is up
+cat >/dev/null
+"""
+
+
+def tree() -> Path:
+    """Returns the tree of a bare Debian 12: essential packages and apt. The first call makes it, from a mirror."""
+    if (TREE / "made").exists():
+        return TREE
+    CACHE.mkdir(parents=True, exist_ok=True)
+    archive = CACHE / "debian-12.tar"
+    if not archive.exists():
+        part = CACHE / "debian-12.part.tar"
+        download = f'chroot "$1" apt-get install -qdy -o APT::Install-Recommends=true {DOWNLOADED}'
+        options = ("--variant=minbase", "--skip=cleanup/apt", f"--customize-hook={download}")
+        subprocess.run(["mmdebstrap", "--quiet", *options, "bookworm", part, MIRROR], check=True)
+        part.rename(archive)
+    shutil.rmtree(TREE, ignore_errors=True)
+    TREE.mkdir()
+    subprocess.run(["tar", "--extract", "--preserve-permissions", "--file", archive, "--directory", TREE], check=True)
+    (TREE / "made").touch()
+    return TREE
+
+
+class Bare:
+    """The machine. Its root folder is `root`, for reading; a test changes it by commands inside."""
+
+    def __init__(self, folder: Path, *layers: Path) -> None:
+        """Its files are those of the layers, the upper ones first, over the bare tree. What changes goes to
+        `folder / "upper"`, the layer of further machines."""
+        self.begun: list[Program] = []
+        for name in ("upper", "work", "root"):
+            (folder / name).mkdir()
+        lower = ":".join(map(str, [*layers, tree()]))
+        spaces = ("--mount", "--pid", "--net", "--ipc", "--fork", "--kill-child")
+        self.machine = Program("machine", ["unshare", *spaces, "sh", "-c", MACHINE, "sh", lower, folder])
+        self.machine.wait_for("^machine is up$")
+        children = Path(f"/proc/{self.machine.pid}/task/{self.machine.pid}/children").read_text().split()
+        self.enters = ["nsenter", f"--target={children[0]}", "--mount", "--pid", "--net", "--ipc", "chroot"]
+        self.enters.append(str(folder / "root"))
+        self.root = Path(f"/proc/{children[0]}/root{folder}/root")
+
+    def command(self, *words: str) -> list[str]:
+        """A command of root."""
+        return [*self.enters, "env", "--ignore-environment", "--chdir=/", *ENVIRONMENT, *words]
+
+    def as_user(self, *words: str) -> list[str]:
+        """A command of a user who has logged in."""
+        own = (f"HOME={HOME}", f"XDG_RUNTIME_DIR={RUNTIME}")
+        drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "env", f"--chdir={HOME}")
+        return self.command(*own, *drop, *words)
+
+    def run(self, *words: str) -> str:
+        return output(self.command(*words))
+
+    def say(self, *words: str) -> str:
+        """Returns what a command of the user prints."""
+        return output(self.as_user(*words))
+
+    def begin(self, *words: str) -> Program:
+        """A command of the user that runs beside the test, until `close`."""
+        self.begun.append(Program(words[0], self.as_user(*words)))
+        return self.begun[-1]
+
+    def copy_in(self, files: Sequence[Path], folder: str) -> list[str]:
+        """Returns the paths inside."""
+        self.run("mkdir", "-p", folder)
+        for file in files:
+            shutil.copy(file, self.root / folder.lstrip("/") / file.name)
+        return [f"{folder}/{file.name}" for file in files]
+
+    def install(self, files: Sequence[Path], *options: str) -> str:
+        return self.run("apt-get", "install", "-qy", *options, *self.copy_in(files, "/packages"))
+
+    def files(self) -> set[str]:
+        """All paths but those of kernel, sessions and homes, and what apt and dpkg write about themselves."""
+        find = ("find", "/", "-xdev", "-path", "/packages", "-prune", "-o", "-path", "/home", "-prune", "-o", "-print")
+        ignored = ("/var/log/", "/var/cache/", "/var/lib/apt/", "/var/lib/dpkg/", "/etc/ld.so.cache")
+        return {path for path in self.run(*find).splitlines() if not path.startswith(ignored)}
+
+    def close(self) -> None:
+        """Ends the machine, and with it all that runs there."""
+        self.machine.wait()
+        for program in self.begun:
+            program.wait()
+
+
+def output(command: Sequence[str]) -> str:
+    """Returns what a command prints that has to succeed."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The packages of what is built in lib, and machines on which they are installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from bare import Bare
+from programs import Program
+from project import ROOT
+
+
+def build(folder: Path) -> list[Path]:
+    """Builds the packages where there is no network."""
+    command = ["unshare", "--map-root-user", "--net", ROOT / "packaging" / "deb", folder]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return sorted(folder.glob("*.deb"))
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return build(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture(scope="session")
+def wanted(packages: list[Path]) -> list[Path]:
+    """The packages of a user, without those of developers."""
+    names = {"libsegue0", "python3-segue", "segue", "segue-agent"}
+    return [package for package in packages if package.name.partition("_")[0] in names]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, as `make wheel` makes it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    tools = ROOT / ".venv" / "bin"
+    environment = {**os.environ, "SEGUE_AGENT": str(ROOT / "lib/segue-agent"), "PATH": f"{tools}:{os.environ['PATH']}"}
+    make = [tools / "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", folder / "made"]
+    subprocess.run([*make, ROOT / "bindings/python"], env=environment, check=True, capture_output=True)
+    repair = [tools / "auditwheel", "repair", "--exclude", "libsqlite3.so.0", "--wheel-dir", folder]
+    subprocess.run([*repair, *(folder / "made").glob("*.whl")], env=environment, check=True, capture_output=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+class Installation(NamedTuple):
+    layer: Path
+    before: set[str]  # the files of the bare machine with what the packages depend on
+    seconds: float
+
+
+@pytest.fixture(scope="session")
+def installation(wanted: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A layer for machines on which the packages of a user are installed."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a machine's files")
+    folder = tmp_path_factory.mktemp("installed")
+    machine = Bare(folder)
+    try:
+        needed = "ca-certificates libexpat1 libsqlite3-0 libssl3 libuv1 python3-cbor2 python3-rich python3-segno"
+        machine.run("apt-get", "install", "-qy", *needed.split())
+        before = machine.files()
+        began = time.monotonic()
+        machine.install(wanted)
+        seconds = time.monotonic() - began
+    finally:
+        machine.close()
+    yield Installation(folder / "upper", before, seconds)
+
+
+@pytest.fixture
+def machine(installation: Installation, tmp_path: Path) -> Iterator[Bare]:
+    made = Bare(tmp_path, installation.layer)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def agent(machine: Bare) -> Program:
+    """An agent that has an entry in its inbox."""
+    (machine.root / "usr/share/applications").mkdir(exist_ok=True)
+    (machine.root / "usr/share/applications/reader.desktop").write_text(READER)
+    agent = machine.begin("segue", "agent")
+    agent.wait_for("this process is the hub")
+    offer = ("offer", "--keep", "--team", "EXAMPLE", "--title", "Shopping list", "com.example.writing")
+    machine.say("segue", *offer)
+    done = subprocess.run(
+        machine.as_user("segue", "continue", "--app", "com.example.reader"), capture_output=True, text=True
+    )
+    assert "the activity waits in the inbox" in done.stderr, done
+    return agent
+
+
+# An app with a window, which cannot be started where no display is.
+READER = """[Desktop Entry]
+Type=Application
+Name=Reader
+Exec=/bin/true
+X-Segue-BundleIdentifier=com.example.reader
+X-Segue-ActivityTypes=com.example.writing;
+X-Segue-TeamIdentifier=EXAMPLE
+"""

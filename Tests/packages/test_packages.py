@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Debian packages: how they are built, and what they do on a bare Debian 12."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from bare import HOME, USER, Bare, output
+from conftest import Installation, build
+from programs import Program
+from project import ROOT
+
+NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue", "segue-agent"}
+SYMBOLS = {"libsegue-fleet0-dbgsym", "libsegue0-dbgsym", "segue-agent-dbgsym"}
+# Both apps are Python's; what is continued goes through the library and the hub of the machine.
+HANDOFF = """
+import asyncio, segue
+
+async def main():
+    origin, receiver = segue.App("com.example.a", team="T"), segue.App("com.example.b", team="T", types=["t"])
+    async with origin, receiver:
+        activity = segue.Activity(origin, "t", title="Shopping list", user_info={"line": 12})
+        activity.become_current()
+        async for event in receiver.offer_events():
+            print((await receiver.continue_(event.offer)).user_info["line"], segue.library_path)
+            return
+
+asyncio.run(asyncio.wait_for(main(), 20))
+"""
+
+
+# Building
+
+
+def test_the_packages_are_all_there(packages: list[Path]):
+    built = {package.name.partition("_")[0] for package in packages}
+    assert built - SYMBOLS == NAMES
+    # The libraries bring their debug information along; that of the agent is there after `make agent`.
+    have = {name for name in SYMBOLS if (ROOT / "lib" / DEBUGS[name]).exists()}
+    assert built & SYMBOLS == have
+
+
+DEBUGS = {
+    "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
+    "libsegue0-dbgsym": "libsegue.so.0.debug",
+    "segue-agent-dbgsym": "segue-agent.debug",
+}
+
+
+def test_the_same_files_give_the_same_packages(packages: list[Path], tmp_path: Path):
+    """Both are built without a network, in folders of different names."""
+    again = build(tmp_path)
+    assert [package.name for package in again] == [package.name for package in packages]
+    for first, second in zip(packages, again, strict=True):
+        if first.read_bytes() != second.read_bytes():
+            done = subprocess.run(["diffoscope", first, second], capture_output=True, text=True)
+            pytest.fail(done.stdout[:4000])
+    assert materials(again).read_bytes() == materials(packages).read_bytes()
+
+
+def materials(packages: list[Path]) -> Path:
+    (found,) = packages[0].parent.glob("*.spdx.json")
+    return found
+
+
+def test_the_bill_of_materials_names_each_package_and_its_checksum(packages: list[Path]):
+    bill = json.loads(materials(packages).read_text())
+    sums = {
+        each["packageFileName"]: each["checksums"][0]["checksumValue"]
+        for each in bill["packages"]
+        if "packageFileName" in each
+    }
+    assert sums == {package.name: hashlib.sha256(package.read_bytes()).hexdigest() for package in packages}
+    names = {each["name"] for each in bill["packages"]}
+    assert names >= {"Segue", "Swift-standard-library", "libuv", "SQLite", "expat", "OpenSSL", "cbor2"}
+
+
+def test_lintian_has_nothing_to_say(packages: list[Path]):
+    """One tag is overridden, by name: Swift calls no function that fortify replaces."""
+    (changes,) = packages[0].parent.glob("*.changes")
+    levels = ("--display-info", "--pedantic", "--show-overrides", "--tag-display-limit", "0")
+    done = subprocess.run(["lintian", *levels, changes], capture_output=True, text=True)
+    said = [line.split() for line in done.stdout.splitlines() if not line.startswith("N:")]
+    assert {tuple(words[:1] + words[2:3]) for words in said} == {("O:", "hardening-no-fortify-functions")}, done.stdout
+
+
+def test_each_exported_function_is_in_the_symbols_file(packages: list[Path]):
+    (library,) = [package for package in packages if package.name.startswith("libsegue0_")]
+    listed = output(["dpkg-deb", "--info", str(library), "symbols"]).splitlines()
+    exported = (ROOT / "Tests/header/symbols.txt").read_text().split()
+    assert listed[0] == "libsegue.so.0 libsegue0 #MINVER#, libsegue0 (<< 0.2~)"
+    assert [line.split("@")[0].strip() for line in listed[2:]] == sorted(exported)
+
+
+def test_a_version_that_differs_from_the_header_is_refused(tmp_path: Path):
+    for name in ("packaging", "lib", "include", "Makefile"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "packaging").unlink()
+    subprocess.run(["cp", "-R", ROOT / "packaging", tmp_path], check=True)
+    changelog = tmp_path / "packaging/debian/changelog"
+    changelog.write_text(changelog.read_text().replace("0.1.0", "0.0.9"))
+    done = subprocess.run([tmp_path / "packaging/deb", tmp_path / "made"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "packaging/deb: packaging/debian/changelog has 0.0.9, include/segue.h has 0.1.0\n"
+
+
+# On a machine
+
+
+def test_installed_packages_work(machine: Bare, installation: Installation):
+    print(f"deb.install_s {installation.seconds:.1f}: Segue's packages, with what they depend on there already")
+    assert machine.say("segue", "--version").split() == ["segue", "0.1.0,", "library", "0.1.0"]
+    assert machine.say("python3", "-c", HANDOFF).split() == ["12", "libsegue.so.0"]
+
+
+def test_the_socket_of_the_agent_is_enabled_for_all_users(machine: Bare):
+    link = "/etc/systemd/user/sockets.target.wants/segue-agent.socket"
+    assert machine.run("readlink", link).strip().endswith("/lib/systemd/user/segue-agent.socket")
+    unit = machine.run("cat", "/usr/lib/systemd/user/segue-agent.service")
+    assert "ExecStart=/usr/bin/segue-agent\n" in unit
+
+
+def waiting(machine: Bare) -> list[str]:
+    return [entry["title"] for entry in json.loads(machine.say("segue", "inbox", "--json"))]
+
+
+def upgraded(package: Path, folder: Path) -> Path:
+    """Returns the package with the next revision."""
+    tree = folder / package.stem
+    output(["dpkg-deb", "--raw-extract", str(package), str(tree)])
+    control = tree / "DEBIAN" / "control"
+    control.write_text(control.read_text().replace("-0segue1", "-0segue2"))
+    made = folder / package.name.replace("-0segue1", "-0segue2")
+    output(["dpkg-deb", "--root-owner-group", "--build", str(tree), str(made)])
+    return made
+
+
+def test_an_upgrade_ends_no_agent_and_loses_no_entry(machine: Bare, agent: Program, wanted, tmp_path_factory):
+    """The agent of the old package goes on, under the new library, until it is replaced."""
+    assert waiting(machine) == ["Shopping list"]
+    before = agents(machine)
+    folder = tmp_path_factory.mktemp("upgraded")
+    machine.install([upgraded(package, folder) for package in wanted])
+    assert machine.run("dpkg-query", "-W", "-f", "${Version}", "segue-agent") == "0.1.0-0segue2"
+    assert agents(machine) == before
+    assert waiting(machine) == ["Shopping list"]
+    replaced = machine.begin("segue", "agent", "--replace")
+    replaced.wait_for("this process is the hub")
+    assert agent.wait() == 0
+    assert waiting(machine) == ["Shopping list"]
+
+
+# A receiver that answers only once a line has been read from its standard input.
+SLOW = """
+import asyncio, segue, sys
+
+async def main():
+    async with segue.App("com.example.slow", team="EXAMPLE", types=["com.example.slow"]) as app:
+        async for event in app.offer_events():
+            async with app.continue_(event.offer, timeout=200) as activity:
+                print("continues line", activity.user_info["line"], flush=True)
+                await asyncio.to_thread(sys.stdin.readline)
+            return
+
+asyncio.run(main())
+"""
+
+
+def test_a_continuation_goes_on_through_an_upgrade(machine: Bare, agent: Program, wanted, tmp_path_factory):
+    offer = ("offer", "com.example.slow", "--team", "EXAMPLE", "--user-info", '{"line": 12}', "--once")
+    origin = machine.begin("segue", *offer)
+    origin.wait_for("offering")
+    receiver = machine.begin("python3", "-c", SLOW)
+    receiver.wait_for("continues line 12")
+    folder = tmp_path_factory.mktemp("upgraded")
+    machine.install([upgraded(package, folder) for package in wanted])
+    receiver.tell("go on")
+    origin.wait_for("^restored")
+    assert (origin.wait(), receiver.wait()) == (0, 0)
+    assert waiting(machine) == ["Shopping list"]
+
+
+def test_a_wheel_and_the_packages_work_together(machine: Bare, wheel: Path):
+    """Each has its own library; the apps of both meet at the hub of the agent in the wheel."""
+    (inside,) = machine.copy_in([wheel], "/packages")
+    machine.run("python3", "-m", "zipfile", "-e", inside, "/opt/wheel")
+    machine.run("chmod", "755", "/opt/wheel/segue/segue-agent")
+    own = ("env", "PYTHONPATH=/opt/wheel")
+    assert machine.say(*own, "python3", "-c", HANDOFF).split() == ["12", "/opt/wheel/segue/libsegue.so.0"]
+    agent = machine.begin(*own, "SEGUE_AGENT=/opt/wheel/segue/segue-agent", "python3", "-m", "segue", "agent")
+    agent.wait_for("this process is the hub")
+    origin = machine.begin("segue", "offer", "com.example.writing", "--title", "Shopping list", "--once")
+    origin.wait_for("offering")
+    assert '"title": "Shopping list"' in machine.say(*own, "python3", "-m", "segue", "continue", "--json")
+    origin.wait_for("restored")
+
+
+def agents(machine: Bare) -> set[str]:
+    """The processes of agents."""
+    script = 'for each in /proc/[0-9]*; do case $(readlink "$each/exe") in */segue-agent*) echo "$each";; esac; done'
+    return set(machine.run("sh", "-c", script).split())
+
+
+def test_removal_ends_the_agent_and_keeps_what_is_the_users(machine: Bare, agent: Program, wanted):
+    machine.run("apt-get", "remove", "-qy", "segue-agent", "libsegue0")
+    assert agent.wait() == 0
+    assert agents(machine) == set()
+    machine.install(wanted)
+    again = machine.begin("segue", "agent")
+    again.wait_for("this process is the hub")
+    assert waiting(machine) == ["Shopping list"]
+
+
+def test_purging_leaves_nothing_of_segue_and_all_of_the_user(machine: Bare, agent: Program, installation: Installation):
+    kept = set((machine.root / HOME.lstrip("/")).rglob("*"))
+    assert any(path.name == "inbox.db" for path in kept)
+    names = [line for line in machine.run("dpkg-query", "-W", "-f", "${Package}\\n").split() if "segue" in line]
+    machine.run("apt-get", "purge", "-qy", *names)
+    assert agent.wait() == 0
+    left = machine.files() - installation.before - {"/usr/share/applications", "/usr/share/applications/reader.desktop"}
+    assert {path for path in left if not path.endswith(".pyc")} == set()
+    assert machine.run("find", "/var/lib/dpkg", "/etc", "/usr", "/var/lib/systemd", "-name", "*segue*") == ""
+    home = machine.root / HOME.lstrip("/")
+    assert {path for path in home.rglob("*") if path.name == "inbox.db"} == {p for p in kept if p.name == "inbox.db"}
+    assert (home / ".local/state/segue").stat().st_uid == USER
+
+
+def test_the_agent_works_without_python_and_openssl(wanted, tmp_path: Path, installation: Installation):
+    bare = Bare(tmp_path)
+    try:
+        package = [each for each in wanted if each.name.startswith("segue-agent_")]
+        bare.install(package, "--no-install-recommends")
+        assert bare.run("sh", "-c", "ls /usr/lib/*/libssl.so.3 /usr/bin/python3 2>/dev/null || true") == ""
+        agent = bare.begin("segue-agent")
+        agent.wait_for("this process is the hub")
+    finally:
+        bare.close()
