@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import segue
 from identity import TEAM, TYPE
 from messaging import Host
 from programs import Program, programs
 from project import ROOT
-
-import segue
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import segue
 from conftest import Peer, until
 from identity import IDENTITY, TYPE
 from messaging import HOST, PATIENCE, Host
-
-import segue
 
 URL = "https://example.com/a?b=c#d"
 POSITION = {"text": "It was the best of times", "before": "Chapter 1", "after": "it was the worst", "fraction": 0.25}

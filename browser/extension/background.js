@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The background script: events of the browser and messages of the host, each to the object that it concerns. All
+// listeners are registered at once, since the browser starts this script for them.
+
+import { Offering } from "./offering.js";
+import { Opening } from "./opening.js";
+import { Port } from "./port.js";
+import { level } from "./settings.js";
+
+const handlers = {
+  save: (message) => offering.save(message),
+  open: (message) => opening.open(message),
+  refused: (message) => offering.refused(message),
+  continued: (message) => offering.wasContinued(message),
+};
+const port = new Port(
+  (message) => Object.hasOwn(handlers, message.t) && handlers[message.t](message),
+  () => offering.closed());
+const offering = new Offering(port);
+const opening = new Opening(port);
+
+/** With "pages" and "sites" the port is always open, so that pages can be continued here. */
+async function follow() {
+  if ((await level()) === "ask") {
+    if (offering.tab === null) port.close();
+    return;
+  }
+  await port.open();
+  await offering.consider();
+}
+
+chrome.runtime.onStartup.addListener(follow);
+chrome.runtime.onInstalled.addListener(follow);
+chrome.permissions.onAdded.addListener(follow);
+chrome.permissions.onRemoved.addListener(() => {
+  offering.withdraw();
+  follow();
+});
+chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
+chrome.tabs.onActivated.addListener(follow);
+chrome.tabs.onCreated.addListener(follow);
+chrome.tabs.onReplaced.addListener(follow);
+chrome.windows.onFocusChanged.addListener((window) => window !== chrome.windows.WINDOW_ID_NONE && follow());
+chrome.tabs.onRemoved.addListener((tab) => {
+  opening.tabRemoved(tab);
+  offering.tabRemoved(tab);
+  follow();
+});
+chrome.tabs.onUpdated.addListener(async (tab, change, details) => {
+  opening.tabChanged(tab, change, details);
+  await offering.tabChanged(tab, change, details);
+  if (!port.isOpen) await follow();
+});
+
+/** Questions of the popup. Pages and other extensions reach other listeners, of which there are none. */
+chrome.runtime.onMessage.addListener((question, sender, answer) => {
+  if (sender.id !== chrome.runtime.id || sender.tab) return false;
+  const state = () => ({
+    offered: offering.tab,
+    reason: offering.reason,
+    problem: port.problem,
+    isConnected: port.isOpen,
+    continued: offering.continued,
+  });
+  const work = { offer: () => offering.offerByButton(question.tab), withdraw: () => offering.withdraw() }[question.ask];
+  Promise.resolve(work?.()).then(() => answer(state()));
+  return true;
+});
+
+follow();
