@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +14,10 @@ from typing import Any
 
 import pytest
 import segue
+from drivers import KINDS
 from identity import TEAM, TYPE
 from messaging import Host
+from pages import Web
 from programs import Program, programs
 from project import ROOT
 
@@ -34,8 +38,8 @@ def host(folder: Path) -> Iterator[Callable[..., Host]]:
         each.kill()
 
 
-@pytest.fixture
-def agent(folder: Path) -> Iterator[Program]:
+@contextlib.contextmanager
+def running_agent(folder: Path) -> Iterator[Program]:
     """An agent that carries the hub."""
     with tempfile.TemporaryDirectory(prefix="segue-state-") as state:
         variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info"}
@@ -43,6 +47,12 @@ def agent(folder: Path) -> Iterator[Program]:
             program = run("agent", [AGENT])
             program.wait_for(r"this process is the hub of generation (\d+) ")
             yield program
+
+
+@pytest.fixture
+def agent(folder: Path) -> Iterator[Program]:
+    with running_agent(folder) as program:
+        yield program
 
 
 class Peer:
@@ -78,3 +88,84 @@ def peer(folder: Path) -> Iterator[Peer]:
     made = Peer(folder)
     yield made
     made.app.close()
+
+
+class Desk:
+    """A user's desk: an agent, a small web, and browsers, which share a home."""
+
+    def __init__(self, home: Path):
+        self.home, self.run = home, home / "run"
+        self.run.mkdir(mode=0o700)
+        self.web = Web()
+        self.extensions: dict[str, Path] = {}
+        self.browsers: list[Any] = []
+        self.chooser = segue.App("com.example.chooser", chooser=True, runtime_folder=self.run, delivery="thread")
+
+    def extension(self, level: str) -> Path:
+        """The folder of the unpacked packages whose permissions of a level are granted."""
+        if level not in self.extensions:
+            self.extensions[level] = self.home / f"extension-{level}"
+            command = [ROOT / "browser" / "package", self.extensions[level], "--unpacked", "--level", level]
+            subprocess.run(command, check=True)
+        return self.extensions[level]
+
+    def start(self, word: str, level: str = "sites", home: Path | None = None, **options: Any) -> Any:
+        home = home or self.home / f"{word}-{len(self.browsers)}"
+        home.mkdir(exist_ok=True)
+        made = KINDS[word](home, self.extension(level) / word, SEGUE_RUNTIME_DIR=str(self.run), **options)
+        self.browsers.append(made)
+        return made
+
+    def offer(self, title: str, bundle: str, patience: float = 15) -> segue.Offer:
+        """The offer of a page, once it is there."""
+
+        def look() -> segue.Offer | None:
+            matching = (each for each in self.chooser.offers if (each.title, each.bundle_identifier) == (title, bundle))
+            return next(matching, None)
+
+        return until(look, patience)
+
+    def launch(self, title: str, origin: Any, receiver: Any) -> segue._agent.Launch:
+        return self.chooser.launch(self.offer(title, origin.bundle), receiver.bundle, 20)
+
+    def close(self) -> None:
+        for browser in self.browsers:
+            browser.end()
+        self.chooser.close()
+        self.web.close()
+
+
+@contextlib.contextmanager
+def prepared_desk() -> Iterator[Desk]:
+    with tempfile.TemporaryDirectory(prefix="segue-web-", ignore_cleanup_errors=True) as home:
+        made = Desk(Path(home))
+        with running_agent(made.run):
+            made.chooser.open()
+            try:
+                yield made
+            finally:
+                made.close()
+
+
+@pytest.fixture(scope="session")
+def desk() -> Iterator[Desk]:
+    """The desk of all tests that change nothing about their browsers."""
+    with prepared_desk() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def chromium(desk: Desk) -> Any:
+    return desk.start("chromium")
+
+
+@pytest.fixture(scope="session")
+def firefox(desk: Desk) -> Any:
+    return desk.start("firefox")
+
+
+@pytest.fixture
+def own_desk() -> Iterator[Desk]:
+    """A desk of a test that kills, removes or configures browsers."""
+    with prepared_desk() as made:
+        yield made

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real browsers, headless, with the extension and the native host: Chromium by its DevTools pipe, Firefox by Marionette.
-Neither needs a driver of the browser's maker."""
+"""Real browsers, headless, with the extension and the native host. Chromium is driven by its DevTools pipe, Firefox by
+Marionette. Neither needs a driver of the browser's maker."""
 
 from __future__ import annotations
 
@@ -28,8 +28,14 @@ class BrowserError(Exception):
     """A browser refused a command, or did not answer in time."""
 
 
-def host_manifest(browser: str) -> str:
-    return subprocess.run([HOST, "--manifest", browser], capture_output=True, check=True, text=True).stdout
+def host_manifest(browser: str, home: Path) -> str:
+    """The entry of the host, whose messages are recorded in the file of `record`."""
+    made = json.loads(subprocess.run([HOST, "--manifest", browser], capture_output=True, check=True).stdout)
+    recorder = home / f"{browser}-host"
+    record = home / browser
+    recorder.write_text(f'#!/bin/sh\ntee -a {record}.sent | {HOST} "$@" | tee -a {record}.received\n')
+    recorder.chmod(0o755)
+    return json.dumps({**made, "path": str(recorder)})
 
 
 class Browser:
@@ -60,6 +66,15 @@ class Browser:
     def hosts(self) -> list[int]:
         """The native hosts that this browser has started."""
         return [pid for pid in descendants(self.process.pid) if name_of(pid).startswith("segue-browser")]
+
+    def sent(self) -> str:
+        """All that the extension has sent to its hosts."""
+        record = self.home / f"{self.word}.sent"
+        return record.read_bytes().decode(errors="replace") if record.exists() else ""
+
+    def received(self) -> str:
+        record = self.home / f"{self.word}.received"
+        return record.read_bytes().decode(errors="replace") if record.exists() else ""
 
     # Each kind of browser has these:
     def open(self, url: str) -> Any:
@@ -99,7 +114,7 @@ class Chromium(Browser):
         profile = home / "chromium"
         hosts = profile / "NativeMessagingHosts"
         hosts.mkdir(parents=True, exist_ok=True)
-        (hosts / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("chromium"))
+        (hosts / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("chromium", home))
         command = [
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
             "--enable-unsafe-extension-debugging", "--disable-background-networking", "--disable-component-update",
@@ -196,7 +211,7 @@ class Firefox(Browser):
         profile.mkdir(parents=True, exist_ok=True)
         for folder in (home / ".mozilla/native-messaging-hosts", home / ".config/mozilla/native-messaging-hosts"):
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("firefox"))
+            (folder / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("firefox", home))
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         settings = {
@@ -261,6 +276,9 @@ class Firefox(Browser):
             self.send("Marionette:SetContext", value="content")
 
     def open(self, url: str) -> str:
+        # The tab that was last spoken to may be gone.
+        first = self.send("WebDriver:GetWindowHandles")[0]
+        self.send("WebDriver:SwitchToWindow", handle=first, focus=False)
         tab = self.send("WebDriver:NewWindow", type="tab", focus=True)["handle"]
         self.send("WebDriver:SwitchToWindow", handle=tab, focus=True)
         self.navigate(tab, url)

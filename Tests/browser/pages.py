@@ -9,7 +9,9 @@ import threading
 import urllib.parse
 from collections.abc import Callable
 
-WORDS = ["river", "stone", "lantern", "orchard", "copper", "meadow", "harbour", "winter", "candle", "velvet", "thunder", "pebble", "saddle", "mirror", "falcon", "garden", "anchor", "bottle", "cedar", "drummer", "ember", "feather", "glacier", "hollow", "island", "jacket", "kernel", "ladder", "marble", "needle", "orange", "parcel", "quarry", "ribbon", "sparrow", "timber", "umbrella", "valley", "walnut", "yellow", "zephyr", "basket", "cottage", "dolphin", "engine", "forest"]
+BEGINNINGS = ("riv", "ston", "lant", "orch", "copp", "mead", "harb", "wint", "cand", "velv", "thund", "pebb")
+ENDINGS = ("er", "el", "ard", "in", "ow", "our")
+WORDS = [beginning + ending for beginning in BEGINNINGS for ending in ENDINGS]
 
 
 def sentence(dice: random.Random, count: int) -> str:
@@ -33,7 +35,7 @@ def headings(seed: int) -> str:
 
 
 def sticky(seed: int) -> str:
-    bar = "<header style='position:sticky;top:0;background:#eee;height:70px'>Menu and search <input value=secret></header>"
+    bar = "<header style='position:sticky;top:0;background:#eee;height:70px'>Menu <input value=secret></header>"
     return bar + plain(seed)
 
 
@@ -102,9 +104,7 @@ def chinese(seed: int) -> str:
 
 
 def breaks(seed: int) -> str:
-    return "".join(
-        f"<div data-n={n}>{text.replace(' cedar ', '<br>cedar ')}</div>" for n, text in enumerate(paragraphs(seed))
-    )
+    return "".join(f"<div data-n={n}>{text.replace('er ', 'er<br>')}</div>" for n, text in enumerate(paragraphs(seed)))
 
 
 def forms(seed: int) -> str:
@@ -126,7 +126,7 @@ def poetry(seed: int) -> str:
 
 def soft(seed: int) -> str:
     return "".join(
-        f"<p data-n={n}>{text.replace('tern', '&shy;tern').replace('row', '&#8203;row')}</p>"
+        f"<p data-n={n}>{text.replace('el', '&shy;el').replace('ow', '&#8203;ow')}</p>"
         for n, text in enumerate(paragraphs(seed))
     )
 
@@ -134,8 +134,8 @@ def soft(seed: int) -> str:
 MADE: dict[str, Callable[[int], str]] = {
     each.__name__: each
     for each in (
-        plain, headings, sticky, fixed, inline, listed, table, repeated, columns, late_images, late_text, chinese, breaks,
-        forms, poetry, soft,
+        plain, headings, sticky, fixed, inline, listed, table, repeated, columns, late_images, late_text, chinese,
+        breaks, forms, poetry, soft,
     )
 }  # fmt: skip
 # Twenty pages: each kind, and some of them again with other text and another style.
