@@ -20,6 +20,7 @@ from typing import Any
 from identity import IDENTITY
 from messaging import HOST
 
+HERE = Path(__file__).resolve().parent
 STARTING = 60  # seconds for a browser to start, on a machine that has much to do
 WIDTH, HEIGHT = 1000, 700
 
@@ -33,7 +34,7 @@ def host_manifest(browser: str, home: Path) -> str:
     made = json.loads(subprocess.run([HOST, "--manifest", browser], capture_output=True, check=True).stdout)
     recorder = home / f"{browser}-host"
     record = home / browser
-    recorder.write_text(f'#!/bin/sh\ntee -a {record}.sent | {HOST} "$@" | tee -a {record}.received\n')
+    recorder.write_text(f'#!/bin/sh\nexec {HERE / "recorder.py"} {HOST} {record} "$@"\n')
     recorder.chmod(0o755)
     return json.dumps({**made, "path": str(recorder)})
 

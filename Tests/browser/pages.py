@@ -203,6 +203,7 @@ class Web:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # a browser that no longer wants an image
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:

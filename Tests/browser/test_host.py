@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import segue
-from conftest import Peer, until
+from desk import Peer, until
 from identity import IDENTITY, TYPE
 from messaging import HOST, PATIENCE, Host
 

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from conftest import Desk, until
+from desk import Desk, until
 from pages import FIRST_IN_SIGHT, PAGES
 
 WIDTHS = (1000, 700, 480)

@@ -8,16 +8,16 @@ import { Port } from "./port.js";
 import { level } from "./settings.js";
 
 const handlers = {
-  save: (message) => offering.save(message),
-  open: (message) => opening.open(message),
+  save: (message, reply) => offering.save(message, reply),
+  open: (message, reply) => opening.open(message, reply),
   refused: (message) => offering.refused(message),
   continued: (message) => offering.wasContinued(message),
 };
 const port = new Port(
-  (message) => Object.hasOwn(handlers, message.t) && handlers[message.t](message),
+  (message, reply) => Object.hasOwn(handlers, message.t) && handlers[message.t](message, reply),
   () => offering.closed());
 const offering = new Offering(port);
-const opening = new Opening(port);
+const opening = new Opening();
 
 /** With "pages" and "sites" the port is always open, so that pages can be continued here. */
 async function follow() {

@@ -74,7 +74,7 @@ export class Offering {
   async #stays(tab, url, byButton) {
     if (!byButton && !(await mayEnter(url))) return false;
     const answers = await chrome.scripting
-      .executeScript({ target: { tabId: tab, frameIds: [0] }, func: asksToStay })
+      .executeScript({ target: { tabId: tab, frameIds: [0] }, func: asksToStay, injectImmediately: true })
       .catch(() => []);
     return answers[0]?.result === true;
   }
@@ -118,18 +118,24 @@ export class Offering {
   }
 
   /** Somebody continues the page: a script enters it now, and not before. */
-  async save({ id, tab }) {
+  async save({ id, tab }, reply) {
     const offered = this.#offered;
     const answer = await this.#place(tab, offered).catch(() => ({}));
-    this.#port.send({ t: "state", id, ...answer });
+    reply({ t: "state", id, ...answer });
     if (answer.refused) this.#refuse(tab, "The page asks not to be handed over.");
   }
 
   async #place(tab, offered) {
     if (!offered || offered.tab !== tab) return {};
     const target = { tabId: tab, frameIds: [0] };
-    await chrome.scripting.executeScript({ target, files: ["place.js"] });
-    const [{ result }] = await chrome.scripting.executeScript({ target, func: () => globalThis.seguePlace.take() });
+    // At once: a page may never end.
+    const injectImmediately = true;
+    await chrome.scripting.executeScript({ target, injectImmediately, files: ["place.js"] });
+    const [{ result }] = await chrome.scripting.executeScript({
+      target,
+      injectImmediately,
+      func: () => globalThis.seguePlace.take(),
+    });
     if (result?.stays) return { refused: true };
     // The tab may have gone to another page since.
     if (!result?.position || !isSamePage(pageAddress(result.url).url ?? "", offered.url)) return {};

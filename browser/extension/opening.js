@@ -8,19 +8,14 @@ import { mayEnter } from "./settings.js";
 const REMEMBERED = 64;
 
 export class Opening {
-  #port;
   /** The functions that wait for a tab to show its page, by tab. */
   #waiting = new Map();
   /** Openings are made one after the other, so that each finds what the former one has stored. */
   #last = Promise.resolve();
 
-  constructor(port) {
-    this.#port = port;
-  }
-
-  open(message) {
-    this.#last = this.#last.then(() => this.#open(message)).catch((error) => {
-      this.#port.send({ t: "failed", id: message.id, reason: String(error?.message ?? error).slice(0, 200) });
+  open(message, reply) {
+    this.#last = this.#last.then(() => this.#open(message, reply)).catch((error) => {
+      reply({ t: "failed", id: message.id, reason: String(error?.message ?? error).slice(0, 200) });
     });
   }
 
@@ -38,7 +33,7 @@ export class Opening {
     shown?.();
   }
 
-  async #open({ id, continuation, url, position }) {
+  async #open({ id, continuation, url, position }, reply) {
     const address = pageAddress(url);
     if (address.reason) throw new Error(address.reason);
     const { openings } = await chrome.storage.local.get({ openings: [] });
@@ -47,7 +42,7 @@ export class Opening {
     const former = known && (await tabOf(known, session));
     if (former) {
       await focus(former);
-      this.#port.send({ t: "opened", id });
+      reply({ t: "opened", id });
       return;
     }
     const mayPlace = position && (await mayEnter(address.url));
@@ -63,7 +58,7 @@ export class Opening {
     if (hasPage({ status: now.status }, now)) this.#shown(tab.id);
     // Other pages need not wait for this one.
     shown.then(async () => {
-      this.#port.send({ t: "opened", id });
+      reply({ t: "opened", id });
       if (mayPlace) await place(tab.id, address.url, position);
     });
   }

@@ -4,7 +4,7 @@
 
 const HOST = "local.segue.segue.browser";
 const PROTOCOL = 1;
-/** Milliseconds before a host that has failed is started again. */
+/** Milliseconds before a host is started again that has ended within as many. */
 const RETRY_MS = 5000;
 
 /** The word by which the host knows this browser. */
@@ -21,6 +21,7 @@ async function browserWord() {
 export class Port {
   #port = null;
   #opening = null;
+  #opened = 0;
   #failed = -Infinity;
   #onMessage;
   #onClose;
@@ -51,6 +52,7 @@ export class Port {
     port.onDisconnect.addListener(() => this.#closed(port, port.error ?? chrome.runtime.lastError));
     port.onMessage.addListener((message) => this.#received(port, message));
     this.#port = port;
+    this.#opened = performance.now();
     this.problem = null;
     this.send({ t: "hello", v: PROTOCOL, browser, version: chrome.runtime.getManifest().version });
   }
@@ -58,13 +60,15 @@ export class Port {
   #received(port, message) {
     if (port !== this.#port || typeof message?.t !== "string") return;
     if (message.t === "refused" && message.tab === undefined) this.problem = String(message.reason);
-    else this.#onMessage(message);
+    // Numbers are those of one host: an answer must not reach its successor.
+    else this.#onMessage(message, (answer) => port === this.#port && port.postMessage(answer));
   }
 
   #closed(port, error) {
     if (port !== this.#port) return;
     this.#port = null;
-    this.#failed = performance.now();
+    const now = performance.now();
+    this.#failed = now - this.#opened < RETRY_MS ? now : -Infinity;
     this.problem ??= error?.message ?? "segue-browser-host has ended.";
     this.#onClose();
   }
