@@ -165,10 +165,14 @@ built-wheel:
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
 
+# Debian's Firefox takes extensions for all users from here, unsigned ones too.
+FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
+FIREFOX_ID := $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
+
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -189,6 +193,12 @@ install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua mod
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
+	install -d $(DESTDIR)$(PREFIX)/libexec/segue $(DESTDIR)$(PREFIX)/share/segue/browser
+	install -m 755 lib/segue-browser-host $(DESTDIR)$(PREFIX)/libexec/segue/segue-browser-host
+	browser/package $(DESTDIR)$(PREFIX)/share/segue/browser
+	browser/package --unpacked $(DESTDIR)$(PREFIX)/share/segue/browser
+	$(if $(filter /usr,$(PREFIX)),install -d $(DESTDIR)$(FIREFOX_SCOPE) && \
+	  ln -sf $(PREFIX)/share/segue/browser/segue-firefox.xpi $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	install -d $(DESTDIR)$(LUADIR)
 	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@TABLEDIR@|$(PREFIX)/share/segue|' bindings/lua/segue.lua \
 	  >$(DESTDIR)$(LUADIR)/segue.lua
@@ -204,7 +214,8 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
 	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(PREFIX)/libexec/segue
+	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
 
 # The files that the formatters are for; scripts without an extension are found by their first line.

@@ -245,7 +245,8 @@ class Firefox(Browser):
         self.wire.settimeout(STARTING)
         self.stream = self.wire.makefile("rwb")
         self.receive()
-        self.version = "Firefox/" + self.send("WebDriver:NewSession", capabilities={})["capabilities"]["browserVersion"]
+        wanted = {"capabilities": {"alwaysMatch": {"pageLoadStrategy": "none"}}}  # a page may never end
+        self.version = "Firefox/" + self.send("WebDriver:NewSession", **wanted)["capabilities"]["browserVersion"]
         if extension is not None:
             self.send("Addon:Install", path=str(extension), temporary=True)
 
@@ -287,11 +288,7 @@ class Firefox(Browser):
 
     def navigate(self, tab: str, url: str) -> None:
         self.send("WebDriver:SwitchToWindow", handle=tab, focus=False)
-        self.chrome(
-            "gBrowser.selectedBrowser.fixupAndLoadURIString(arguments[0],"
-            " {triggeringPrincipal: Services.scriptSecurityManager.getSystemPrincipal()});",
-            url,
-        )
+        self.send("WebDriver:Navigate", url=url)
 
     def evaluate(self, tab: str, expression: str) -> Any:
         self.send("WebDriver:SwitchToWindow", handle=tab, focus=False)

@@ -309,7 +309,7 @@ def test_a_host_that_is_killed_around_the_opening_leaves_one_tab(own_desk, word)
         path = f"/once-{number}"
         own_desk.web.added[path] = page(f"Once {number}")
         url = own_desk.web.url(path)
-        until(browser.hosts, 30)
+        until(lambda: browser.hosts() or nudge(browser), 30)
         seen = browser.received().count('"open"')
         with reader(own_desk, f"Once {number}", url, {}) as offer, ThreadPoolExecutor(1) as pool:
             running = pool.submit(own_desk.chooser.launch, offer, browser.bundle, 20)
@@ -327,8 +327,13 @@ def is_delivered(browser: Any, desk: Desk) -> bool:
     """An event of a tab has the extension start its host again, but not one that has just ended within 5 s."""
     if not desk.chooser.inbox():
         return True
-    browser.close_tab(browser.open("about:blank"))
+    nudge(browser)
     return False
+
+
+def nudge(browser: Any) -> None:
+    """Makes events of a tab."""
+    browser.close_tab(browser.open("about:blank"))
 
 
 def kill_host(browser: Any) -> None:
