@@ -109,7 +109,7 @@ test-web: deps-web embedded ## two real browsers, headless: pages continue at th
 
 demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
-	@bindings/demo/web
+	@.venv/bin/python bindings/demo/web
 
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:

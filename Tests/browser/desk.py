@@ -97,7 +97,17 @@ class Desk:
         return until(look, patience)
 
     def launch(self, title: str, origin: Any, receiver: Any) -> segue._agent.Launch:
-        return self.chooser.launch(self.offer(title, origin.bundle), receiver.bundle, 20)
+        return self.continue_in(receiver, self.offer(title, origin.bundle))
+
+    def continue_in(self, browser: Any, offer: segue.Offer) -> segue._agent.Launch:
+        """Has the agent continue a page in a browser, once that is connected."""
+
+        def fits() -> bool:
+            candidates = self.chooser.route(offer)
+            return any(each.bundle_identifier == browser.bundle and not each.against for each in candidates)
+
+        until(fits, 30)
+        return self.chooser.launch(offer, browser.bundle, 20)
 
     def close(self) -> None:
         for browser in self.browsers:

@@ -187,11 +187,17 @@ class Chromium(Browser):
     def close_tab(self, tab: str) -> None:
         self.send("Target.closeTarget", targetId=tab)
 
-    def worker(self) -> str | None:
-        """The background script of the extension."""
-        origin = f"chrome-extension://{IDENTITY['CHROMIUM_ID']}/"
-        found = [each for each in self.targets() if each["type"] == "service_worker" and each["url"].startswith(origin)]
-        return found[0]["targetId"] if found else None
+    def press(self, tab: str) -> None:
+        """Presses the extension's button, and waits for its popup."""
+        url = self.tabs()[tab]
+        tabs = self.send("Target.getTargets", filter=[{"type": "tab"}])["targetInfos"]
+        target = next(each["targetId"] for each in tabs if each["url"] == url)
+        self.send("Extensions.triggerAction", id=IDENTITY["CHROMIUM_ID"], targetId=target)
+
+    def popup(self, expression: str) -> Any:
+        """Evaluates an expression in the popup; None as long as there is none."""
+        found = [each for each in self.targets() if each["url"].endswith("/popup.html")]
+        return self.evaluate(found[0]["targetId"], expression) if found else None
 
     def end(self) -> None:
         with contextlib.suppress(BrowserError, OSError):
@@ -200,6 +206,20 @@ class Chromium(Browser):
             self.process.wait(10)
         self.kill()
         os.close(self.commands), os.close(self.answers)
+
+
+POPUP = """
+const [expression, answer] = arguments;
+const popup = [...document.querySelectorAll("browser")].find((each) => each.currentURI?.spec.endsWith("/popup.html"));
+if (!popup) return answer(null);
+const script = `sendAsyncMessage("segue-test", ((document) => (${expression}))(content.document))`;
+popup.messageManager.addMessageListener("segue-test", function listener({ data }) {
+  popup.messageManager.removeMessageListener("segue-test", listener);
+  answer(data);
+});
+popup.messageManager.loadFrameScript("data:," + encodeURIComponent(script), false);
+"""
+"""Runs in Firefox itself: popups are in no list of windows."""
 
 
 class Firefox(Browser):
@@ -274,6 +294,24 @@ class Firefox(Browser):
         self.send("Marionette:SetContext", value="chrome")
         try:
             return self.send("WebDriver:ExecuteScript", script=script, args=list(arguments))["value"]
+        finally:
+            self.send("Marionette:SetContext", value="content")
+
+    def press(self, tab: str) -> None:
+        """Presses the extension's button, and waits for its popup."""
+        self.activate(tab)
+        self.chrome(
+            "const { ExtensionParent } = ChromeUtils.importESModule('resource://gre/modules/ExtensionParent.sys.mjs');"
+            "const extension = ExtensionParent.GlobalManager.getExtension(arguments[0]);"
+            "ExtensionParent.apiManager.global.browserActionFor(extension).triggerAction(window);",
+            IDENTITY["FIREFOX_ID"],
+        )
+
+    def popup(self, expression: str) -> Any:
+        """Evaluates an expression in the popup; None as long as there is none."""
+        self.send("Marionette:SetContext", value="chrome")
+        try:
+            return self.send("WebDriver:ExecuteAsyncScript", script=POPUP, args=[expression])["value"]
         finally:
             self.send("Marionette:SetContext", value="content")
 

@@ -288,7 +288,7 @@ def test_a_page_that_is_led_elsewhere_gets_no_place(desk, browser, word, request
     place = {"SegueBrowserState": {"text": "Paragraph 45 of Target is here for the length of it."}}
     for path, host, moves in (("/redirect", "localhost", False), ("/target", "127.0.0.1", True)):
         with reader(desk, f"Led {path}", desk.web.url(path), place) as offer:
-            assert desk.chooser.launch(offer, browser.bundle, 20).outcome == segue.Outcome.RESTORED
+            assert desk.continue_in(browser, offer).outcome == segue.Outcome.RESTORED
             tab = until(lambda host=host: browser.with_url(desk.web.url("/target", host)), 20)[0]
             if moves:
                 until(lambda tab=tab: browser.evaluate(tab, "scrollY") > 0)
@@ -312,7 +312,7 @@ def test_a_host_that_is_killed_around_the_opening_leaves_one_tab(own_desk, word)
         until(lambda: browser.hosts() or nudge(browser), 30)
         seen = browser.received().count('"open"')
         with reader(own_desk, f"Once {number}", url, {}) as offer, ThreadPoolExecutor(1) as pool:
-            running = pool.submit(own_desk.chooser.launch, offer, browser.bundle, 20)
+            running = pool.submit(own_desk.continue_in, browser, offer)
             until(lambda seen=seen: browser.received().count('"open"') > seen)
             time.sleep(delay)  # at different moments of the opening
             kill_host(browser)
@@ -353,7 +353,7 @@ def test_a_browser_that_is_killed_while_it_opens_a_page_has_one_tab_later(own_de
     url = own_desk.web.url("/killed")
     until(browser.hosts, 30)
     with reader(own_desk, "Killed", url, {}) as offer, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(own_desk.chooser.launch, offer, browser.bundle, 30)
+        running = pool.submit(own_desk.continue_in, browser, offer)
         until(lambda: '"open"' in browser.received())
         browser.kill()
         own_desk.browsers.remove(browser)
@@ -395,7 +395,7 @@ def test_two_profiles_one_copied_from_the_other_open_one_tab(own_desk, word):
     own_desk.web.added["/one-of-two"] = page("One of two")
     url = own_desk.web.url("/one-of-two")
     with reader(own_desk, "One of two", url, {}) as offer:
-        assert own_desk.chooser.launch(offer, browsers[0].bundle, 20).outcome == segue.Outcome.RESTORED
+        assert own_desk.continue_in(browsers[0], offer).outcome == segue.Outcome.RESTORED
     assert sum(len(browser.with_url(url)) for browser in browsers) == 1
 
 

@@ -49,7 +49,7 @@ chrome.tabs.onRemoved.addListener((tab) => {
 chrome.tabs.onUpdated.addListener(async (tab, change, details) => {
   opening.tabChanged(tab, change, details);
   await offering.tabChanged(tab, change, details);
-  if (!port.isOpen) await follow();
+  if (!port.isOpen || offering.tab === null) await follow();
 });
 
 /** Questions of the popup. Pages and other extensions reach other listeners, of which there are none. */

@@ -128,9 +128,9 @@ globalThis.seguePlace ??= (() => {
       const text = node.data.substr(node === start.node ? start.offset : 0, 4 * most);
       if (!after && block.contains(node) && blockOf(node) === block && inside.length < most)
         inside = spaced(inside + (node.previousSibling?.nodeName === "BR" ? " " : "") + text).trimStart();
-      else after = spaced(after + " " + text);
+      else after = spaced(`${after} ${text}`);
     }
-    const rest = inside.slice(most) + (inside.length >= most ? "" : " ") + after;
+    const rest = spaced(inside.slice(most) + after);
     return { text: inside.slice(0, most).trimEnd(), after: rest.slice(0, CONTEXT) };
   }
 
