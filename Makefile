@@ -172,7 +172,7 @@ FIREFOX_ID := $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host ## all that ships, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -238,5 +238,6 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build browser deps-web test-web demo-web install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
+.PHONY: help deps deps-build install-packages browser deps-web test-web demo-web lib probe agent embedded demo \
+        demo-devices test fuzz soak mutants coverage bench \
         wheel built-wheel install uninstall format lint clean

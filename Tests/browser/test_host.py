@@ -10,6 +10,7 @@ import random
 import struct
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import segue
 from desk import Peer, until
 from identity import IDENTITY, TYPE
 from messaging import HOST, PATIENCE, Host
+from project import ROOT, build
 
 URL = "https://example.com/a?b=c#d"
 POSITION = {"text": "It was the best of times", "before": "Chapter 1", "after": "it was the worst", "fraction": 0.25}
@@ -430,6 +432,41 @@ def test_the_host_gives_up_what_it_does_not_need(host):
     browser = host()
     status = Path(f"/proc/{browser.process.pid}/status").read_text()
     assert "NoNewPrivs:\t1" in status and "Seccomp:\t2" in status
+
+
+def test_a_confined_process_reaches_neither_network_nor_files_nor_programs(folder, tmp_path):
+    """(R12.4) Run without confinement, the same program does all of it."""
+    other = Path.home() / ".segue-test-of-confinement"
+    other.write_text("x")
+    try:
+        confinement = ROOT / "browser/host/confinement.c"
+        program = build(ROOT / "Tests/browser/confined.c", tmp_path, confinement)
+        environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
+        done = subprocess.run([program, other], env=environment, capture_output=True, text=True, check=True)
+    finally:
+        other.unlink()
+    assert done.stdout.splitlines() == [
+        "local done", "inside done", "system done", "network EAFNOSUPPORT", "network6 EAFNOSUPPORT",
+        "raw EAFNOSUPPORT", "reading EACCES", "writing EACCES", "program EPERM",
+    ]  # fmt: skip
+
+
+def switches(browser: Host) -> int:
+    """How often its threads have waited."""
+    tasks = Path(f"/proc/{browser.process.pid}/task").iterdir()
+    lines = [line for task in tasks for line in (task / "status").read_text().splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
+
+
+def test_an_idle_host_does_nothing(agent, host, peer):
+    """An offered page costs no wake-ups."""
+    browser = host()
+    browser.offer(1, URL, "Idle")
+    peer.offer("Idle")
+    time.sleep(1)  # what has begun ends
+    before = switches(browser)
+    time.sleep(3)  # the idleness itself
+    assert switches(browser) == before
 
 
 def test_the_host_says_nothing_on_standard_error_and_keeps_no_file_open(host, peer):

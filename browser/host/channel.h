@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to the extension: one dictionary a frame, with the kind of message under "t". browser/README.md lists them. */
+/* Messages to the extension: one dictionary a frame, with the kind under "t". browser/README.md lists them. */
 #ifndef CHANNEL_H
 #define CHANNEL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segue-browser-host: the app that a browser is for Segue. The browser starts it for the extension, one for each
- * profile, and speaks native messaging with it (browser/README.md). It ends when the browser closes its input, and needs
- * no clean-up.
+ * profile, and speaks native messaging with it (browser/README.md). It ends when the browser closes its input, and
+ * needs no clean-up.
  *
  *     segue-browser-host --manifest firefox|chromium     prints its entry for the browser
  */
@@ -25,7 +25,7 @@
 #include "openings.h"
 #include "page.h"
 
-/** Of the messages between host and extension. */
+/** The version of the messages between host and extension. */
 #define PROTOCOL 1
 /** Milliseconds for the last message to a browser that does not read. */
 #define LAST_WORD_MS 1000
