@@ -19,6 +19,7 @@ from pages import Web
 from programs import Program, programs
 from project import ROOT
 
+SOURCES = Path(os.environ.get("SEGUE_BROWSER_SOURCES", ROOT / "browser"))
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 
 
@@ -76,7 +77,7 @@ class Desk:
         """The folder of the unpacked packages whose permissions of a level are granted."""
         if level not in self.extensions:
             self.extensions[level] = self.home / f"extension-{level}"
-            command = [ROOT / "browser" / "package", self.extensions[level], "--unpacked", "--level", level]
+            command = [SOURCES / "package", self.extensions[level], "--unpacked", "--level", level]
             subprocess.run(command, check=True)
         return self.extensions[level]
 

@@ -77,3 +77,7 @@ def test_the_privacy_page_has_ten_sentences_and_is_the_one_in_the_docs():
     for sentence in sentences:
         assert " ".join(sentence.split()) in page
     assert 'href="privacy.html"' in (EXTENSION / "popup.html").read_text()
+
+
+def test_each_mutant_can_still_be_made():
+    subprocess.run([ROOT / "Tests" / "browser" / "mutants", "--check"], check=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import segue
-from desk import Peer, until
+from desk import SOURCES, Peer, until
 from identity import IDENTITY, TYPE
 from messaging import HOST, PATIENCE, Host
 from project import ROOT, build
@@ -73,10 +73,10 @@ def test_the_tab_that_is_gone_takes_its_offer_along(host, peer):
     """(R12.4)"""
     browser = host()
     browser.offer(1, URL, "One")
-    peer.offer("One")
+    first = peer.offer("One")
     browser.send(t="gone", tab=2)
     browser.offer(1, URL, "Still")
-    peer.offer("Still")
+    assert peer.offer("Still").id == first.id
     browser.send(t="gone", tab=1)
     until(lambda: not peer.titles())
 
@@ -439,7 +439,7 @@ def test_a_confined_process_reaches_neither_network_nor_files_nor_programs(folde
     other = Path.home() / ".segue-test-of-confinement"
     other.write_text("x")
     try:
-        confinement = ROOT / "browser/host/confinement.c"
+        confinement = SOURCES / "host" / "confinement.c"
         program = build(ROOT / "Tests/browser/confined.c", tmp_path, confinement)
         environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
         done = subprocess.run([program, other], env=environment, capture_output=True, text=True, check=True)

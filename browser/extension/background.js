@@ -29,6 +29,15 @@ async function follow() {
   await offering.consider();
 }
 
+/** Follows at most ten times a second, however many events there are (a page can cause them). */
+let planned = null;
+function followSoon() {
+  planned ??= setTimeout(() => {
+    planned = null;
+    follow();
+  }, 100);
+}
+
 chrome.runtime.onStartup.addListener(follow);
 chrome.runtime.onInstalled.addListener(follow);
 chrome.permissions.onAdded.addListener(follow);
@@ -37,19 +46,19 @@ chrome.permissions.onRemoved.addListener(() => {
   follow();
 });
 chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
-chrome.tabs.onActivated.addListener(follow);
-chrome.tabs.onCreated.addListener(follow);
-chrome.tabs.onReplaced.addListener(follow);
-chrome.windows.onFocusChanged.addListener((window) => window !== chrome.windows.WINDOW_ID_NONE && follow());
+chrome.tabs.onActivated.addListener(followSoon);
+chrome.tabs.onCreated.addListener(followSoon);
+chrome.tabs.onReplaced.addListener(followSoon);
+chrome.windows.onFocusChanged.addListener((window) => window !== chrome.windows.WINDOW_ID_NONE && followSoon());
 chrome.tabs.onRemoved.addListener((tab) => {
   opening.tabRemoved(tab);
   offering.tabRemoved(tab);
-  follow();
+  followSoon();
 });
-chrome.tabs.onUpdated.addListener(async (tab, change, details) => {
+chrome.tabs.onUpdated.addListener((tab, change, details) => {
   opening.tabChanged(tab, change, details);
-  await offering.tabChanged(tab, change, details);
-  if (!port.isOpen || offering.tab === null) await follow();
+  offering.tabChanged(tab, change, details);
+  if (details.active || !port.isOpen) followSoon();
 });
 
 /** Questions of the popup. Pages and other extensions reach other listeners, of which there are none. */

@@ -108,13 +108,11 @@ export class Offering {
     if (tab === this.tab) this.withdraw();
   }
 
-  async tabChanged(tab, change, details) {
-    if (this.#offered?.byButton && tab === this.tab && (change.status === "loading" || change.url)) {
-      // The address is visible only as long as the click counts for it.
-      if (!details.url || !isSamePage(pageAddress(details.url).url ?? "", this.#offered.url)) this.withdraw();
-    } else if (details.active && (change.url || change.title || change.status === "complete")) {
-      await this.consider();
-    }
+  /** What the button has offered is offered until it navigates. */
+  tabChanged(tab, change, details) {
+    if (!this.#offered?.byButton || tab !== this.tab || (change.status !== "loading" && !change.url)) return;
+    // The address is visible only as long as the click counts for it.
+    if (!details.url || !isSamePage(pageAddress(details.url).url ?? "", this.#offered.url)) this.withdraw();
   }
 
   /** Somebody continues the page: a script enters it now, and not before. */
