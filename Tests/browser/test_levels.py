@@ -54,9 +54,10 @@ def place_of(desk: Desk, name: str, n: int) -> dict[str, str]:
     return {"text": text[:80].rstrip(), "after": text[80:112]}
 
 
-def test_without_access_chromium_lands_by_a_text_directive(own_desk):
+@BOTH
+def test_without_access_a_page_lands_by_a_text_directive(own_desk, word):
     """(R12.6)"""
-    browser = own_desk.start("chromium", "pages")
+    browser = own_desk.start(word, "pages")
     plain = [name for name in PAGES if name in ("plain", "headings", "sticky", "columns", "listed", "table", "chinese")]
     for name in plain:
         url = own_desk.web.url(f"/made/{name}")

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that are continued here: each is opened in one tab, whatever happens (R12.3), at its place (R12.6).
 
-import { pageAddress, withTextDirective } from "./rules.js";
+import { isSamePage, pageAddress, withTextDirective } from "./rules.js";
 import { mayEnter } from "./settings.js";
 
 /** Continuations that are remembered. */
 const REMEMBERED = 64;
 
 export class Opening {
-  /** The functions that wait for a tab to show its page, by tab. */
-  #waiting = new Map();
+  /** { tab, isReady, resolve } for each wait for a tab. */
+  #waiting = [];
   /** Openings are made one after the other, so that each finds what the former one has stored. */
   #last = Promise.resolve();
 
@@ -20,17 +20,23 @@ export class Opening {
   }
 
   tabChanged(tab, change, details) {
-    if (hasPage(change, details)) this.#shown(tab);
+    this.#waiting = this.#waiting.filter((each) => {
+      const isOver = each.tab === tab && each.isReady(change, details);
+      if (isOver) each.resolve();
+      return !isOver;
+    });
   }
 
   tabRemoved(tab) {
-    this.#waiting.delete(tab);
+    this.#waiting = this.#waiting.filter((each) => each.tab !== tab);
   }
 
-  #shown(tab) {
-    const shown = this.#waiting.get(tab);
-    this.#waiting.delete(tab);
-    shown?.();
+  /** Waits for a tab; for ever, if it ends before. */
+  async #until(tab, isReady) {
+    const ready = new Promise((resolve) => this.#waiting.push({ tab, isReady, resolve }));
+    const now = await chrome.tabs.get(tab).catch(() => null);
+    if (now) this.tabChanged(tab, { status: now.status }, now);
+    return ready;
   }
 
   async #open({ id, continuation, url, position }, reply) {
@@ -46,21 +52,29 @@ export class Opening {
       return;
     }
     const mayPlace = position && (await mayEnter(address.url));
-    const target = mayPlace ? address.url : withTextDirective(address.url, position);
+    const directed = mayPlace ? address.url : withTextDirective(address.url, position);
+    // Firefox follows a directive only within a page that is there.
+    const isLate = directed !== address.url && Boolean(chrome.runtime.getBrowserInfo);
+    const target = isLate ? address.url : directed;
     // Stored before the tab is there: if the browser ends in between, the next delivery looks for the tab.
     const entry = { continuation, url: target, session, tab: null };
     const others = openings.filter((each) => each !== known).slice(1 - REMEMBERED);
     await chrome.storage.local.set({ openings: [...others, entry] });
     const tab = await created(target);
-    const shown = new Promise((resolve) => this.#waiting.set(tab.id, resolve));
     await chrome.storage.local.set({ openings: [...others, { ...entry, tab: tab.id }] });
-    const now = await chrome.tabs.get(tab.id);
-    if (hasPage({ status: now.status }, now)) this.#shown(tab.id);
     // Other pages need not wait for this one.
-    shown.then(async () => {
+    this.#until(tab.id, hasPage).then(async () => {
       reply({ t: "opened", id });
       if (mayPlace) await place(tab.id, address.url, position);
+      if (isLate) await this.#direct(tab.id, address.url, directed);
     });
+  }
+
+  async #direct(tab, url, directed) {
+    await this.#until(tab, (change) => change.status === "complete");
+    const now = await chrome.tabs.get(tab).catch(() => null);
+    // A page that was led elsewhere learns nothing.
+    if (now?.url && isSamePage(now.url, url)) await chrome.tabs.update(tab, { url: directed, loadReplace: true });
   }
 }
 
