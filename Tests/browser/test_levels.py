@@ -85,3 +85,22 @@ def test_a_directive_that_is_there_stays(own_desk, word, fragment):
     tab = until(lambda: browser.with_url(url))[0]
     until(lambda: attempt(lambda: browser.evaluate(tab, "document.title")) == "Fragment")
     assert browser.evaluate(tab, "location.hash") == ("#part" if fragment == "#part" else "")
+
+
+def test_an_excluded_host_is_not_offered_and_the_popup_says_so(own_desk):
+    """(R12.4) Neither the host nor one below it."""
+    browser = own_desk.start("chromium")
+    own_desk.web.added["/excluded"] = page("Excluded")
+    tab = shown(browser, own_desk.web.url("/excluded", "localhost"))
+    own_desk.offer("Excluded", browser.bundle)
+    browser.press(tab)
+    until(lambda: attempt(lambda: browser.popup("document.getElementById('host').textContent")) == "localhost")
+    browser.popup("document.getElementById('excluded').click(), 1")
+    until(lambda: not own_desk.chooser.offers)
+    until(lambda: "You have excluded localhost" in browser.popup(STATE))
+    sent = len(browser.sent())
+    browser.navigate(tab, own_desk.web.url("/excluded", "below.localhost"))
+    time.sleep(2.5)  # the silence itself
+    assert "below" not in browser.sent()[sent:]
+    browser.navigate(tab, own_desk.web.url("/excluded"))
+    own_desk.offer("Excluded", browser.bundle)
