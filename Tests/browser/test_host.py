@@ -452,7 +452,7 @@ def test_a_confined_process_reaches_neither_network_nor_files_nor_programs(folde
 
 
 def switches(browser: Host) -> int:
-    """How often its threads have waited."""
+    """The number of times that its threads have waited."""
     tasks = Path(f"/proc/{browser.process.pid}/task").iterdir()
     lines = [line for task in tasks for line in (task / "status").read_text().splitlines()]
     return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
