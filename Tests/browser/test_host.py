@@ -90,6 +90,17 @@ def test_one_tab_is_offered_at_a_time(host, peer):
     until(lambda: peer.titles() == ["Tab 5"])
 
 
+def test_the_profile_that_gets_the_focus_is_the_frontmost(host, peer):
+    """(R12.4) Its extension offers the same page again."""
+    profiles = [host(), host()]
+    for number, profile in enumerate(profiles):
+        profile.offer(1, URL, f"Profile {number}")
+        peer.offer(f"Profile {number}")
+    until(lambda: peer.titles() == ["Profile 1", "Profile 0"])
+    profiles[0].offer(1, URL, "Profile 0")
+    until(lambda: peer.titles() == ["Profile 0", "Profile 1"])
+
+
 def test_a_page_that_asks_not_to_be_handed_over_fails_its_save(host, peer):
     """(R12.4)"""
     browser = host()

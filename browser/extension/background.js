@@ -49,7 +49,11 @@ chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
 chrome.tabs.onActivated.addListener(followSoon);
 chrome.tabs.onCreated.addListener(followSoon);
 chrome.tabs.onReplaced.addListener(followSoon);
-chrome.windows.onFocusChanged.addListener((window) => window !== chrome.windows.WINDOW_ID_NONE && followSoon());
+chrome.windows.onFocusChanged.addListener((window) => {
+  if (window === chrome.windows.WINDOW_ID_NONE) return;
+  offering.focused();
+  followSoon();
+});
 chrome.tabs.onRemoved.addListener((tab) => {
   opening.tabRemoved(tab);
   offering.tabRemoved(tab);

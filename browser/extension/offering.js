@@ -21,6 +21,8 @@ export class Offering {
   #offered = null;
   /** Grows with each event, so that what was begun before it is not ended after it. */
   #turn = 0;
+  /** Whether a window of this profile has got the focus since the page was offered. */
+  #hasFocus = false;
 
   /** The reason why the page in front is not offered. */
   reason = null;
@@ -66,8 +68,15 @@ export class Offering {
     const former = this.#offered;
     this.reason = null;
     this.#offered = offered;
-    if (former?.tab !== offered.tab || former.url !== offered.url || former.title !== offered.title)
+    const isSame = former?.tab === offered.tab && former.url === offered.url && former.title === offered.title;
+    if (!isSame || this.#hasFocus)
       this.#port.send({ t: "current", tab: offered.tab, url: offered.url, title: offered.title });
+    this.#hasFocus = false;
+  }
+
+  /** The page in front is offered again, so that it is the frontmost of all profiles. */
+  focused() {
+    this.#hasFocus = true;
   }
 
   /** Asks the page, if scripts may enter it. */
