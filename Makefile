@@ -40,6 +40,8 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
             bubblewrap
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
+# For make test-web and make demo-web.
+WEB_PACKAGES := chromium firefox-esr
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -90,6 +92,29 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent
+
+# The app that a browser is (browser/README.md): C over the public header alone.
+HOST_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -Iinclude
+HOST_SOURCES = $(wildcard browser/host/*.c)
+
+lib/segue-browser-host: $(HOST_SOURCES) $(wildcard browser/host/*.h) include/segue.h lib/libsegue.so.0
+	$(CC) $(HOST_FLAGS) $(HOST_SOURCES) -o $@.debug -pie -Wl,-z,relro,-z,now lib/libsegue.so.0 \
+	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+	objcopy --strip-all --remove-section=.comment $@.debug $@
+
+browser: lib/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
+	browser/package dist
+
+deps-web: PACKAGES = $(WEB_PACKAGES)
+deps-web: install-packages ## the browsers that make test-web and make demo-web need
+
+test-web: deps-web embedded ## two real browsers, headless: pages continue at their place, attacks fail
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
+	@Tests/run --group web
+
+demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
+	@.venv/bin/python bindings/demo/web
 
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
@@ -164,10 +189,14 @@ test-packages: deps-packages ## the packages of what is built in lib: twice the 
 version:
 	@echo $(VERSION)
 
+# Debian's Firefox takes extensions for all users from here, unsigned ones too.
+FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
+FIREFOX_ID := $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
+
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host ## all that ships, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -188,6 +217,12 @@ install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua mod
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
+	install -d $(DESTDIR)$(PREFIX)/libexec/segue $(DESTDIR)$(PREFIX)/share/segue/browser
+	install -m 755 lib/segue-browser-host $(DESTDIR)$(PREFIX)/libexec/segue/segue-browser-host
+	browser/package $(DESTDIR)$(PREFIX)/share/segue/browser
+	browser/package --unpacked $(DESTDIR)$(PREFIX)/share/segue/browser
+	$(if $(filter /usr,$(PREFIX)),install -d $(DESTDIR)$(FIREFOX_SCOPE) && \
+	  ln -sf $(PREFIX)/share/segue/browser/segue-firefox.xpi $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	install -d $(DESTDIR)$(LUADIR)
 	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@TABLEDIR@|$(PREFIX)/share/segue|' bindings/lua/segue.lua \
 	  >$(DESTDIR)$(LUADIR)/segue.lua
@@ -204,7 +239,8 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(PREFIX)/libexec/segue
+	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
 
 # The files that the formatters are for; scripts without an extension are found by their first line.
@@ -228,5 +264,6 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
-        wheel built-wheel deb built-deb deps-packages test-packages version install uninstall format lint clean
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak mutants coverage \
+        bench wheel built-wheel deb built-deb deps-packages test-packages browser deps-web test-web demo-web version \
+        install uninstall format lint clean

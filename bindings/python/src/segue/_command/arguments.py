@@ -21,6 +21,7 @@ from . import (
     origin,
     receiver,
     search,
+    setup,
 )
 from .verbs import Parser, Verbs
 
@@ -39,6 +40,7 @@ MODULES = (
     agent,
     doctor,
     link,
+    setup,
 )
 """Each adds its verbs, in the order of `--help`."""
 DESCRIPTION = "What is offered on the devices of a user: shows it, continues it, offers more, and says what is wrong."

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `setup` and what `make install` puts where browsers look for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import segue
+from identity import IDENTITY
+from messaging import HOST
+from project import ROOT
+
+NAME = f"{IDENTITY['HOST_NAME']}.json"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SEGUE_BROWSER_HOST", str(HOST))
+    return tmp_path
+
+
+def test_setup_writes_the_entry_of_the_host_for_each_browser_and_says_what_is_left(home, folder):
+    (home / ".config/vivaldi").mkdir(parents=True)
+    made = json.loads(segue(folder, "setup", "firefox", "chromium", "--json").out)
+    assert [each["browser"] for each in made] == ["firefox", "chromium"]
+    firefox, chromium = (each["files"] for each in made)
+    assert firefox == [str(home / f".{part}mozilla/native-messaging-hosts" / NAME) for part in ("", "config/")]
+    profiles = ("chromium", "google-chrome", "vivaldi")
+    assert chromium == [str(home / ".config" / each / "NativeMessagingHosts" / NAME) for each in profiles]
+    for path in (*firefox, *chromium):
+        entry = json.loads(Path(path).read_text())
+        assert (entry["name"], entry["path"]) == (IDENTITY["HOST_NAME"], str(HOST))
+    for each in made:
+        assert any("button" in step for step in each["to_do"])
+    assert any("not signed" in step or "all users" in step for step in made[0]["to_do"])
+    said = segue(folder, "setup", "firefox", "chromium").out
+    assert "done" not in said and "success" not in said and "1. " in said
+
+
+def test_setup_takes_its_entries_away_again(home, folder):
+    segue(folder, "setup", "firefox")
+    made = json.loads(segue(folder, "setup", "firefox", "--remove", "--json").out)
+    assert len(made[0]["files"]) == 2 and not list(home.rglob(NAME))
+    assert json.loads(segue(folder, "setup", "firefox", "--remove", "--json").out)[0]["files"] == []
+
+
+@pytest.mark.parametrize(
+    "words", [["netscape"], ["firefox", "--host", "/nowhere"], ["firefox", "--host", "/bin/false"]]
+)
+def test_setup_says_what_is_wrong(home, folder, words):
+    said = segue(folder, "setup", *words, status=1)
+    assert said.err.startswith("segue: ") and not list(home.rglob(NAME))
+
+
+def test_the_host_is_installed_where_setup_finds_it(tmp_path):
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    for prefix in ("/usr", "/opt/segue"):
+        target = tmp_path / prefix.replace("/", "_")
+        command = ["make", "-s", "-o", "lib", "install", f"DESTDIR={target}", f"PREFIX={prefix}"]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        host = Path(f"{target}{prefix}/libexec/segue/segue-browser-host")
+        printed = subprocess.run([host, "--manifest", "firefox"], env=environment, capture_output=True, check=True)
+        assert json.loads(printed.stdout)["path"] == str(host)
+        packages = Path(f"{target}{prefix}/share/segue/browser")
+        assert (packages / "chromium" / "manifest.json").is_file() and (packages / "segue-firefox.xpi").is_file()
+        scope = Path(f"{target}/usr/share/mozilla/extensions")
+        assert [each.name for each in scope.rglob("*.xpi")] == (
+            [f"{IDENTITY['FIREFOX_ID']}.xpi"] if prefix == "/usr" else []
+        )

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets browsers up for the user: `setup`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import library_path
+from .._terminal import shown
+from .output import CommandError, said, show_json
+from .verbs import Verbs
+
+HOST = "segue-browser-host"
+PACKAGES = {"firefox": "segue-firefox.xpi", "chromium": "chromium"}
+"""The extension, in share/segue/browser: an archive, and a folder."""
+SYSTEM_SCOPE = Path("/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}")
+"""The folder from which Debian's Firefox takes extensions for all users, unsigned ones too."""
+SECONDS = 10
+"""For the host to print its entry."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Browsers that find native hosts in the same folders."""
+
+    programs: tuple[str, ...]
+    folders: tuple[str, ...]
+    """Below the home folder, for the entry of the host. Those of other makers only if that browser was used."""
+    others: tuple[str, ...] = ()
+    flatpaks: tuple[str, ...] = ()
+
+
+KINDS = {
+    "firefox": Kind(
+        ("firefox-esr", "firefox", "librewolf"),
+        (".mozilla/native-messaging-hosts", ".config/mozilla/native-messaging-hosts"),
+        (".librewolf/native-messaging-hosts",),
+        ("org.mozilla.firefox",),
+    ),
+    "chromium": Kind(
+        ("chromium", "chromium-browser", "google-chrome", "brave-browser", "microsoft-edge", "vivaldi"),
+        (".config/chromium/NativeMessagingHosts", ".config/google-chrome/NativeMessagingHosts"),
+        tuple(
+            f".config/{each}/NativeMessagingHosts"
+            for each in ("BraveSoftware/Brave-Browser", "microsoft-edge", "vivaldi")
+        ),
+        ("org.chromium.Chromium", "com.google.Chrome"),
+    ),
+}
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "setup",
+        setup,
+        "set browsers up, so that pages can be continued from and in them",
+        "It writes the entry by which a browser finds segue-browser-host, and says what is left to do in the browser:\n"
+        "no program but the browser can add an extension to it. Without names, the browsers that are installed.",
+    )
+    # argparse compares an empty list with the choices, too, so the names are checked here.
+    parser.add_argument("browsers", nargs="*", metavar="BROWSER", help="firefox or chromium, for all that are like it")
+    parser.add_argument("--host", metavar="PATH", help=f"of {HOST}; by default it is where `make install` puts it")
+    parser.add_argument("--remove", action="store_true", help="take the entries away again")
+
+
+def setup(options: argparse.Namespace) -> int:
+    if wrong := [each for each in options.browsers if each not in KINDS]:
+        raise CommandError(f"{shown(wrong[0])}: it is firefox or chromium")
+    browsers = options.browsers or [name for name in KINDS if installed(name)]
+    if not browsers:
+        raise CommandError("no browser is installed that Segue knows; name firefox or chromium to prepare one")
+    host = None if options.remove else found_host(options.host)
+    results = []
+    for browser in browsers:
+        files = [str(path) for path in (remove(browser, name_of_host()) if host is None else write(browser, host))]
+        left = [] if host is None else list(to_do(browser))
+        results.append({"browser": browser, "files": files, "to_do": left})
+    if options.json:
+        show_json(results)
+        return 0
+    for result in results:
+        done = "taken away" if options.remove else "the entry of the native host is in"
+        print(f"{result['browser']}: {done} {', '.join(result['files']) or 'nothing'}")
+        for number, step in enumerate(result["to_do"], 1):
+            print(f"  {number}. {step}")
+    return 0
+
+
+# ---- The host
+
+
+def found_host(named: str | None) -> Path:
+    beside = Path(library_path).resolve().parent
+    places = [
+        *([Path(named)] if named else []),
+        *([Path(os.environ["SEGUE_BROWSER_HOST"])] if os.environ.get("SEGUE_BROWSER_HOST") else []),
+        *(base / "libexec" / "segue" / HOST for base in (beside.parent, Path("/usr/local"), Path("/usr"))),
+        beside / HOST,
+    ]
+    for place in places[:1] if named else places:
+        if os.access(place, os.X_OK):
+            return place.resolve()
+    raise CommandError(f"there is no {HOST}: install it (`make install`), or name it with --host")
+
+
+def entry(host: Path, browser: str) -> str:
+    """Returns the entry that the host prints of itself."""
+    try:
+        made = subprocess.run(
+            [str(host), "--manifest", browser], capture_output=True, text=True, timeout=SECONDS, check=True
+        ).stdout
+        json.loads(made)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise CommandError(f"{shown(str(host), None)}: {said(error)}") from error
+    return made
+
+
+def name_of_host() -> str:
+    """Returns the name of the entries, which is fixed; the host that says it may be gone when they are removed."""
+    return "local.segue.segue.browser"
+
+
+def folders(browser: str) -> Iterator[Path]:
+    kind, home = KINDS[browser], Path.home()
+    yield from (home / folder for folder in kind.folders)
+    yield from (home / folder for folder in kind.others if (home / folder).parent.is_dir())
+
+
+def write(browser: str, host: Path) -> list[Path]:
+    """Writes the entry where the browsers of a kind look for it. Returns the files."""
+    made = entry(host, browser)
+    written = []
+    for folder in folders(browser):
+        path = folder / f"{json.loads(made)['name']}.json"
+        new = path.with_suffix(".new")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            new.write_text(made)
+            new.replace(path)
+        except OSError as error:
+            raise CommandError(said(error)) from error
+        written.append(path)
+    return written
+
+
+def remove(browser: str, name: str) -> list[Path]:
+    removed = []
+    for folder in folders(browser):
+        path = folder / f"{name}.json"
+        if path.is_file():
+            path.unlink()
+            removed.append(path)
+    return removed
+
+
+# ---- The browser
+
+
+def installed(browser: str) -> list[str]:
+    """Returns the paths of the browsers of a kind that are installed."""
+    return [path for program in KINDS[browser].programs if (path := shutil.which(program))]
+
+
+def flatpaks(browser: str) -> list[str]:
+    bases = (Path("/var/lib/flatpak/exports/bin"), Path.home() / ".local/share/flatpak/exports/bin")
+    return [name for name in KINDS[browser].flatpaks for base in bases if (base / name).exists()]
+
+
+def to_do(browser: str) -> Iterator[str]:
+    """Returns the steps that only the user can take, and what will not work."""
+    programs = installed(browser)
+    snaps = [path for path in programs if os.path.realpath(path).startswith(("/snap/", "/usr/bin/snap"))]
+    if not programs and not flatpaks(browser):
+        yield f"{browser} is not installed, as far as this command sees."
+    if snaps or (flatpaks(browser) and browser == "firefox"):
+        yield (
+            "This Firefox is a Snap or Flatpak: it reaches programs of the system only through"
+            " org.freedesktop.NativeMessagingProxy, from version 157 on. Without that service use the Debian package."
+        )
+    elif flatpaks(browser):
+        yield "Chromium as a Flatpak cannot start programs of the system: it is not supported."
+    package = found_package(browser)
+    where = shown(str(package), None) if package else "the extension's package (`make browser`)"
+    if browser == "firefox":
+        if list(SYSTEM_SCOPE.glob("*6f0a7d3c-52b4-4c8e-9a1f-3d0b6f2c7e58*.xpi")):
+            yield "Debian's firefox-esr has the extension for all users: allow it in about:addons."
+        else:
+            yield (
+                f"The extension is not signed. Debian's firefox-esr takes it for all users from {SYSTEM_SCOPE}, where"
+                f" `make install PREFIX=/usr` puts it. Others: about:debugging, Load Temporary Add-on, {where};"
+                " it is gone when Firefox ends."
+            )
+    else:
+        yield f"Open chrome://extensions, switch Developer mode on, Load unpacked: {where}."
+    yield "Press the extension's button, and choose what may be continued elsewhere. It says whether it is connected."
+
+
+def found_package(browser: str) -> Path | None:
+    beside = Path(library_path).resolve().parent
+    for base in (beside.parent, Path("/usr/local"), Path("/usr")):
+        path = base / "share" / "segue" / "browser" / PACKAGES[browser]
+        if path.exists():
+            return path
+    return None

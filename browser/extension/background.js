@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The background script: events of the browser and messages of the host, each to the object that it concerns. All
+// listeners are registered at once, since the browser starts this script for them.
+
+import { Offering } from "./offering.js";
+import { Opening } from "./opening.js";
+import { Port } from "./port.js";
+import { level } from "./settings.js";
+
+const handlers = {
+  save: (message, reply) => offering.save(message, reply),
+  open: (message, reply) => opening.open(message, reply),
+  refused: (message) => offering.refused(message),
+  continued: (message) => offering.wasContinued(message),
+};
+const port = new Port(
+  (message, reply) => Object.hasOwn(handlers, message.t) && handlers[message.t](message, reply),
+  () => offering.closed());
+const offering = new Offering(port);
+const opening = new Opening();
+
+/** With "pages" and "sites" the port is always open, so that pages can be continued here. */
+async function follow() {
+  if ((await level()) === "ask") {
+    if (offering.tab === null) port.close();
+    return;
+  }
+  await port.open();
+  await offering.consider();
+}
+
+/** Follows at most ten times a second, however many events there are (a page can cause them). */
+let planned = null;
+function followSoon() {
+  planned ??= setTimeout(() => {
+    planned = null;
+    follow();
+  }, 100);
+}
+
+chrome.runtime.onStartup.addListener(follow);
+chrome.runtime.onInstalled.addListener(follow);
+chrome.permissions.onAdded.addListener(follow);
+chrome.permissions.onRemoved.addListener(() => {
+  offering.withdraw();
+  follow();
+});
+chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
+chrome.tabs.onActivated.addListener(followSoon);
+chrome.tabs.onCreated.addListener(followSoon);
+chrome.tabs.onReplaced.addListener(followSoon);
+chrome.windows.onFocusChanged.addListener((window) => {
+  if (window === chrome.windows.WINDOW_ID_NONE) return;
+  offering.focused();
+  followSoon();
+});
+chrome.tabs.onRemoved.addListener((tab) => {
+  opening.tabRemoved(tab);
+  offering.tabRemoved(tab);
+  followSoon();
+});
+chrome.tabs.onUpdated.addListener((tab, change, details) => {
+  opening.tabChanged(tab, change, details);
+  offering.tabChanged(tab, change, details);
+  if (details.active || !port.isOpen) followSoon();
+});
+
+/** Questions of the popup. Pages and other extensions reach other listeners, of which there are none. */
+chrome.runtime.onMessage.addListener((question, sender, answer) => {
+  if (sender.id !== chrome.runtime.id || sender.tab) return false;
+  const state = () => ({
+    offered: offering.tab,
+    reason: offering.reason,
+    problem: port.problem,
+    isConnected: port.isOpen,
+    continued: offering.continued,
+  });
+  const work = { offer: () => offering.offerByButton(question.tab), withdraw: () => offering.withdraw() }[question.ask];
+  Promise.resolve(work?.()).then(() => answer(state()));
+  return true;
+});
+
+follow();

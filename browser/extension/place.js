@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The place on a page (R12.6), in the page's isolated world: `take` when somebody continues the page, `restore` when it
+// was continued here. Pages see neither. Form fields, editable elements and passwords are never read.
+
+globalThis.seguePlace ??= (() => {
+  const TEXT = 80;
+  const CONTEXT = 32;
+  const ID = 128;
+  /** Milliseconds for which a page may grow before its place is found. */
+  const GROWING_MS = 5000;
+  /** Characters of a page that are searched. */
+  const SEARCHED = 4_000_000;
+  /** Text nodes that are looked at around the first block. */
+  const NEIGHBOURS = 200;
+  const INVISIBLE =
+    /[\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+  const UNREAD =
+    "script,style,noscript,template,input,textarea,select,option,datalist,button,output,[contenteditable]," +
+    "[role=textbox],[autocomplete],iframe,object,embed,svg";
+
+  const spaced = (text) => text.replace(/\s+/g, " ");
+  /** Texts are compared without white space, so that neither lines nor blocks matter. */
+  const bare = (text) => text.replace(INVISIBLE, "");
+  const isEditable = (element) => element.isContentEditable || document.designMode === "on";
+  const mayRead = (element) => element && !element.closest(UNREAD) && !isEditable(element);
+
+  function textsFrom(node) {
+    const walker = document.createTreeWalker(document.body ?? document.documentElement, NodeFilter.SHOW_TEXT);
+    walker.currentNode = node;
+    return walker;
+  }
+
+  /** Returns the element that covers the page wherever it is scrolled to, and holds this one. */
+  function overlayOf(element) {
+    for (let each = element; each && each !== document.body && each !== document.documentElement;
+      each = each.parentElement) {
+      const { position, top } = getComputedStyle(each);
+      if (position === "fixed") return each;
+      if (position === "sticky" && Math.abs(each.getBoundingClientRect().top - parseFloat(top)) < 2) return each;
+    }
+    return null;
+  }
+
+  /** The height of headers that stay at the top of the window. */
+  function headerHeight() {
+    let height = 0;
+    for (let count = 0; count < 4; count++) {
+      const overlay = overlayOf(document.elementFromPoint(innerWidth / 2, height + 1));
+      const box = overlay?.getBoundingClientRect();
+      if (!box || box.bottom <= height || box.bottom > innerHeight / 2) break;
+      height = box.bottom;
+    }
+    return height;
+  }
+
+  function caretAt(x, y) {
+    if (document.caretPositionFromPoint) {
+      const caret = document.caretPositionFromPoint(x, y);
+      return caret && { node: caret.offsetNode, offset: caret.offset };
+    }
+    const range = document.caretRangeFromPoint(x, y);
+    return range && { node: range.startContainer, offset: range.startOffset };
+  }
+
+  /** Returns the box of the character at a place, or of the one before. */
+  function characterBox(node, offset) {
+    const range = document.createRange();
+    for (const start of [offset, offset - 1]) {
+      if (start < 0 || start >= node.length) continue;
+      range.setStart(node, start);
+      range.setEnd(node, start + 1);
+      const box = range.getBoundingClientRect();
+      if (box.height > 0) return box;
+    }
+    return null;
+  }
+
+  /** Returns the first text that is in sight, below headers: { node, offset }. */
+  function firstInSight() {
+    const columns = [0.5, 0.3, 0.7, 0.15, 0.85, 0.03];
+    for (let y = headerHeight() + 2; y < innerHeight; y += 6) {
+      for (const column of columns) {
+        const x = innerWidth * column;
+        const element = document.elementFromPoint(x, y);
+        if (!element || overlayOf(element)) continue;
+        const caret = caretAt(x, y);
+        if (caret?.node.nodeType !== Node.TEXT_NODE || caret.node.getRootNode() !== document) continue;
+        if (!caret.node.data.trim() || !mayRead(caret.node.parentElement)) continue;
+        const box = characterBox(caret.node, caret.offset);
+        if (box && box.bottom > y && box.top <= y + 6) return caret;
+      }
+    }
+    return null;
+  }
+
+  function blockOf(node) {
+    let block = node.parentElement;
+    while (block.parentElement && block !== document.body && /^(inline|contents|ruby)/.test(getComputedStyle(block).display))
+      block = block.parentElement;
+    return block;
+  }
+
+  /** Returns where a block's text begins; of a very long one, the word in sight. */
+  function startOf(block, seen) {
+    const walker = textsFrom(seen.node);
+    let start = { node: seen.node, offset: 0 };
+    let before = seen.offset;
+    for (let count = 0; count < NEIGHBOURS && before < 2000; count++) {
+      const node = walker.previousNode();
+      if (!node || !block.contains(node) || blockOf(node) !== block) break;
+      before += node.length;
+      start = { node, offset: 0 };
+    }
+    if (before < 2000) return start;
+    const { data } = seen.node;
+    const word = data.slice(Math.max(0, seen.offset - 64), seen.offset).search(/\S*$/);
+    return { node: seen.node, offset: Math.max(0, seen.offset - 64) + Math.max(0, word) };
+  }
+
+  /** Returns the text of the block from a place on, and what follows it: at most `most` characters each. */
+  function forward(block, start, most) {
+    const walker = textsFrom(start.node);
+    let inside = "";
+    let after = "";
+    let node = start.node;
+    for (let count = 0; node && count < NEIGHBOURS && after.length < CONTEXT; count++, node = walker.nextNode()) {
+      if (!mayRead(node.parentElement)) continue;
+      const text = node.data.substr(node === start.node ? start.offset : 0, 4 * most);
+      if (!after && block.contains(node) && blockOf(node) === block && inside.length < most)
+        inside = spaced(inside + (node.previousSibling?.nodeName === "BR" ? " " : "") + text).trimStart();
+      else after = spaced(`${after} ${text}`);
+    }
+    const rest = spaced(inside.slice(most) + after);
+    return { text: inside.slice(0, most).trimEnd(), after: rest.slice(0, CONTEXT) };
+  }
+
+  function backward(start) {
+    const walker = textsFrom(start.node);
+    let text = spaced(start.node.data.slice(Math.max(0, start.offset - 4 * CONTEXT), start.offset));
+    for (let count = 0; text.trim().length < CONTEXT && count < NEIGHBOURS; count++) {
+      const node = walker.previousNode();
+      if (!node) break;
+      if (mayRead(node.parentElement)) text = spaced(node.data.slice(-4 * CONTEXT) + " " + text);
+    }
+    return text.trimEnd().slice(-CONTEXT);
+  }
+
+  /** Returns the nearest id at or before an element. */
+  function nearestId(element) {
+    const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT);
+    walker.currentNode = element;
+    for (let each = element, count = 0; each && count < 1000; each = walker.previousNode(), count++)
+      if (each.id && each.id.length <= ID && mayRead(each) && !overlayOf(each)) return each.id;
+    return undefined;
+  }
+
+  /** { url, position } of the page as it is in sight; { stays } if it asks not to be handed over. */
+  function take() {
+    const metas = [...document.querySelectorAll("meta[name]")];
+    if (metas.some(({ name, content }) => name.toLowerCase() === "segue" && content.trim().toLowerCase() === "none"))
+      return { stays: true };
+    const position = {};
+    const page = document.scrollingElement ?? document.documentElement;
+    if (page.scrollHeight > 0) position.fraction = Math.min(1, Math.max(0, page.scrollTop / page.scrollHeight));
+    const seen = document.contentType?.includes("html") ? firstInSight() : null;
+    if (seen) {
+      const block = blockOf(seen.node);
+      const start = startOf(block, seen);
+      Object.assign(position, forward(block, start, TEXT), { before: backward(start), id: nearestId(block) });
+    }
+    return { url: location.href, position };
+  }
+
+  /** Returns all text of the page that may be read: the bare text, and the nodes with their places in it. */
+  function allText() {
+    const walker = textsFrom(document.body ?? document.documentElement);
+    const parts = [];
+    const nodes = [];
+    let length = 0;
+    for (let node = walker.nextNode(); node && length < SEARCHED; node = walker.nextNode()) {
+      if (node.parentElement?.closest("script,style,noscript,template,textarea,select")) continue;
+      const part = bare(node.data);
+      if (!part) continue;
+      nodes.push({ node, at: length });
+      parts.push(part);
+      length += part.length;
+    }
+    return { text: parts.join(""), nodes };
+  }
+
+  /** Returns the range of the first character at a place in the bare text. */
+  function rangeAt({ nodes }, at) {
+    let low = 0;
+    let high = nodes.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (nodes[middle].at <= at) low = middle;
+      else high = middle - 1;
+    }
+    const { node, at: begin } = nodes[low];
+    let left = at - begin;
+    let offset = 0;
+    for (const character of node.data) {
+      const size = bare(character).length;
+      if (size > 0 && left < size) break;
+      left -= size;
+      offset += character.length;
+    }
+    const range = document.createRange();
+    range.setStart(node, Math.min(offset, node.length - 1));
+    range.setEnd(node, Math.min(offset + 1, node.length));
+    return range;
+  }
+
+  const sharedEnd = (one, other) => {
+    let count = 0;
+    while (count < one.length && count < other.length && one.at(-1 - count) === other.at(-1 - count)) count++;
+    return count;
+  };
+  const sharedStart = (one, other) => sharedEnd([...one].reverse().join(""), [...other].reverse().join(""));
+
+  /** Returns the range of the text that was in sight, the one with the most alike surroundings. */
+  function find({ text, before = "", after = "" }) {
+    const wanted = bare(text ?? "");
+    if (!wanted) return null;
+    const all = allText();
+    const [left, right] = [bare(before), bare(after)];
+    let best = null;
+    for (let at = all.text.indexOf(wanted), count = 0; at >= 0 && count < 100;
+      at = all.text.indexOf(wanted, at + 1), count++) {
+      const score =
+        sharedEnd(all.text.slice(Math.max(0, at - left.length), at), left) +
+        sharedStart(all.text.slice(at + wanted.length, at + wanted.length + right.length), right);
+      if (best && score <= best.score) continue;
+      const range = rangeAt(all, at);
+      if (range.getBoundingClientRect().height > 0) best = { score, range };
+    }
+    return best?.range ?? null;
+  }
+
+  /** Scrolls so that a range is the first thing below the headers. */
+  function show(range) {
+    const element = range.startContainer.parentElement ?? document.documentElement;
+    const off = () => range.getBoundingClientRect().top - headerHeight();
+    if (Math.abs(off()) > innerHeight || overlayOf(element)) element.scrollIntoView({ block: "start", behavior: "instant" });
+    for (let count = 0; count < 3 && Math.abs(off()) > 1; count++) scrollBy({ top: off(), behavior: "instant" });
+    // Inside an element that scrolls by itself.
+    if (Math.abs(off()) > innerHeight / 2) element.scrollIntoView({ block: "start", behavior: "instant" });
+  }
+
+  /** Goes to the id or the height, as long as the text is not there. */
+  function showRoughly({ id, fraction }) {
+    const target = id ? document.getElementById(id) : null;
+    const page = document.scrollingElement ?? document.documentElement;
+    if (target) target.scrollIntoView({ block: "start", behavior: "instant" });
+    else if (typeof fraction === "number") page.scrollTo({ top: fraction * page.scrollHeight, behavior: "instant" });
+  }
+
+  /** Goes to a position while the page grows, for at most 5 s, until the user does something. */
+  function restore(position) {
+    const events = ["wheel", "touchstart", "pointerdown", "keydown"];
+    let range = null;
+    let last = -Infinity;
+    let planned = null;
+    const attempt = () => {
+      planned = null;
+      last = performance.now();
+      if (!range?.startContainer.isConnected) range = find(position);
+      if (range) show(range);
+      else showRoughly(position);
+    };
+    // Searches at most five times a second, however often a page changes.
+    const changed = () => (planned ??= setTimeout(attempt, Math.max(0, last + 200 - performance.now())));
+    const mutations = new MutationObserver(changed);
+    const sizes = new ResizeObserver(changed);
+    const end = () => {
+      clearTimeout(planned);
+      clearTimeout(deadline);
+      planned = 0;
+      mutations.disconnect();
+      sizes.disconnect();
+      removeEventListener("load", changed, true);
+      removeEventListener("DOMContentLoaded", changed);
+      events.forEach((event) => removeEventListener(event, input, true));
+    };
+    const input = ({ isTrusted }) => isTrusted && end();
+    const deadline = setTimeout(end, GROWING_MS);
+    events.forEach((event) => addEventListener(event, input, { capture: true, passive: true }));
+    addEventListener("load", changed, true);
+    addEventListener("DOMContentLoaded", changed);
+    mutations.observe(document, { childList: true, characterData: true, subtree: true });
+    sizes.observe(document.documentElement);
+    if (document.body) sizes.observe(document.body);
+    document.fonts?.ready.then(changed);
+    attempt();
+  }
+
+  return { take, restore };
+})();

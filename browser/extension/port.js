@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection to segue-browser-host. An open port keeps the background script alive, so that the host can ask for
+// the state of a page. If it closes, it is opened again at the next event of a tab; no timer does that.
+
+const HOST = "local.segue.segue.browser";
+const PROTOCOL = 1;
+/** Milliseconds before a host is started again that has ended within as many. */
+const RETRY_MS = 5000;
+
+/** The word by which the host knows this browser. */
+async function browserWord() {
+  if (chrome.runtime.getBrowserInfo) {
+    const { name } = await chrome.runtime.getBrowserInfo();
+    return name === "LibreWolf" ? "librewolf" : "firefox";
+  }
+  const brands = (navigator.userAgentData?.brands ?? []).map(({ brand }) => brand);
+  const words = { "Google Chrome": "chrome", "Microsoft Edge": "edge", Brave: "brave", Vivaldi: "vivaldi" };
+  return words[brands.find((brand) => words[brand])] ?? "chromium";
+}
+
+export class Port {
+  #port = null;
+  #opening = null;
+  #opened = 0;
+  #failed = -Infinity;
+  #onMessage;
+  #onClose;
+
+  /** The reason why there is no connection, for the popup. */
+  problem = null;
+
+  constructor(onMessage, onClose) {
+    this.#onMessage = onMessage;
+    this.#onClose = onClose;
+  }
+
+  get isOpen() {
+    return this.#port !== null;
+  }
+
+  /** Opens the port if it is not open. Returns whether it is. */
+  async open() {
+    if (this.#port || performance.now() - this.#failed < RETRY_MS) return this.isOpen;
+    this.#opening ??= this.#connect().finally(() => (this.#opening = null));
+    await this.#opening;
+    return this.isOpen;
+  }
+
+  async #connect() {
+    const browser = await browserWord();
+    const port = chrome.runtime.connectNative(HOST);
+    port.onDisconnect.addListener(() => this.#closed(port, port.error ?? chrome.runtime.lastError));
+    port.onMessage.addListener((message) => this.#received(port, message));
+    this.#port = port;
+    this.#opened = performance.now();
+    this.problem = null;
+    this.send({ t: "hello", v: PROTOCOL, browser, version: chrome.runtime.getManifest().version });
+  }
+
+  #received(port, message) {
+    if (port !== this.#port || typeof message?.t !== "string") return;
+    if (message.t === "refused" && message.tab === undefined) this.problem = String(message.reason);
+    // Numbers are those of one host: an answer must not reach its successor.
+    else this.#onMessage(message, (answer) => port === this.#port && port.postMessage(answer));
+  }
+
+  #closed(port, error) {
+    if (port !== this.#port) return;
+    this.#port = null;
+    const now = performance.now();
+    this.#failed = now - this.#opened < RETRY_MS ? now : -Infinity;
+    this.problem ??= error?.message ?? "segue-browser-host has ended.";
+    this.#onClose();
+  }
+
+  send(message) {
+    this.#port?.postMessage(message);
+  }
+
+  close() {
+    this.#port?.disconnect();
+    this.#port = null;
+  }
+
+  /** Lets the next attempt begin at once: the user has asked for it. */
+  forgive() {
+    this.#failed = -Infinity;
+  }
+}

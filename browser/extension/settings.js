@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's settings. The level is what the browser says of the permissions, and is stored nowhere else.
+
+/** The hosts that are never offered. */
+export async function excludedHosts() {
+  const { excluded } = await chrome.storage.local.get({ excluded: [] });
+  return Array.isArray(excluded) ? excluded.filter((each) => typeof each === "string") : [];
+}
+
+export async function setExcluded(host, isExcluded) {
+  const others = (await excludedHosts()).filter((each) => each !== host);
+  await chrome.storage.local.set({ excluded: isExcluded ? [...others, host].slice(-1000) : others });
+}
+
+/** "ask", "pages" or "sites" (R12.4). */
+export async function level() {
+  const { permissions = [], origins = [] } = await chrome.permissions.getAll();
+  if (!permissions.includes("tabs")) return "ask";
+  return origins.length > 0 ? "sites" : "pages";
+}
+
+/** Tells whether scripts may enter the pages of an address without a click. */
+export async function mayEnter(url) {
+  const { protocol, hostname } = new URL(url);
+  return chrome.permissions.contains({ origins: [`${protocol}//${hostname}/*`] });
+}
