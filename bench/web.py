@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures pages that continue between two real browsers. bench/run calls it.
 
     bench/web.py ROUNDS PAGES PARTICIPANT

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Tries what a confined host must not do: one word a line, with the error or "done".
  *
  *     confined FILE     a file outside of the runtime folder

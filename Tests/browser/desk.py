@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A user's desk: an agent, browsers, apps beside them, and a small web."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real browsers, headless, with the extension and the native host. Chromium is driven by its DevTools pipe, Firefox by
 Marionette. Neither needs a driver of the browser's maker."""
 

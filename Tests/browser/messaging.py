@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Native messaging with the real segue-browser-host, in the place of a browser."""
 
 from __future__ import annotations

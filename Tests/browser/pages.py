@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A small web: made pages of many kinds, served on this machine alone."""
 
 from __future__ import annotations

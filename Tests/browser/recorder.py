@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stands between a browser and its native host, records all bytes, and ends when either of them does.
 
 recorder.py HOST RECORD ARGUMENT...: RECORD.sent has what the extension sends, RECORD.received what it gets

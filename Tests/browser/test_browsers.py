@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two real browsers and the attacks of SECURITY.md on the extension. Each test has a control: the same without it."""
 
 from __future__ import annotations

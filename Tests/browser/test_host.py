@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """segue-browser-host, spoken to as the extension speaks: offers, state, openings, and the attacks of SECURITY.md."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The three levels of permissions, in real browsers: ask, pages, sites. The tests of the other files have sites."""
 
 from __future__ import annotations

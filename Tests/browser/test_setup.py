@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The verb `setup` and what `make install` puts where browsers look for it."""
 
 from __future__ import annotations

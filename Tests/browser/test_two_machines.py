@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A page that continues from a browser of one machine in a browser of another one."""
 
 from __future__ import annotations

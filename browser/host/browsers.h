@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The browsers that the extension runs in, by the names that it gives them. */
 #ifndef BROWSERS_H
 #define BROWSERS_H

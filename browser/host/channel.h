@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Messages to the extension: one dictionary a frame, with the kind under "t". browser/README.md lists them. */
 #ifndef CHANNEL_H
 #define CHANNEL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The host gives up what it does not need, before its first thread starts. */
 #ifndef CONFINEMENT_H
 #define CONFINEMENT_H

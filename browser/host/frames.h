@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Native messaging: a length of four bytes in the machine's order, then as many bytes of JSON. Both directions have
  * bounds in bytes. */
 #ifndef FRAMES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The names under which browsers, the extension and this host know each other. browser/package and browser/README.md
  * take them from here. */
 #ifndef IDENTITY_H

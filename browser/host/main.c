@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * segue-browser-host: the app that a browser is for Segue. The browser starts it for the extension, one for each
  * profile, and speaks native messaging with it (browser/README.md). It ends when the browser closes its input, and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The host's entry in a browser: a file of native messaging. */
 #ifndef MANIFEST_H
 #define MANIFEST_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Pages that this browser continues (R12.3): each is answered when the extension says how its opening has ended. */
 #ifndef OPENINGS_H
 #define OPENINGS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The page that is offered: one activity for each tab, and only the last one is current (R12.4, R12.5). */
 #ifndef PAGE_H
 #define PAGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The place on a page (R12.6). It travels in user_info under SegueBrowserState. */
 #ifndef POSITION_H
 #define POSITION_H

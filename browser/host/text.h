@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Text of pages and of other apps, made harmless. */
 #ifndef TEXT_H
 #define TEXT_H
