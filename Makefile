@@ -264,6 +264,7 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak mutants coverage \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak \
+        mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages browser deps-web test-web demo-web version \
         install uninstall format lint clean
