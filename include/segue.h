@@ -673,6 +673,11 @@ segue_status segue_activity_set_delegate(segue_activity *activity, segue_activit
 
 /** Gets the identifier under which the activity is offered. id  out: SEGUE_ID_SIZE bytes */
 segue_status segue_activity_get_id(const segue_activity *activity, uint8_t *id);
+/**
+ * The type of an activity that is a web page, of any site: it has a webpage_url. On a device where an app is associated
+ * with the site, that app continues it, otherwise the browser (R6.3, R6.4, R12.2).
+ */
+#define SEGUE_ACTIVITY_TYPE_BROWSING_WEB "NSUserActivityTypeBrowsingWeb"
 /** type  out, owned: free with segue_free */
 segue_status segue_activity_get_type(const segue_activity *activity, char **type, size_t *length);
 
