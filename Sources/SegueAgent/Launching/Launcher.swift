@@ -27,6 +27,8 @@ public final class Launcher: ProgramLauncher {
   private struct Waiting {
     let number: UInt64
     let app: String
+    /// The name under which it counts.
+    let rateName: String
     let deadline: Int64
     let answer: (Result<Int32, SegueError>) -> Void
   }
@@ -80,16 +82,20 @@ public final class Launcher: ProgramLauncher {
     }
     let bytes = try request.encoded(as: lastNumber + 1)
     let now = Clock.uptime
-    try gate.begin(request.app, now, until: now + Self.openingTime)
+    let rate = request.rate
+    // The answer of the launcher ends the opening of a page: further ones go to the same browser.
+    let isPage = if case .openPage = request.kind { true } else { false }
+    try gate.begin(rate.name, now, until: isPage ? 0 : now + Self.openingTime, atMost: rate.limit)
     lastNumber += 1
     guard bytes.withUnsafeBytes({ linux_send_message(socket, $0.baseAddress, $0.count, 0) }) >= 0 else {
       let number = linux_errno()
-      gate.end(request.app)
+      gate.end(rate.name)
       if number == EAGAIN { throw SegueError(.busy, "launch of \(request.app): the launcher is busy") }
       throw .system("launch of \(request.app)", number)
     }
     let deadline = now + Self.answerTime
-    waiting.append(Waiting(number: lastNumber, app: request.app, deadline: deadline, answer: answer))
+    waiting.append(
+      Waiting(number: lastNumber, app: request.app, rateName: rate.name, deadline: deadline, answer: answer))
     timer?.set(waiting.first?.deadline)
   }
 
@@ -98,6 +104,14 @@ public final class Launcher: ProgramLauncher {
   ) throws(SegueError) {
     // The launcher reads the manifest itself (A27).
     try launch(LaunchRequest(.startApp(app), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
+  }
+
+  public func open(
+    _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    try launch(LaunchRequest(.openPage(page, browser: browser), environment: environment)) { result in
       if case .failure(let error) = result { done(error) } else { done(nil) }
     }
   }
@@ -134,7 +148,7 @@ public final class Launcher: ProgramLauncher {
   }
 
   private func finish(_ launch: Waiting, _ result: Result<Int32, SegueError>) {
-    if case .failure = result { gate.end(launch.app) }
+    if case .failure = result { gate.end(launch.rateName) }
     launch.answer(result)
   }
 

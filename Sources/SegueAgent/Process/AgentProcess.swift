@@ -106,13 +106,15 @@ final class AgentProcess {
     let disk = InboxDisk(thread, on: loop)
     // No app is chosen before it is known what the user prefers.
     var knowsPreferences = false
-    let use = { (inbox: InboxService, catalogue: Catalogue) in
+    let use = { (inbox: InboxService, manifests: ManifestService) in
+      let catalogue = manifests.catalogue
       inbox.catalogue = catalogue
+      inbox.browsers = manifests.browsers
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
     var service: InboxService?
-    let manifests = ManifestService(on: loop) { catalogue in
-      if knowsPreferences, let service { use(service, catalogue) }
+    let manifests = ManifestService(on: loop) { manifests in
+      if knowsPreferences, let service { use(service, manifests) }
     }
     let device = try Device(
       folder, on: loop,
@@ -152,7 +154,7 @@ final class AgentProcess {
               identity, ProcessLimits.current, InboxFiles(in: state.address, thread, on: loop)
             ) {
               knowsPreferences = true
-              use(inbox, manifests.catalogue)
+              use(inbox, manifests)
               hasOpened()
             }
             try devices.open(hasOpened)

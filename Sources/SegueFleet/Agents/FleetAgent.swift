@@ -144,6 +144,8 @@ public class FleetAgent: FleetProcess {
     let index = FleetSearchIndex(self)
     let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, principal: $2, $3) }
     inbox.catalogue = device.catalogue
+    inbox.browsers = device.browsers
+    inbox.sites = device.sites
     let cryptography = device.cryptography
     let clock = device.clock
     let devices = try DeviceService(
@@ -155,8 +157,12 @@ public class FleetAgent: FleetProcess {
     try devices.open(hasOpened)
   }
 
-  /// The manifests of its device have changed.
-  func manifestsChanged() { parts?.inbox.catalogue = device.catalogue }
+  /// The manifests of its device have changed, its browsers, or what it knows of sites.
+  func manifestsChanged() {
+    parts?.inbox.catalogue = device.catalogue
+    parts?.inbox.browsers = device.browsers
+    parts?.inbox.sites = device.sites
+  }
 
   override func seek(_ search: NextHubAttempt?) {
     super.seek(search)
@@ -307,6 +313,8 @@ public class FleetAgent: FleetProcess {
 
   private func checkLaunch(_ request: InboxRequest, _ reply: InboxReply?) {
     guard case .put(_, .success)? = reply, case .put(let record, _) = request else { return }
+    // The program of a browser is started with the page.
+    guard device.browsers[record.app] == nil else { return }
     // Otherwise it would wait for somebody to open the app.
     if !knows(record.app), !isLaunching(record.app) {
       fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")

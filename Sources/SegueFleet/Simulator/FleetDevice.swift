@@ -51,6 +51,12 @@ public final class FleetDevice {
   /// The apps that are installed.
   private var programs: [Program] = []
   private(set) var catalogue = Catalogue()
+  /// The browsers that are installed, and the user's default (R12.3).
+  public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The answers of the sites that manifests claim (R12.8).
+  public var sites = SiteStatuses() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The pages with which browsers were started, in their order.
+  public private(set) var pages: [(url: String, browser: String)] = []
   /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
   private(set) var unsettledUntil: Int64 = 0
   /// Uptime at which an agent last came, left or died.
@@ -163,6 +169,19 @@ public final class FleetDevice {
       }
       done(nil)
       program.start()
+    }
+  }
+
+  /// Starts a browser with a page.
+  func open(_ page: String, in browser: String, _ done: @escaping (SegueError?) -> Void) {
+    fleet.trace(name, "opens", page)
+    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
+      guard isUp, self.crashes == crashes else { return }
+      guard browsers[browser] != nil else {
+        return done(SegueError(.notFound, "launch of \(browser): it is not installed on this device"))
+      }
+      pages.append((page, browser))
+      done(nil)
     }
   }
 

@@ -34,7 +34,7 @@ from ._account import (
     TakeOver,
 )
 from ._activity import ACTIVITY_TYPE_BROWSING_WEB, Activity, Origin, Problem
-from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push
+from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, Route
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -174,6 +174,7 @@ __all__ = [
     "Responder",
     "ResponderMixin",
     "Restorable",
+    "Route",
     "SavedActivity",
     "Set",
     "Status",
