@@ -2092,6 +2092,9 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   listed", "site answers HTML", "site unreachable"; in "web" "no web page", "not claimed by an app", "no default
  *   browser", "browser without extension".
  *   NOT_FOUND: it is not offered. BUSY: the agent does not carry the hub at present.
+ * "refresh": asks sites at once which apps they list, in place of once a day (R12.9); answers before they have.
+ *   Options: {"site": string (one host that a manifest claims; absent: all of them)}.
+ *   Answer: {"count": integer (how many are asked)}. NOT_FOUND: no manifest claims that host.
  * "choose": remembers the app that the user wants for a type: of those that fit it is chosen before others, except
  *   before the app of the same bundle identifier (R6.2). For NSUserActivityTypeBrowsingWeb it may be a browser, by its
  *   desktop id without ".desktop": that one opens pages, in place of the desktop's default (R12.3).

@@ -24,7 +24,7 @@ public struct AgentAnswer {
       if value["web"] != nil {
         try answer.each("web") { (reason) throws(SegueError) in try reason.isReason() }
       }
-    case Text.isSame(question, "forget"): try answer.has(.integer, "count")
+    case Text.isSame(question, "forget"), Text.isSame(question, "refresh"): try answer.has(.integer, "count")
     case Text.isSame(question, "failures"):
       try answer.each("failures", atMost: UnheardFailure.limit) { (failure) throws(SegueError) in
         try failure.isFailure()

@@ -72,8 +72,9 @@ public final class Launcher: ProgramLauncher {
   ///   `opened`, or for 20 s.
   /// Throws INVALID_ARGUMENT (the request), BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED
   /// (too many in a minute, or too long), CONNECTION_UNAVAILABLE (the launcher has ended).
+  /// - Parameter descriptor: goes with the request; negative: none.
   public func launch(
-    _ request: LaunchRequest, _ answer: @escaping (Result<Int32, SegueError>) -> Void
+    _ request: LaunchRequest, with descriptor: Int32 = -1, _ answer: @escaping (Result<Int32, SegueError>) -> Void
   ) throws(SegueError) {
     try request.check()
     guard watch != nil else { throw Self.gone(request.app) }
@@ -83,11 +84,15 @@ public final class Launcher: ProgramLauncher {
     let bytes = try request.encoded(as: lastNumber + 1)
     let now = Clock.uptime
     let rate = request.rate
+    switch request.kind {
+    case .startApp, .unknown: try gate.begin(rate.name, now, until: now + Self.openingTime, atMost: rate.limit)
     // The answer of the launcher ends the opening of a page: further ones go to the same browser.
-    let isPage = if case .openPage = request.kind { true } else { false }
-    try gate.begin(rate.name, now, until: isPage ? 0 : now + Self.openingTime, atMost: rate.limit)
+    case .openPage: try gate.begin(rate.name, now, until: 0, atMost: rate.limit)
+    // The schedule of sites has bounds of its own.
+    case .fetchSite: break
+    }
     lastNumber += 1
-    guard bytes.withUnsafeBytes({ linux_send_message(socket, $0.baseAddress, $0.count, 0) }) >= 0 else {
+    guard bytes.withUnsafeBytes({ linux_send(socket, $0.baseAddress, $0.count, descriptor) }) >= 0 else {
       let number = linux_errno()
       gate.end(rate.name)
       if number == EAGAIN { throw SegueError(.busy, "launch of \(request.app): the launcher is busy") }
@@ -112,6 +117,19 @@ public final class Launcher: ProgramLauncher {
     _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     try launch(LaunchRequest(.openPage(page, browser: browser), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
+  }
+
+  /// Has a site asked for its file.
+  /// - Parameters:
+  ///   - output: gets the answer (`SiteFetchOutput`); the caller closes it after this call.
+  ///   - done: called once, later: nil if the process was started.
+  /// Throws as `launch`.
+  func fetch(
+    _ fetch: SiteFetch, output: Int32, _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    try launch(LaunchRequest(.fetchSite(fetch)), with: output) { result in
       if case .failure(let error) = result { done(error) } else { done(nil) }
     }
   }

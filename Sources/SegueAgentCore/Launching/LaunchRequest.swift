@@ -14,6 +14,8 @@ public struct LaunchRequest: Sendable {
     /// Number 2: opens a web page in a browser, by its `.desktop` file, which the launcher reads (R12.3). The page is
     /// one argument of the program, and an absolute http or https URL (W10).
     case openPage(String, browser: String)
+    /// Number 3, with a descriptor: asks a site for its file, by a process that writes the answer there (R12.9).
+    case fetchSite(SiteFetch)
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -32,6 +34,7 @@ public struct LaunchRequest: Sendable {
     switch kind {
     case .startApp(let app): app
     case .openPage(_, let browser): browser
+    case .fetchSite(let fetch): fetch.host
     case .unknown(let number): "kind \(number)"
     }
   }
@@ -41,7 +44,7 @@ public struct LaunchRequest: Sendable {
   public var rate: (name: String, limit: Int) {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
-    case .startApp, .unknown: (app, LaunchGate.appLimit)
+    case .startApp, .fetchSite, .unknown: (app, LaunchGate.appLimit)
     }
   }
 
@@ -50,6 +53,10 @@ public struct LaunchRequest: Sendable {
     switch kind {
     case .startApp: break
     case .openPage(let page, _): try Self.checkPage(page)
+    case .fetchSite(let fetch):
+      guard let host = HostName.read(fetch.host), host.isName, Text.isSame(host.text, fetch.host) else {
+        throw SegueError(.invalidArgument, "launch: site: must be the name of a host")
+      }
     case .unknown: throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")
     }
     try Text.check(app, "launch: app", atMost: Limits.identifier)
@@ -92,6 +99,12 @@ public struct LaunchRequest: Sendable {
       try writer.begin(.array)
       try writer.put(page)
       try writer.put(browser)
+    case .fetchSite(let fetch):
+      try writer.put(UInt64(3))
+      try writer.begin(.array)
+      try writer.put(fetch.host)
+      try writer.put(fetch.path == .root ? "root" : "well-known")
+      try writer.put(fetch.isForDevelopers ? "developer" : "")
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -123,7 +136,13 @@ public struct LaunchRequest: Sendable {
     switch (kind, texts.count) {
     case (1, 1): return (number, LaunchRequest(.startApp(texts[0]), environment: environment))
     case (2, 2): return (number, LaunchRequest(.openPage(texts[0], browser: texts[1]), environment: environment))
-    case (1, _), (2, _): return nil
+    case (3, 3):
+      let isRoot = Text.isSame(texts[1], "root")
+      guard isRoot || Text.isSame(texts[1], "well-known") else { return nil }
+      let fetch = SiteFetch(
+        host: texts[0], path: isRoot ? .root : .wellKnown, isForDevelopers: Text.isSame(texts[2], "developer"))
+      return (number, LaunchRequest(.fetchSite(fetch), environment: environment))
+    case (1, _), (2, _), (3, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

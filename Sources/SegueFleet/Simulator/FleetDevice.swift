@@ -1,4 +1,5 @@
 import SegueEngine
+import SegueAgentCore
 import SegueModel
 import SegueWire
 
@@ -53,8 +54,10 @@ public final class FleetDevice {
   private(set) var catalogue = Catalogue()
   /// The browsers that are installed, and the user's default (R12.3).
   public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
-  /// The answers of the sites that manifests claim (R12.8).
-  public var sites = SiteStatuses() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
+  public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
+  /// The requests of its agents to sites, in their order.
+  public internal(set) var siteFetches: [SiteFetch] = []
   /// The pages with which browsers were started, in their order.
   public private(set) var pages: [(url: String, browser: String)] = []
   /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.

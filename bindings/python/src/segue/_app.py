@@ -416,6 +416,16 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
             answer = self._ask("route", {"activity": _arguments.instance(what, Offer, "what").id})
         return route_of(answer)
 
+    def refresh_sites(self, host: str | None = None) -> int:
+        """Has sites asked at once which apps they list, in place of once a day (R12.9). Blocks until that has begun.
+
+        host: of one site that a manifest claims; None for all
+
+        Returns how many sites are asked.
+        """
+        options = {} if host is None else {"site": _arguments.string(host, "host")}
+        return int(self._ask("refresh", options)["count"])
+
     def choose(self, type: str, bundle_identifier: str | None) -> None:
         """Remembers the app that the user wants for a type (R6.2). Blocks until the agent has.
 

@@ -14,7 +14,7 @@ from .._offer import Offer
 from .._reason import Reason
 from .._terminal import shown
 from ..errors import ConnectionUnavailableError
-from . import reach
+from . import reach, sites
 from .output import UsageError, note, show_json, show_table
 from .session import add_choice, asked, chooser, connected, first, offer_record
 from .verbs import Verbs
@@ -28,7 +28,11 @@ PREFERENCES = {
 
 
 def add(verbs: Verbs) -> None:
-    verbs.add("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    listing = verbs.add("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    listing.add_argument(
+        "--refresh", action="store_true", help="ask the sites that apps claim at once, or that of --site"
+    )
+    sites.add(listing)
     add_choice(verbs.add("route", route, "which app would continue an offer here, and why no other would"))
     add_choice(
         verbs.add("explain", explain, "the same in words: why an offer is continued where, or nowhere"), wait=2.0
@@ -40,7 +44,12 @@ def add(verbs: Verbs) -> None:
 
 
 async def apps(options: argparse.Namespace) -> int:
+    if not sites.change(options) and not options.refresh:
+        return 0
     async with chooser() as app:
+        if options.refresh:
+            count = await asked(app, app.refresh_sites, options.site)
+            note(f"{count} site{' is' if count == 1 else 's are'} asked; `segue route` says what they have answered")
         known = await asked(app, app.apps)
     if options.json:
         show_json(known)
