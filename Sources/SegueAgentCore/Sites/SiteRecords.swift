@@ -32,10 +32,14 @@ public enum SiteRecords {
 
   /// Reads as much of a file as it can; a damaged one costs a question to each site.
   static func decode(_ bytes: [UInt8]) -> [SiteRecord] {
-    guard bytes.count <= sizeLimit,
-      let list = (try? bytes.withUnsafeBytes({ (bytes) throws(SegueError) in try Value(cbor: bytes) }))?.elements
-    else { return [] }
+    guard bytes.count <= sizeLimit, let list = value(bytes)?.elements else { return [] }
     return list.prefix(2 * Limits.domains).compactMap { record($0) }
+  }
+
+  private static func value(_ bytes: [UInt8]) -> Value? {
+    bytes.withUnsafeBytes { bytes in
+      do throws(SegueError) { return try Value(cbor: bytes) } catch { return nil }
+    }
   }
 
   private static func record(_ value: Value) -> SiteRecord? {
