@@ -1,9 +1,9 @@
 import SegueModel
 
 /// The file `apple-app-site-association` of a site (R12.8), as a site sends it.
-enum AssociationFile {
+public enum AssociationFile {
   /// Bytes of it, and levels of its nesting (R12.9).
-  static let sizeLimit = 128 * 1024
+  public static let sizeLimit = 128 * 1024
   static let depthLimit = 16
 
   /// Reads which of these apps the site lists under `activitycontinuation.apps`. Identifiers are compared byte by byte.
@@ -11,7 +11,7 @@ enum AssociationFile {
   /// - Parameters:
   ///   - body: of an answer with the status 200; JSON, with no signature around it.
   ///   - apps: the application identifiers that are asked for.
-  static func answer(_ body: UnsafeRawBufferPointer, about apps: [String]) -> SiteAnswer {
+  public static func answer(_ body: UnsafeRawBufferPointer, about apps: [String]) -> SiteAnswer {
     guard body.count <= sizeLimit else { return .nothing("the file has more than \(sizeLimit) bytes") }
     if isPage(body) { return .html }
     guard isShallow(body) else { return .nothing("the file is nested deeper than \(depthLimit) levels") }
