@@ -2,12 +2,13 @@
 #pragma once
 #include "openssl.h"
 
-/** Allows TLS 1.2 and 1.3, checks the other end's certificate, and resumes nothing; 1 or 0. */
+/** Allows TLS 1.2 and 1.3, checks the other end's certificate as that of a TLS server, and resumes nothing; 1 or 0. */
 static inline int site_require_tls(const struct openssl *_Nonnull f, SSL_CTX *_Nonnull context) {
   f->SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
   f->SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
   f->SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  return f->SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1;
+  return f->X509_VERIFY_PARAM_set_purpose(f->SSL_CTX_get0_param(context), X509_PURPOSE_SSL_SERVER) == 1 &&
+         f->SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1;
 }
 /** Has a session ask for a host by name, and checks its certificate for that name, no partial wildcards; 1 or 0. */
 static inline int site_expect_host(const struct openssl *_Nonnull f, SSL *_Nonnull session, const char *_Nonnull host) {

@@ -37,8 +37,8 @@ enum SiteFetchProcess {
 
   private static func request(_ arguments: [String]) throws(SegueError) -> SiteFetch {
     let wrong = SegueError(.invalidArgument, "\(name): expected HOST, well-known or root, and perhaps developer")
-    guard 2...3 ~= arguments.count, let host = HostName.read(arguments[0]), host.isName,
-      Text.isSame(host.text, arguments[0]), arguments.count == 2 || Text.isSame(arguments[2], "developer")
+    guard 2...3 ~= arguments.count, AssociatedDomain.isHost(arguments[0]),
+      arguments.count == 2 || Text.isSame(arguments[2], "developer")
     else { throw wrong }
     let path: SiteFetch.Path
     if Text.isSame(arguments[1], "well-known") {
@@ -48,7 +48,7 @@ enum SiteFetchProcess {
     } else {
       throw wrong
     }
-    return SiteFetch(host: host.text, path: path, isForDevelopers: arguments.count == 3)
+    return SiteFetch(host: arguments[0], path: path, isForDevelopers: arguments.count == 3)
   }
 
   private static func answer(_ fetch: SiteFetch) throws(SegueError) -> SiteFetchResult {

@@ -54,7 +54,7 @@ public struct LaunchRequest: Sendable {
     case .startApp: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
-      guard let host = HostName.read(fetch.host), host.isName, Text.isSame(host.text, fetch.host) else {
+      guard AssociatedDomain.isHost(fetch.host) else {
         throw SegueError(.invalidArgument, "launch: site: must be the name of a host")
       }
     case .unknown: throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")

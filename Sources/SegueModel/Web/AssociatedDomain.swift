@@ -38,6 +38,12 @@ public struct AssociatedDomain: Sendable {
       host: name.text, isWildcard: isWildcard, isForDevelopers: isForDevelopers(claim.dropFirst(host.count + 1)))
   }
 
+  /// Whether an app can claim this host, which is written as claims are.
+  public static func isHost(_ host: String) -> Bool {
+    guard let domain = (try? read(String(joining: "activitycontinuation:\(host)"))) ?? nil else { return false }
+    return Text.isSame(domain.host, host)
+  }
+
   /// As it stands in a manifest, without the service.
   public var text: String { isWildcard ? String(joining: "*.\(host)") : host }
 
