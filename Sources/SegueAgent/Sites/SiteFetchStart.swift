@@ -1,6 +1,7 @@
 import CLinux
 import SegueAgentCore
 import SegueModel
+import SegueSystem
 
 /// Starts the process that asks a site: this program under another name, so that nothing of the launcher is in its
 /// memory. Only for a process with one thread.
