@@ -317,7 +317,7 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
     assert segue("choose", TYPE) == [[f"{TYPE}: no choice"]]
     assert segue("route")[1][0] == "com.example.a"
     start("viewer").ready()
-    assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "runs", "used"]
+    assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "app", "runs", "used"]
 
 
 def test_apps_and_doctor_report_what_is_wrong_and_has_no_effect(data, segue):
