@@ -690,6 +690,11 @@ segue_status segue_activity_set_delegate(segue_activity *activity, segue_activit
 
 /** Gets the identifier under which the activity is offered. id  out: SEGUE_ID_SIZE bytes */
 segue_status segue_activity_get_id(const segue_activity *activity, uint8_t *id);
+/**
+ * The type of an activity that is a web page, of any site: it has a webpage_url. On a device where an app is associated
+ * with the site, that app continues it, otherwise the browser (R6.3, R6.4, R12.2).
+ */
+#define SEGUE_ACTIVITY_TYPE_BROWSING_WEB "NSUserActivityTypeBrowsingWeb"
 /** type  out, owned: free with segue_free */
 segue_status segue_activity_get_type(const segue_activity *activity, char **type, size_t *length);
 
@@ -1291,6 +1296,12 @@ segue_status segue_offer_get_title(const segue_offer *offer, char **title, size_
 segue_status segue_offer_get_device_name(const segue_offer *offer, char **name, size_t *length);
 segue_status segue_offer_get_app_name(const segue_offer *offer, char **name, size_t *length);
 segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **identifier, size_t *length);
+/**
+ * The origin of the activity's webpage_url (R12.1): scheme, host and port, never a path, as in https://example.com or
+ * http://[::1]:8080. The host is in lower case, without a trailing dot; the scheme's own port is left out.
+ *   origin  out, owned: free with segue_free; NULL if the activity has no page, or its origin does not say so
+ */
+segue_status segue_offer_get_web_origin(const segue_offer *offer, char **origin, size_t *length);
 segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
 /** Bytes of the current user_info. */
 segue_status segue_offer_get_size_hint(const segue_offer *offer, uint64_t *bytes);
@@ -2109,12 +2120,21 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   Options: {"activity": UUID (of segue_offer_get_id)}.
  *   Answer: {"count": integer (how many there are), "candidates": array of at most 64 dictionaries, the app that would
  *   continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it has one),
- *   "preference": string ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries {"reason":
- *   string, "message": string}; empty if the app can continue it}}. Reasons: "own app", "team differs", "type not
- *   declared", "version declined", "no manifest", "no launch command".
+ *   "role": string (R12.2: "app": it declares the type; "association": the site lists it; "browser": the user's, which
+ *   takes part in Handoff; "url handler": the user's browser, which is started with the URL), "preference": string
+ *   ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries {"reason": string, "message":
+ *   string}; empty if the app can continue it}, "web": array of such dictionaries: what concerns the page, and no
+ *   candidate}. Reasons: "own app", "team differs", "type not declared", "version declined", "no manifest", "no launch
+ *   command"; for an app that claims the site of the page "site not asked", "not listed by the site", "only applinks
+ *   listed", "site answers HTML", "site unreachable"; in "web" "no web page", "not claimed by an app", "no default
+ *   browser", "browser without extension".
  *   NOT_FOUND: it is not offered. BUSY: the agent does not carry the hub at present.
+ * "refresh": asks sites at once which apps they list, in place of once a day (R12.9); answers before they have.
+ *   Options: {"site": string (one host that a manifest claims; absent: all of them)}.
+ *   Answer: {"count": integer (how many are asked)}. NOT_FOUND: no manifest claims that host.
  * "choose": remembers the app that the user wants for a type: of those that fit it is chosen before others, except
- *   before the app of the same bundle identifier (R6.2).
+ *   before the app of the same bundle identifier (R6.2). For NSUserActivityTypeBrowsingWeb it may be a browser, by its
+ *   desktop id without ".desktop": that one opens pages, in place of the desktop's default (R12.3).
  *   Options: {"type": string, "app": string (its bundle identifier; absent: forgets the choice)}. Answer: {}.
  *
  * REQUESTS about saved activities (R8). An activity that is SEGUE_ELIGIBLE_FOR_SEARCH is saved by the agent when it

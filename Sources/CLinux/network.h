@@ -62,6 +62,23 @@ static inline int linux_numeric_address(const char *text, struct linux_address *
   freeaddrinfo(found);
   return 1;
 }
+/** Looks a name up; the number of addresses that were found and had room, 0 for none. Blocks. */
+static inline int linux_look_up(const char *name, struct linux_address *addresses, int capacity) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+  int count = 0;
+  if (getaddrinfo(name, NULL, &hints, &found) != 0)
+    return 0;
+  for (struct addrinfo *each = found; each && count < capacity; each = each->ai_next)
+    if (each->ai_family == AF_INET || each->ai_family == AF_INET6)
+      addresses[count++] = linux_from_system(each->ai_addr);
+  freeaddrinfo(found);
+  return count;
+}
+/** Has the calls of a socket wait; 0 or -1. */
+static inline int linux_block(int socket) {
+  int flags = fcntl(socket, F_GETFL);
+  return flags < 0 ? -1 : fcntl(socket, F_SETFL, flags & ~O_NONBLOCK);
+}
 /** Writes an address in digits, without its port. */
 static inline void linux_address_text(const struct linux_address *address, char *text, socklen_t size) {
   struct sockaddr_storage storage;

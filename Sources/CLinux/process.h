@@ -27,6 +27,28 @@ static inline int linux_message_pair(int *ends) { return socketpair(AF_UNIX, SOC
 static inline ssize_t linux_receive_message(int socket, void *bytes, size_t size, int waits) {
   return recv(socket, bytes, size, MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT));
 }
+/** The same, waiting; a descriptor that comes with the message is in `passed`, close-on-exec, otherwise -1. */
+static inline ssize_t linux_receive_passed(int socket, void *bytes, size_t size, int *passed) {
+  union {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control;
+  struct iovec part = {.iov_base = bytes, .iov_len = size};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  *passed = -1;
+  ssize_t result = recvmsg(socket, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
+  struct cmsghdr *head = result < 0 ? NULL : CMSG_FIRSTHDR(&message);
+  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+      head->cmsg_len >= CMSG_LEN(sizeof(int)))
+    memcpy(passed, CMSG_DATA(head), sizeof(int));
+  return result;
+}
+/** Makes a descriptor standard output, and /dev/null the other two; 0 or -1. */
+static inline int linux_redirect_output(int output) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  return null < 0 || dup2(output, 1) < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ? -1 : 0;
+}
 /** Has blocks of `bytes` bytes and more given back to the system as soon as they are freed. */
 static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
 /** Gives all memory that was freed back to the system. */

@@ -3,6 +3,7 @@
 // OpenSSL's macros and variadic functions, tls.h or trust.h has a function that takes the table. No logic.
 #pragma once
 #include "functions.h"
+#include "site_functions.h"
 #include "tls_functions.h"
 #include "trust_functions.h"
 #include <dlfcn.h>
@@ -14,6 +15,7 @@ struct openssl {
   OPENSSL_TLS_FUNCTIONS(FIELD)
   OPENSSL_TRUST_FUNCTIONS(FIELD)
   OPENSSL_RECORD_FUNCTIONS(FIELD)
+  OPENSSL_SITE_FUNCTIONS(FIELD)
 #undef FIELD
 };
 
@@ -32,6 +34,7 @@ static inline const char *_Nullable openssl_load(struct openssl *_Nonnull functi
   OPENSSL_TLS_FUNCTIONS(FIND)
   OPENSSL_TRUST_FUNCTIONS(FIND)
   OPENSSL_RECORD_FUNCTIONS(FIND)
+  OPENSSL_SITE_FUNCTIONS(FIND)
 #undef FIND
   if (functions->OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
     return "OPENSSL_init_ssl";

@@ -56,6 +56,13 @@ public func segue_offer_get_bundle_identifier(
   get(offer, identifier, length) { $0.bundleIdentifier }
 }
 
+@_cdecl("segue_offer_get_web_origin") @implementation
+public func segue_offer_get_web_origin(
+  _ offer: OpaquePointer?, _ origin: TextOut, _ length: LengthOut
+) -> segue_status {
+  get(offer, origin, length) { $0.description.webOrigin?.text }
+}
+
 @_cdecl("segue_offer_get_payload_version") @implementation
 public func segue_offer_get_payload_version(
   _ offer: OpaquePointer?, _ version: UnsafeMutablePointer<UInt32>?

@@ -23,6 +23,10 @@ public enum Agent {
   /// Runs until a signal asks for the end.
   /// - Returns: the exit status (`Status`).
   public static func run() -> Int32 {
+    // The launcher starts this program under another name.
+    if Text.isSame(ProcessArguments.program, SiteFetchProcess.name) {
+      return SiteFetchProcess.run(ProcessArguments.all)
+    }
     switch AgentOptions.read(ProcessArguments.all) {
     case .help(let text):
       guard let error = StandardStream.output.write(text) else { return Status.success.rawValue }

@@ -11,7 +11,9 @@ struct ManifestContents {
   var types: [String] = []
   var documentTypes: [DocumentType] = []
   var payloadVersions: [UInt32]?
-  var domains: [String] = []
+  var domains: [AssociatedDomain] = []
+  /// Nil: it is `TEAM.bundle`.
+  var applicationIdentifier: String?
   var warnings = ManifestWarnings()
   /// The desktop id of the launcher; nil: none.
   var desktopFile: String?
@@ -22,8 +24,8 @@ struct ManifestContents {
   func declaration(path: String, _ launch: AppLaunch) throws(SegueError) -> AppDeclaration {
     let app = AppDeclaration(
       path: path, bundleIdentifier: bundleIdentifier, team: team, name: name, version: version, types: types,
-      documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains, desktopFile: desktopFile,
-      launch: launch, warnings: warnings.texts)
+      documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains,
+      applicationIdentifier: applicationIdentifier, desktopFile: desktopFile, launch: launch, warnings: warnings.texts)
     let size = app.types.reduce(0) { $0 + $1.utf8.count }
     guard app.types.count <= Limits.typesPerApp, size <= Limits.typesBytes else {
       throw SegueError(
@@ -86,40 +88,28 @@ enum ManifestCheck {
     return found
   }
 
-  /// Hosts of the service `activitycontinuation`; entries for other services are not Handoff's. An entry that is wrong
-  /// has no effect, and a warning: associated domains never make a manifest unusable.
-  static func domains(_ entries: [String], _ key: String, _ warnings: inout ManifestWarnings) -> [String] {
+  /// The claims of the service `activitycontinuation` (R12.8); entries for other services are not Handoff's. An entry
+  /// that is wrong has no effect, and a warning: associated domains never make a manifest unusable.
+  static func domains(_ entries: [String], _ key: String, _ warnings: inout ManifestWarnings) -> [AssociatedDomain] {
+    var domains: [AssociatedDomain] = []
+    for (index, entry) in entries.prefix(Limits.typesPerApp).enumerated() {
+      let domain: AssociatedDomain?
+      do throws(SegueError) {
+        domain = try AssociatedDomain.read(Blanks.trimmed(entry))
+      } catch {
+        warnings.add("\(key)[\(index)]: has no effect: \(error.message)")
+        continue
+      }
+      guard let domain else { continue }
+      guard domains.count < Limits.domainsPerApp else {
+        warnings.add("\(key): the first \(Limits.domainsPerApp) claims of Handoff have an effect")
+        return domains
+      }
+      domains.append(domain)
+    }
     if entries.count > Limits.typesPerApp {
       warnings.add("\(key): of \(entries.count) domains the first \(Limits.typesPerApp) have an effect")
     }
-    var hosts: [String] = []
-    let service = Array("activitycontinuation:".utf8)
-    for (index, entry) in entries.prefix(Limits.typesPerApp).enumerated() {
-      let entry = Blanks.trimmed(entry)
-      guard entry.utf8.starts(with: service) else { continue }
-      // The text after a question mark is for developers of Apple's platforms.
-      let host = entry.utf8.dropFirst(service.count).prefix { $0 != UInt8(ascii: "?") }.map { byte in
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-      }
-      guard isHost(host) else {
-        warnings.add("\(key)[\(index)]: has no effect: expected only an ASCII host after the service, found \(entry)")
-        continue
-      }
-      hosts.append(Text.decoded(host))
-    }
-    return hosts
-  }
-
-  /// RFC 1123 §2.1, after an optional `*.`.
-  private static func isHost(_ host: [UInt8]) -> Bool {
-    let name = host.starts(with: "*.".utf8) ? host.dropFirst(2) : host[...]
-    guard !name.isEmpty, name.count <= 253 else { return false }
-    return name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
-      !label.isEmpty && label.count <= 63 && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-        && label.allSatisfy { byte in
-          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-        }
-    }
+    return domains
   }
 }

@@ -14,6 +14,8 @@ public struct Activity: Sendable {
   /// A set of strings.
   public private(set) var keywords = Activity.emptySet
   public private(set) var webpageURL: String?
+  /// The origin of `webpageURL` (R12.1); nil: there is none that a browser could open.
+  public private(set) var webOrigin: WebOrigin?
   public private(set) var referrerURL: String?
   public private(set) var targetContentIdentifier: String?
   public private(set) var persistentIdentifier: String?
@@ -108,6 +110,7 @@ public struct Activity: Sendable {
   public mutating func setWebpageURL(_ url: String?) throws(SegueError) {
     try WebURL.check(url, "webpage_url")
     webpageURL = url
+    webOrigin = WebOrigin.of(url)
     markChanged()
   }
 
@@ -231,6 +234,11 @@ public struct Activity: Sendable {
   public func rejection(to offer: OfferDescription, at now: Double) -> SegueError? {
     if isPrivate, !offer.isPrivate {
       return SegueError(.handoffFailed, "the activity is private: it stays on its device")
+    }
+    // An app was chosen for the page that was offered (R12.1).
+    if let offered = offer.webOrigin, webpageURL != nil, !WebOrigin.isSame(webOrigin, offered) {
+      return SegueError(
+        .handoffFailed, "the page is of \(webOrigin?.text ?? "no site"), and one of \(offered.text) was offered")
     }
     guard isExpired(at: now - Limits.clockDifference) else { return nil }
     return SegueError(.handoffFailed, "the activity has expired")

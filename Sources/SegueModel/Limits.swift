@@ -18,6 +18,8 @@ public struct Limits: Sendable {
   public static let identifier = 255
   /// Bytes of UTF-8.
   public static let url = 8 * 1024
+  /// Bytes of the origin of a web page (R12.1): `https://`, a host, and a port.
+  public static let webOrigin = 8 + HostName.limit + 6
   /// Bytes of the path of a folder, as on the system.
   public static let path = 4095
   /// Containers that one app may register (R5.3).
@@ -83,6 +85,9 @@ public struct Limits: Sendable {
   /// Arguments with which a program is launched, itself included; and the bytes of all of them, and of its folder.
   public static let launchArguments = 1_024
   public static let launchBytes = 32 * 1024
+  /// Sites that one app may claim, and all apps together (R12.9).
+  public static let domainsPerApp = 30
+  public static let domains = 300
   /// Rosters that wait for the user, devices that were refused which are shown, and notices about the account.
   public static let takeOvers = 4
   public static let refusedDevices = 16

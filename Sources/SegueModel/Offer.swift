@@ -3,21 +3,23 @@
 /// The small description of an activity that other apps get, as its origin describes it (R2.1).
 public struct OfferDescription: Sendable, Equatable {
   /// The activity's.
-  public let id: Identifier
-  public let type: String
+  public private(set) var id: Identifier
+  public private(set) var type: String
   public let title: String?
   public let payloadVersion: UInt32
   /// The known size of the payload, in bytes.
   public let sizeHint: UInt64
   /// Seconds since 1970, by the clock of the device that holds this description.
-  public let expirationDate: Double?
+  public private(set) var expirationDate: Double?
   public let supportsContinuationStreams: Bool
   /// Whether no other device gets it (R10.2).
-  public let isPrivate: Bool
+  public private(set) var isPrivate: Bool
+  /// The origin of the activity's web page (R12.1); nil: it has none.
+  public private(set) var webOrigin: WebOrigin?
 
   public init(
     id: Identifier, type: String, title: String?, payloadVersion: UInt32, sizeHint: UInt64,
-    expirationDate: Double?, supportsContinuationStreams: Bool, isPrivate: Bool = false
+    expirationDate: Double?, supportsContinuationStreams: Bool, isPrivate: Bool = false, webOrigin: WebOrigin? = nil
   ) {
     self.id = id
     self.type = type
@@ -27,27 +29,29 @@ public struct OfferDescription: Sendable, Equatable {
     self.expirationDate = expirationDate
     self.supportsContinuationStreams = supportsContinuationStreams
     self.isPrivate = isPrivate
+    self.webOrigin = webOrigin
   }
 
   /// The same description with the expiration date by another clock.
   public func expiring(_ date: Double?) -> OfferDescription {
-    OfferDescription(
-      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint, expirationDate: date,
-      supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
+    var description = self
+    description.expirationDate = date
+    return description
   }
 
   /// The same description under another identifier.
   public func named(_ id: Identifier) -> OfferDescription {
-    OfferDescription(
-      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint,
-      expirationDate: expirationDate, supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
+    var description = self
+    description.id = id
+    return description
   }
 
-  /// The same description of what is, or is not, for its device only.
-  public func marked(isPrivate: Bool) -> OfferDescription {
-    OfferDescription(
-      id: id, type: type, title: title, payloadVersion: payloadVersion, sizeHint: sizeHint,
-      expirationDate: expirationDate, supportsContinuationStreams: supportsContinuationStreams, isPrivate: isPrivate)
+  /// The same description of what is, or is not, for its device only, and of a page of that origin.
+  public func marked(isPrivate: Bool, webOrigin: WebOrigin?) -> OfferDescription {
+    var description = self
+    description.isPrivate = isPrivate
+    description.webOrigin = webOrigin
+    return description
   }
 
   /// Whether receivers can ignore the difference: the size hint alone changes all the time (R2.8).
@@ -56,6 +60,7 @@ public struct OfferDescription: Sendable, Equatable {
       && left.payloadVersion == right.payloadVersion && left.magnitude == right.magnitude
       && left.expirationDate == right.expirationDate
       && left.supportsContinuationStreams == right.supportsContinuationStreams && left.isPrivate == right.isPrivate
+      && WebOrigin.isSame(left.webOrigin, right.webOrigin)
   }
 
   /// The binary order of magnitude of the size.
@@ -88,11 +93,11 @@ public final class Offer: Sendable, Equatable {
     self.activatedAt = activatedAt
   }
 
-  /// The same offer of what is, or is not, for its device only.
-  public func marked(isPrivate: Bool) -> Offer {
+  /// The same offer, described in other words.
+  public func described(_ description: OfferDescription) -> Offer {
     Offer(
-      description: description.marked(isPrivate: isPrivate), origin: origin, appName: appName,
-      bundleIdentifier: bundleIdentifier, deviceName: deviceName, rank: rank, activatedAt: activatedAt)
+      description: description, origin: origin, appName: appName, bundleIdentifier: bundleIdentifier,
+      deviceName: deviceName, rank: rank, activatedAt: activatedAt)
   }
 
   /// Whether a user would see no difference; the time of activation is only as exact as the clocks.

@@ -69,15 +69,15 @@ extension App {
     var requester: AppIdentity?
     try perform { engine, _ in requester = engine.identity }
     guard let identity = requester else { throw SegueError(.invalidState, "app: is not open") }
-    return try askAgent(
-      "route",
-      [
-        (key: .string("type"), value: .string(state.type)),
-        (key: .string("team"), value: .string(identity.team)),
-        (key: .string("bundle_identifier"), value: .string(identity.bundleIdentifier)),
-        (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
-        (key: .string("origin"), value: .uuid(identity.id)),
-      ])
+    var entries: [(key: Value, value: Value)] = [
+      (key: .string("type"), value: .string(state.type)),
+      (key: .string("team"), value: .string(identity.team)),
+      (key: .string("bundle_identifier"), value: .string(identity.bundleIdentifier)),
+      (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
+      (key: .string("origin"), value: .uuid(identity.id)),
+    ]
+    if let page = state.webOrigin { entries.append((key: .string("web_origin"), value: .string(page.text))) }
+    return try askAgent("route", entries)
   }
 
   // MARK: Requests by name

@@ -22,7 +22,11 @@ public struct AgentAnswer {
       try answer.each("results") { (result) throws(SegueError) in try result.isSearchResult() }
     case Text.isSame(question, "route"):
       try answer.each("candidates") { (candidate) throws(SegueError) in try candidate.isCandidate() }
-    case Text.isSame(question, "forget"): try answer.has(.integer, "count")
+      // An older agent says nothing of the web.
+      if value["web"] != nil {
+        try answer.each("web") { (reason) throws(SegueError) in try reason.isReason() }
+      }
+    case Text.isSame(question, "forget"), Text.isSame(question, "refresh"): try answer.has(.integer, "count")
     case Text.isSame(question, "failures"):
       try answer.each("failures", atMost: UnheardFailure.limit) { (failure) throws(SegueError) in
         try failure.isFailure()
@@ -117,10 +121,13 @@ public struct AgentAnswer {
     for key: StaticString in ["bundle_identifier", "name", "preference"] { try has(.string, key) }
     try has(.bool, "running")
     try has(.bool, "manifest")
-    try each("against") { (obstacle) throws(SegueError) in
-      try obstacle.has(.string, "reason")
-      try obstacle.has(.string, "message")
-    }
+    try mayHave(.string, "role")
+    try each("against") { (obstacle) throws(SegueError) in try obstacle.isReason() }
+  }
+
+  private func isReason() throws(SegueError) {
+    try has(.string, "reason")
+    try has(.string, "message")
   }
 
   // MARK: Devices

@@ -60,13 +60,13 @@ extension Message {
     case .publish(let offer, let timing, let activation):
       let (coded, timing) = coder.code(offer, timing)
       let activation = coder.code(activation)
-      self = .publish(coded.marked(isPrivate: coder.code(flag: offer.isPrivate)), timing, activation: activation)
+      self = .publish(coder.code(marksOf: offer, in: coded), timing, activation: activation)
     case .withdraw(let id): self = .withdraw(coder.code(id))
     case .offer(let offer, let timing, let origin):
-      let isPrivate = offer.description.isPrivate
       let (coded, timing) = coder.code(offer, timing)
-      let origin = coder.code(origin, isLast: !isPrivate)
-      self = .offer(coder.code(flag: isPrivate) ? coded.marked(isPrivate: true) : coded, timing, origin)
+      let origin = coder.code(origin, isLast: !offer.description.isPrivate && offer.description.webOrigin == nil)
+      let description = coder.code(marksOf: offer.description, in: coded.description)
+      self = .offer(coded.described(description), timing, origin)
     case .gone(let id, let version): self = .gone(coder.code(id), coder.code(enclosed: version))
     case .route(let hub, let route, let isSought):
       self = .route(to: coder.code(hub), coder.code(route), isSought: coder.code(flag: isSought))

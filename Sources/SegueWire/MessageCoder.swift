@@ -334,6 +334,19 @@ struct MessageCoder {
     return (description, OfferTiming(age: age, remaining: remaining))
   }
 
+  /// The last elements of a message with an offer, each left out if no further one has a value: whether the offer is
+  /// private, and the origin of its page.
+  mutating func code(marksOf offer: OfferDescription, in coded: OfferDescription) -> OfferDescription {
+    let isPrivate = hasValue(offer.isPrivate, isLast: offer.webOrigin == nil) && code(offer.isPrivate)
+    guard hasValue(offer.webOrigin != nil, isLast: true) else {
+      return coded.marked(isPrivate: isPrivate, webOrigin: nil)
+    }
+    let text = code(offer.webOrigin?.text ?? "", atMost: Limits.webOrigin)
+    let webOrigin = isReading ? WebOrigin.read(text) : offer.webOrigin
+    if webOrigin == nil { fail("the origin of a web page") }
+    return coded.marked(isPrivate: isPrivate, webOrigin: webOrigin)
+  }
+
   mutating func code(_ offer: Offer, _ timing: OfferTiming) -> (Offer, OfferTiming) {
     let (description, timing) = code(offer.description, timing)
     let origin = code(offer.origin)

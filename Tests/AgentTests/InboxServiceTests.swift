@@ -133,6 +133,9 @@ private final class Disk: InboxExecutor {
 
 private final class Launcher: ProgramLauncher {
   func launch(_ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void) {}
+  func open(
+    _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) {}
   func opened(_ app: String) {}
 }
 

@@ -28,6 +28,49 @@ import Testing
     #expect(decode([0x84, 1, 1, 0x80, 0x80]) == nil)
   }
 
+  @Test func `a page is opened by name of a browser, and names no program (R12.3, A27)`() throws {
+    let page = LaunchRequest(.openPage("https://example.com/a", browser: "firefox"))
+    try page.check()
+    let (number, read) = try #require(decode(try page.encoded(as: 8)))
+    guard case .openPage("https://example.com/a", browser: "firefox") = read.kind else {
+      return #expect(Bool(false), "another kind")
+    }
+    #expect(number == 8)
+    let plain = try LaunchRequest(.openPage("http://a", browser: "b")).encoded(as: 1)
+    #expect(plain == [0x84, 1, 2, 0x82, 0x68] + Array("http://a".utf8) + [0x61, 0x62, 0x80])
+    #expect(decode([0x84, 1, 2, 0x81, 0x61, 0x61, 0x80]) == nil)
+    #expect(decode([0x84, 1, 2, 0x83, 0x61, 0x61, 0x61, 0x62, 0x61, 0x63, 0x80]) == nil)
+  }
+
+  @Test(arguments: [
+    "", "--flag", "-https://example.com/", " https://example.com/", "https://example.com/a b", "https://a/\n",
+    "https://a/\0", "https://a/\"", "https://a/'\u{e9}", "javascript:alert(1)", "file:///etc/passwd",
+    "https:example.com", "https://", "https://user:pw@example.com/", "https://example.com@evil.test/",
+    "https://a/" + String(repeating: "b", count: Limits.url), "data:text/html,a", "https://127.1/", "https://a/\\",
+  ])
+  func `what is not one absolute http or https URL is no page, and refused (W10)`(page: String) {
+    #expect(throws: SegueError.self) { try LaunchRequest(.openPage(page, browser: "firefox")).check() }
+    var service = LauncherService()
+    #expect(throws: SegueError.self) { try service.perform(LaunchRequest(.openPage(page, browser: "firefox"))) }
+  }
+
+  @Test func `a path with an at sign is no user`() throws {
+    for page in ["https://a/@b", "https://a?@b", "https://a#@b", "http://[::1]:8080/@"] {
+      try LaunchRequest(.openPage(page, browser: "firefox")).check()
+    }
+    #expect(throws: SegueError.self) { try LaunchRequest(.openPage("https://a/", browser: "")).check() }
+  }
+
+  @Test func `a browser that is not installed is none, whatever the agent says (A27)`() {
+    var service = LauncherService()
+    for browser in ["sh", "/bin/sh", "../sh", "org.example.none.of.this.name"] {
+      let request = LaunchRequest(.openPage("https://example.com/", browser: browser))
+      #expect(throws: SegueError(.notFound, "launch of \(browser): no such browser is installed")) {
+        try service.perform(request)
+      }
+    }
+  }
+
   @Test func `a kind that is not known is refused by name, whatever its texts`() throws {
     let (number, read) = try #require(decode([0x84, 9, 0x18, 0x63, 0x82, 0x61, 0x61, 0x61, 0x62, 0x80]))
     guard case .unknown(99) = read.kind else { return #expect(Bool(false), "another kind") }

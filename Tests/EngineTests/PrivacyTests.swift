@@ -90,7 +90,8 @@ import Testing
       guard case .offer(let offer, let timing, let from) = Message.offered(id, "Diary", by: origin, of: hub) else {
         return
       }
-      try peer.say(.offer(offer.marked(isPrivate: isPrivate), timing, from))
+      let description = offer.description.marked(isPrivate: isPrivate, webOrigin: nil)
+      try peer.say(.offer(offer.described(description), timing, from))
     }
     try tell(true)
     #expect(viewer.engine.offers.all.isEmpty && peer.isConnected)

@@ -294,6 +294,11 @@ final class TestAgent: AgentOwner, WorldParticipant {
     launches.append(app.bundleIdentifier)
     launched.append(continuation)
   }
+  /// The pages with which the browser was started, and the continuations.
+  private(set) var pages: [(url: String, continuation: Identifier)] = []
+  func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64) {
+    pages.append((page, continuation))
+  }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }
   func withdrawn(_ number: UInt64, _ error: SegueError?) { withdrawals.append(error) }

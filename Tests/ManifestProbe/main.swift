@@ -102,7 +102,7 @@ func shown(_ app: AppDeclaration) -> String {
           .joined(separator: ":")
       }.joined(separator: ","))
   parts.append("takes=" + (app.payloadVersions.map { $0.map { String($0) }.joined(separator: ",") } ?? "all"))
-  parts.append("domains=" + app.domains.joined(separator: ","))
+  parts.append("domains=" + app.domains.map { $0.text }.joined(separator: ","))
   parts.append("desktop=" + (app.desktopFile ?? ""))
   switch app.launch {
   case .command(let command):

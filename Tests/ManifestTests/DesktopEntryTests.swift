@@ -24,7 +24,7 @@ import Testing
     #expect(app.version == "7")
     #expect(app.types == ["org.example.note", "with;semicolon", "org.example.document"])
     #expect(app.payloadVersions == [1, 3])
-    #expect(app.domains == ["example.com"])
+    #expect(app.domains.map { $0.text } == ["example.com"])
     #expect(app.desktopFile == "vendor-notes.desktop")
     #expect(app.command?.arguments == ["notes", "--name=A Name"])
     #expect(app.command?.folder == "/tmp")
@@ -254,14 +254,14 @@ import Testing
           """))
     #expect(app.types == ["org.example.a", "org.example.b", "org.example.c", "org.example.document"])
     #expect(app.documentTypes[0].contentTypes == ["text/plain"] && app.documentTypes[0].role == .editor)
-    #expect(app.domains == ["example.com"] && app.payloadVersions == [1, 2] && app.warnings == [])
+    #expect(app.domains.map { $0.text } == ["example.com"] && app.payloadVersions == [1, 2] && app.warnings == [])
   }
 
   @Test func `a domain that is wrong has no effect in a desktop file either`() throws {
     let app = try #require(try read(head + keys + "X-Segue-AssociatedDomains=activitycontinuation:a..b;\n"))
-    #expect(app.domains == [] && app.warnings.count == 1)
+    #expect(app.domains.isEmpty && app.warnings.count == 1)
     let escaped = try #require(try read(head + keys + "X-Segue-AssociatedDomains=a\\q;\n"))
-    #expect(escaped.domains == [] && escaped.warnings.first?.contains("backslash") == true)
+    #expect(escaped.domains.isEmpty && escaped.warnings.first?.contains("backslash") == true)
   }
 
   @Test func `a file that is nothing but wrong costs few warnings`() throws {

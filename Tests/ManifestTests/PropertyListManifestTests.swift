@@ -37,7 +37,9 @@ import Testing
     #expect(app.team == "TEAM")
     #expect(app.types == ["org.example.note", "org.example.list", "org.example.document"])
     #expect(app.payloadVersions == [1, 2])
-    #expect(app.domains == ["example.com", "*.example.org"])
+    #expect(app.domains.map { $0.text } == ["example.com", "*.example.org"])
+    #expect(app.domains.map { $0.isForDevelopers } == [false, true])
+    #expect(app.applicationIdentifier == "TEAM.org.example.notes")
     #expect(app.documentTypes.count == 2)
     #expect(app.documentTypes[0].name == "Text")
     #expect(app.documentTypes[0].role == .editor)
@@ -117,16 +119,16 @@ import Testing
         key: [
           "applinks:example.com", "webcredentials:example.com", "activitycontinuation:example.com?mode=developer",
           "activitycontinuation:example.org:8443", "activitycontinuation:bücher.example",
-          "activitycontinuation:*.example.net", 7, " activitycontinuation:example.edu\n",
+          "activitycontinuation:*.example.net", 7, " activitycontinuation:example.edu\n", "activitycontinuation:*.com",
         ] as [Any],
       ])
     let app = try #require(folders.read()["a"])
-    #expect(app.domains == ["example.com", "*.example.net", "example.edu"])
+    #expect(app.domains.map { $0.text } == ["example.com", "*.example.net", "example.edu"])
     let expected = "has no effect: expected only an ASCII host after the service, found activitycontinuation:"
     #expect(
       app.warnings == [
         "\(key)[6]: has no effect: expected a string, found an integer", "\(key)[3]: \(expected)example.org:8443",
-        "\(key)[4]: \(expected)bücher.example",
+        "\(key)[4]: \(expected)bücher.example", "\(key)[8]: \(expected)*.com",
       ])
   }
 
@@ -136,8 +138,18 @@ import Testing
     try folders.write(
       "home/segue/apps/b.plist", ["CFBundleIdentifier": "b", key: (0..<300).map { "activitycontinuation:h\($0).b" }])
     #expect(folders.read()["a"]?.warnings == ["\(key): expected an array, found a string"])
-    #expect(folders.read()["b"]?.domains.count == 256)
-    #expect(folders.read()["b"]?.warnings == ["\(key): of 300 domains the first 256 have an effect"])
+    #expect(folders.read()["b"]?.domains.count == Limits.domainsPerApp)
+    #expect(folders.read()["b"]?.warnings == ["\(key): the first 30 claims of Handoff have an effect"])
+  }
+
+  @Test func `sites know an app by TEAM.bundle, or by the identifier that its manifest says (R12.8)`() throws {
+    let folders = DataFolders()
+    try folders.write(
+      "home/segue/apps/a.plist",
+      ["CFBundleIdentifier": "a", "com.apple.developer.team-identifier": "T", "application-identifier": "OLD.a"])
+    try folders.write("home/segue/apps/b.plist", ["CFBundleIdentifier": "b"])
+    #expect(folders.read()["a"]?.applicationIdentifier == "OLD.a")
+    #expect(folders.read()["b"]?.applicationIdentifier == "b.b")
   }
 
   @Test func `blanks around identifiers, teams and types are none of them`() throws {

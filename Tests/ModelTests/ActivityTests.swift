@@ -382,10 +382,29 @@ import Testing
 
   // MARK: Continued activities
 
-  private func offered(isPrivate: Bool = false) -> OfferDescription {
+  private func offered(isPrivate: Bool = false, page: String? = nil) -> OfferDescription {
     OfferDescription(
       id: Identifier(high: 0, low: 1), type: activity.type, title: nil, payloadVersion: 0, sizeHint: 0,
-      expirationDate: nil, supportsContinuationStreams: false, isPrivate: isPrivate)
+      expirationDate: nil, supportsContinuationStreams: false, isPrivate: isPrivate, webOrigin: WebOrigin.of(page))
+  }
+
+  @Test func `a page of another site than was offered is not continued (R12.1, W11)`() throws {
+    var page = activity
+    try page.setWebpageURL("https://evil.test/")
+    let offer = offered(page: "https://example.com/a")
+    #expect(
+      page.rejection(to: offer, at: 0)?.message
+        == "the page is of https://evil.test, and one of https://example.com was offered")
+    for other in ["http://example.com/", "https://example.com:444/", "https://example.com@evil.test/"] {
+      try page.setWebpageURL(other)
+      #expect(page.rejection(to: offer, at: 0)?.status == .handoffFailed, "\(other)")
+    }
+    try page.setWebpageURL("https://EXAMPLE.com:443/b")
+    #expect(page.rejection(to: offer, at: 0) == nil)
+    try page.setWebpageURL("https://ex%61mple.com/")
+    #expect(page.rejection(to: offer, at: 0)?.message.hasPrefix("the page is of no site") == true)
+    // An older origin does not say whose page it is.
+    #expect(page.rejection(to: offered(), at: 0) == nil)
   }
 
   @Test func `what says of itself that it is private is continued only if it was offered so (R10.2, A18)`() {

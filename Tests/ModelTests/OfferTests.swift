@@ -8,11 +8,11 @@ import Testing
 
   private func description(
     id: Identifier = id, type: String = "t", title: String? = "title", version: UInt32 = 1, size: UInt64 = 700,
-    expiring: Double? = nil, streams: Bool = false
+    expiring: Double? = nil, streams: Bool = false, page: String? = nil
   ) -> OfferDescription {
     OfferDescription(
       id: id, type: type, title: title, payloadVersion: version, sizeHint: size, expirationDate: expiring,
-      supportsContinuationStreams: streams)
+      supportsContinuationStreams: streams, webOrigin: WebOrigin.of(page))
   }
 
   private func offer(
@@ -30,6 +30,7 @@ import Testing
     for changed in [
       description(id: other), description(type: "u"), description(title: nil), description(title: "other"),
       description(version: 2), description(expiring: 1), description(streams: true), description(size: 1_024),
+      description(page: "https://example.com/a"),
     ] {
       #expect(plain != changed)
       #expect(offer(plain) != offer(changed))
@@ -46,13 +47,18 @@ import Testing
     #expect(offer(description(), at: 5) == offer(description(), at: 6))
   }
 
+  @Test func `another page of the same site is no change of the offer, one of another site is (R12.1)`() {
+    #expect(description(page: "https://example.com/a") == description(page: "https://example.com/b?c"))
+    #expect(description(page: "https://example.com/a") != description(page: "https://example.org/a"))
+  }
+
   @Test func `titles are compared as bytes (R1.2)`() {
     #expect(description(title: "\u{e9}") != description(title: "e\u{301}"))
   }
 
   @Test func `the same offer by another clock differs in its date alone (R1.6)`() {
-    let moved = description(version: 3, streams: true).expiring(12)
-    #expect(moved == description(version: 3, expiring: 12, streams: true))
+    let moved = description(version: 3, streams: true, page: "http://a/b").expiring(12)
+    #expect(moved == description(version: 3, expiring: 12, streams: true, page: "http://a"))
     #expect(moved.sizeHint == 700)
   }
 }

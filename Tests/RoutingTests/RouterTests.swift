@@ -45,6 +45,7 @@ import Testing
       case .versionDeclined(let versions): "version \(versions)"
       case .noManifest: "manifest"
       case .noLaunchCommand(let error): error.message
+      case .site: "site"
       }
     }.joined(separator: ", ")
   }

@@ -11,6 +11,7 @@ import Testing
   private static let description = OfferDescription(
     id: id, type: "com.example.note", title: "é", payloadVersion: 3, sizeHint: 700, expirationDate: nil,
     supportsContinuationStreams: true)
+  private static let page = WebOrigin.of("https://example.com/a")
   private static let continuation = Message.Continuation(id: id, origin: id, activity: id)
   private static let timing = OfferTiming(age: 5, remaining: 60_000)
 
@@ -33,6 +34,13 @@ import Testing
         ])),
     .goodbye(SegueError(.busy, "why")), .ping(1), .pong(2),
     .publish(description, timing, activation: 9), .withdraw(id),
+    .publish(description.marked(isPrivate: true, webOrigin: nil), timing, activation: 9),
+    .publish(description.marked(isPrivate: false, webOrigin: page), timing, activation: 9),
+    .publish(description.marked(isPrivate: true, webOrigin: page), timing, activation: 9),
+    .offer(
+      Offer(
+        description: description.marked(isPrivate: false, webOrigin: page), origin: id, appName: "n",
+        bundleIdentifier: "b", deviceName: "vm", rank: 8, activatedAt: 0), timing, nil),
     .offer(
       Offer(
         description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
@@ -93,6 +101,25 @@ import Testing
       let decoded = try #require(try decode(bytes))
       #expect(try decoded.encoded() == bytes)
     }
+  }
+
+  @Test func `the origin of a page travels with its offer, beside the mark of a private one (R12.1, R10.2)`() throws {
+    for isPrivate in [false, true] {
+      let described = Self.description.marked(isPrivate: isPrivate, webOrigin: Self.page)
+      let bytes = try Message.publish(described, Self.timing, activation: 9).encoded()
+      guard case .publish(let read, _, 9)? = try decode(bytes) else { return #expect(Bool(false), "no publish") }
+      #expect(read.webOrigin?.text == "https://example.com" && read.isPrivate == isPrivate)
+    }
+  }
+
+  @Test(arguments: ["https://example.com/", "https://EXAMPLE.com", "ftp://example.com", "example.com", ""])
+  func `text that is no origin as origins write it is no message (R12.1, W11)`(text: String) throws {
+    let described = Self.description.marked(isPrivate: true, webOrigin: Self.page)
+    let message = try Value(cbor: try Message.publish(described, Self.timing, activation: 9).encoded())
+    var elements = try #require(message.elements)
+    elements[elements.count - 1] = .string(text)
+    let bytes = try Value.array(elements).encoding
+    #expect(throws: SegueError.self) { try decode(bytes) }
   }
 
   @Test func `no truncation and no flipped bit traps`() throws {

@@ -305,7 +305,7 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
         "APP",
         *(f"com.example.{name}" for name in ("b", "a", "editor", "c")),
     ]
-    assert segue("route")[1] == ["com.example.b", "b", "has a manifest", "chosen"]
+    assert segue("route")[1] == ["com.example.b", "b", "app", "has a manifest", "chosen"]
     assert segue("route")[3][-1] == "own app: it is the origin, and no other process of it runs"
     told = "no manifest describes com.example.none: it is chosen only while it runs"
     assert segue("choose", TYPE, "com.example.none") == [[f"{TYPE}: com.example.none"], [told]]
@@ -317,7 +317,7 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
     assert segue("choose", TYPE) == [[f"{TYPE}: no choice"]]
     assert segue("route")[1][0] == "com.example.a"
     start("viewer").ready()
-    assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "runs", "used"]
+    assert segue("route")[1] == ["com.example.viewer", "com.example.viewer", "app", "runs", "used"]
 
 
 def test_apps_and_doctor_report_what_is_wrong_and_has_no_effect(data, segue):

@@ -506,3 +506,10 @@ def test_the_manifests_name_this_program_and_our_extension(tmp_path):
         assert (entry["name"], entry["path"], entry["type"]) == (IDENTITY["HOST_NAME"], str(program), "stdio")
         assert entry[key] == [value]
     assert subprocess.run([program, "--manifest", "lynx"], capture_output=True, env=environment).returncode == 2
+
+
+def test_the_agent_knows_the_host_of_each_browser():
+    """R12.3: the agent finds the host by the browser that the user has chosen."""
+    hosts = re.findall(r'\{"\w+", "([\w.-]+)",', (ROOT / "browser" / "host" / "browsers.c").read_text())
+    table = (ROOT / "Sources" / "SegueModel" / "Web" / "Browser.swift").read_text()
+    assert hosts and hosts == re.findall(r'^    \("([\w.-]+)", \[', table, re.MULTILINE)

@@ -29,6 +29,8 @@ public final class Launcher: ProgramLauncher {
   private struct Waiting {
     let number: UInt64
     let app: String
+    /// The name under which it counts.
+    let rateName: String
     let deadline: Int64
     let answer: (Result<Int32, SegueError>) -> Void
   }
@@ -72,8 +74,9 @@ public final class Launcher: ProgramLauncher {
   ///   `opened`, or for 20 s.
   /// Throws INVALID_ARGUMENT (the request), BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED
   /// (too many in a minute, or too long), CONNECTION_UNAVAILABLE (the launcher has ended).
+  /// - Parameter descriptor: goes with the request; negative: none.
   public func launch(
-    _ request: LaunchRequest, _ answer: @escaping (Result<Int32, SegueError>) -> Void
+    _ request: LaunchRequest, with descriptor: Int32 = -1, _ answer: @escaping (Result<Int32, SegueError>) -> Void
   ) throws(SegueError) {
     try request.check()
     guard watch != nil else { throw Self.gone(request.app) }
@@ -82,16 +85,24 @@ public final class Launcher: ProgramLauncher {
     }
     let bytes = try request.encoded(as: lastNumber + 1)
     let now = Clock.uptime
-    try gate.begin(request.app, now, until: now + Self.openingTime)
+    let rate = request.rate
+    switch request.kind {
+    case .startApp, .unknown: try gate.begin(rate.name, now, until: now + Self.openingTime, atMost: rate.limit)
+    // The answer of the launcher ends the opening of a page: further ones go to the same browser.
+    case .openPage: try gate.begin(rate.name, now, until: 0, atMost: rate.limit)
+    // The schedule of sites has bounds of its own.
+    case .fetchSite: break
+    }
     lastNumber += 1
-    guard bytes.withUnsafeBytes({ linux_send_message(socket, $0.baseAddress, $0.count, 0) }) >= 0 else {
+    guard bytes.withUnsafeBytes({ linux_send(socket, $0.baseAddress, $0.count, descriptor) }) >= 0 else {
       let number = linux_errno()
-      gate.end(request.app)
+      gate.end(rate.name)
       if number == EAGAIN { throw SegueError(.busy, "launch of \(request.app): the launcher is busy") }
       throw .system("launch of \(request.app)", number)
     }
     let deadline = now + Self.answerTime
-    waiting.append(Waiting(number: lastNumber, app: request.app, deadline: deadline, answer: answer))
+    waiting.append(
+      Waiting(number: lastNumber, app: request.app, rateName: rate.name, deadline: deadline, answer: answer))
     timer?.set(waiting.first?.deadline)
   }
 
@@ -100,6 +111,27 @@ public final class Launcher: ProgramLauncher {
   ) throws(SegueError) {
     // The launcher reads the manifest itself (A27).
     try launch(LaunchRequest(.startApp(app), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
+  }
+
+  public func open(
+    _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    try launch(LaunchRequest(.openPage(page, browser: browser), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
+  }
+
+  /// Has a site asked for its file.
+  /// - Parameters:
+  ///   - output: gets the answer (`SiteFetchOutput`); the caller closes it after this call.
+  ///   - done: called once, later: nil if the process was started.
+  /// Throws as `launch`.
+  func fetch(
+    _ fetch: SiteFetch, output: Int32, _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    try launch(LaunchRequest(.fetchSite(fetch)), with: output) { result in
       if case .failure(let error) = result { done(error) } else { done(nil) }
     }
   }
@@ -136,7 +168,7 @@ public final class Launcher: ProgramLauncher {
   }
 
   private func finish(_ launch: Waiting, _ result: Result<Int32, SegueError>) {
-    if case .failure = result { gate.end(launch.app) }
+    if case .failure = result { gate.end(launch.rateName) }
     launch.answer(result)
   }
 

@@ -19,25 +19,29 @@ enum LauncherProcess {
     _ = linux_name_process("segue-launcher")
     var service = LauncherService()
     while true {
+      var passed: Int32 = -1
       let bytes = [UInt8](unsafeUninitializedCapacity: LaunchRequest.sizeLimit) { buffer, count in
         var received = 0
         repeat {
-          received = linux_receive_message(socket, buffer.baseAddress, buffer.count, 1)
+          received = linux_receive_passed(socket, buffer.baseAddress, buffer.count, &passed)
         } while received < 0 && linux_errno() == EINTR
         // The agent has ended, or the socket has failed.
         if received <= 0 { _exit(0) }
         // A message that did not fit is lost; the agent sends none of that size.
         count = received > buffer.count ? 0 : received
       }
+      defer { if passed >= 0 { _ = close(passed) } }
       guard let (number, request) = bytes.withUnsafeBytes({ LaunchRequest.decode($0) }) else { continue }
-      answer(LaunchReply(number: number, result: perform(request, by: &service)), to: socket)
+      answer(LaunchReply(number: number, result: perform(request, passed, by: &service)), to: socket)
     }
   }
 
   private static func perform(
-    _ request: LaunchRequest, by service: inout LauncherService
+    _ request: LaunchRequest, _ descriptor: Int32, by service: inout LauncherService
   ) -> Result<Int32, SegueError> {
-    do throws(SegueError) { return .success(try service.perform(request)) } catch { return .failure(error) }
+    do throws(SegueError) { return .success(try service.perform(request, with: descriptor)) } catch {
+      return .failure(error)
+    }
   }
 
   private static func answer(_ reply: LaunchReply, to socket: Int32) {

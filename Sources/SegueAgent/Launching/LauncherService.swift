@@ -16,17 +16,25 @@ struct LauncherService {
   /// An agent that is taken over could start the same app again and again.
   private var gate = LaunchGate()
 
+  /// Processes that ask sites: all sites of a device are asked when it starts, each by two paths.
+  private var sites = RateLimiter(burst: 2 * Limits.domains)
+
+  /// - Parameter descriptor: what came with the request; negative: nothing.
   /// - Returns: the process that has been started.
-  mutating func perform(_ request: LaunchRequest) throws(SegueError) -> Int32 {
+  mutating func perform(_ request: LaunchRequest, with descriptor: Int32 = -1) throws(SegueError) -> Int32 {
     try request.check()
+    if case .fetchSite(let fetch) = request.kind { return try ask(fetch, output: descriptor) }
     // Only the agent knows which launch is under way, so here none is after this call.
-    try gate.begin(request.app, Clock.uptime, until: 0)
+    try gate.begin(request.rate.name, Clock.uptime, until: 0, atMost: request.rate.limit)
     let app = request.app
     let deadline = Clock.uptime + Self.readingTime
     let reader = ManifestReader(.fromEnvironment(), isCancelled: { Clock.uptime > deadline })
     let catalogue = reader.read()
     guard Clock.uptime <= deadline else {
       throw SegueError(.system, "launch of \(app): its manifest was not read within \(Self.readingTime / 1_000) s")
+    }
+    if case .openPage(let page, let browser) = request.kind {
+      return try open(page, in: browser, reader, request.environment)
     }
     guard let declaration = catalogue[app] else {
       throw SegueError(.notFound, "launch of \(app): no manifest describes it")
@@ -37,6 +45,30 @@ struct LauncherService {
       return try ProgramStart.start(
         Program(app: app, desktopFile: declaration.desktopFile, command: command, environment: request.environment))
     }
+  }
+
+  private mutating func ask(_ fetch: SiteFetch, output: Int32) throws(SegueError) -> Int32 {
+    guard output >= 0 else { throw SegueError(.invalidArgument, "launch: site: nothing takes its answer") }
+    guard sites.take(at: Clock.uptime) else { throw SegueError(.limitExceeded, "launch: too many sites are asked") }
+    return try SiteFetchStart.start(fetch, output: output)
+  }
+
+  /// Starts a browser with a page (R12.3). The agent names one of those that the user has installed: an attacker in the
+  /// agent could open pages, and nothing else (A27).
+  private func open(
+    _ page: String, in browser: String, _ reader: ManifestReader, _ environment: [LaunchVariable]
+  ) throws(SegueError) -> Int32 {
+    guard let known = reader.browsers[browser] else {
+      throw SegueError(.notFound, "launch of \(browser): no such browser is installed")
+    }
+    let command: LaunchCommand
+    do throws(SegueError) {
+      command = try reader.command(opening: page, in: known)
+    } catch {
+      throw SegueError(error.status, "launch of \(browser): \(error.message)")
+    }
+    return try ProgramStart.start(
+      Program(app: browser, desktopFile: known.desktopFile, command: command, environment: environment))
   }
 }
 

@@ -133,7 +133,7 @@ enum ProgramStart {
 }
 
 /// Strings for `execve`: pointers to copies, and a null at the end. Never freed by the child, which becomes a program.
-private final class CStrings {
+final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int
 

@@ -29,10 +29,13 @@ final class FolderChanges: @unchecked Sendable {
 
   /// Watches a folder; if it is not there, the nearest one above it, until the next one on the way appears.
   /// - Parameter path: absolute.
-  func add(_ path: String) {
+  func add(_ path: String) { add(path, only: nil) }
+
+  /// - Parameter name: the only name in it that counts; nil: all count.
+  func add(_ path: String, only name: String?) {
     let all =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
-    var problem = add(path, UInt32(all), nil)
+    var problem = add(path, UInt32(all), name.map { Array($0.utf8) })
     var folder = Array(path.utf8)
     while problem == ENOENT || problem == ENOTDIR, let slash = folder.lastIndex(of: UInt8(ascii: "/")) {
       let name = Array(folder[(slash + 1)...])

@@ -21,7 +21,7 @@ final class ManifestService: @unchecked Sendable {
 
   private let loop: Loop
   private let folders = ManifestFolders.fromEnvironment()
-  private let changed: (Catalogue) -> Void
+  private let changed: (ManifestService) -> Void
   private var timer: LoopTimer?
   private var changes: FolderChanges?
   private var delay = ManifestService.firstDelay
@@ -30,13 +30,15 @@ final class ManifestService: @unchecked Sendable {
   private var isClosed = false
   /// The manifests that were read last.
   private(set) var catalogue = Catalogue()
+  /// The browsers that were found then.
+  private(set) var browsers = Browsers()
   /// Milliseconds that the first reading has before the agent goes on without it.
   private static let firstTime: Int64 = 2_000
   /// Called once the first reading has ended, or takes too long; nil afterwards.
   private var ready: (() -> Void)?
 
-  /// - Parameter changed: called on the loop with what was read, until `close`.
-  init(on loop: Loop, _ changed: @escaping (Catalogue) -> Void) {
+  /// - Parameter changed: called on the loop once all was read, each time, until `close`.
+  init(on loop: Loop, _ changed: @escaping (ManifestService) -> Void) {
     self.loop = loop
     self.changed = changed
   }
@@ -89,10 +91,11 @@ final class ManifestService: @unchecked Sendable {
       // The thread holds this object, and the loop, until it has posted.
       try Thread { [self, catalogue] in
         let changes = FolderChanges()
-        let reader = ManifestReader(folders) { changes?.add($0) }
+        let reader = ManifestReader(folders, visits: { changes?.add($0) }, awaits: { changes?.add($0, only: $1) })
         let new = reader.read()
+        let browsers = reader.browsers
         Self.report(new, since: catalogue)
-        loop.post { self.finish(new, changes) }
+        loop.post { self.finish(new, browsers, changes) }
       }.detach()
     } catch {
       Log.error("manifests: \(error.message)")
@@ -102,13 +105,14 @@ final class ManifestService: @unchecked Sendable {
     }
   }
 
-  private func finish(_ catalogue: Catalogue, _ changes: FolderChanges?) {
+  private func finish(_ catalogue: Catalogue, _ browsers: Browsers, _ changes: FolderChanges?) {
     guard !isClosed else { return }
     isReading = false
     lastRead = Clock.uptime
     // The first reading was in time.
     timer?.set(nil)
     self.catalogue = catalogue
+    self.browsers = browsers
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
       // `close` closes the watch before this object is released.
@@ -121,7 +125,7 @@ final class ManifestService: @unchecked Sendable {
       Log.info("manifests: the system does not say what changes: they are read every \(Self.interval / 1_000) s")
       timer?.set(lastRead + Self.interval)
     }
-    changed(catalogue)
+    changed(self)
     ready.take()?()
   }
 

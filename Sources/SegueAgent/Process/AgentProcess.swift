@@ -106,15 +106,21 @@ final class AgentProcess {
     let saved = SavedService(savedThread, on: loop)
     let environment = LoopEnvironment(loop)
     let disk = InboxDisk(thread, on: loop)
+    var service: InboxService?
+    let fetcher = SiteFetchClient(launcher, on: loop)
+    var inboxSites: (SiteStatuses) -> Void = { _ in }
+    let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
     var knowsPreferences = false
-    let use = { (inbox: InboxService, catalogue: Catalogue) in
+    let use = { (inbox: InboxService, manifests: ManifestService) in
+      let catalogue = manifests.catalogue
       inbox.catalogue = catalogue
+      inbox.browsers = manifests.browsers
+      sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
-    var service: InboxService?
-    let manifests = ManifestService(on: loop) { catalogue in
-      if knowsPreferences, let service { use(service, catalogue) }
+    let manifests = ManifestService(on: loop) { manifests in
+      if knowsPreferences, let service { use(service, manifests) }
     }
     let device = try Device(
       folder, on: loop,
@@ -127,6 +133,7 @@ final class AgentProcess {
       in: environment, disk, launcher, at: HubParticipation(on: device),
       change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
+    inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox)
@@ -136,8 +143,10 @@ final class AgentProcess {
     loop.perform { [signals] in
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
+        try fetcher.open()
+        try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
-        let requests = ControlRequests(in: environment, inbox, disk, saved, devices)
+        let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
         device.setUnheardFailureHandler { failure in requests.add(failure) }
         control = try ControlSocket(
           in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment))
@@ -154,7 +163,7 @@ final class AgentProcess {
               identity, ProcessLimits.current, InboxFiles(in: state.address, thread, on: loop)
             ) {
               knowsPreferences = true
-              use(inbox, manifests.catalogue)
+              use(inbox, manifests)
               hasOpened()
             }
             try devices.open(hasOpened)
@@ -170,6 +179,8 @@ final class AgentProcess {
       loop.perform {
         control?.close()
         manifests.close()
+        sites.close()
+        fetcher.close()
         inbox.close()
         devices.close()
         device.end()

@@ -8,7 +8,16 @@ enum ProcessArguments {
   private static let sizeLimit = 64 * 1024
 
   /// Without the name of the program.
-  static var all: [String] {
+  static var all: [String] { Array(words.dropFirst()) }
+
+  /// The name of the program, without folders.
+  static var program: String {
+    let path = words.first ?? ""
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { Array($0) } ?? []
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  private static var words: [String] {
     let fd = linux_openat(AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0)
     guard fd >= 0 else { return [] }
     defer { _ = close(fd) }
@@ -21,6 +30,6 @@ enum ProcessArguments {
     }
     let words = bytes.split(separator: 0, omittingEmptySubsequences: false)
     // Each argument ends with a NUL.
-    return words.dropLast().dropFirst().map { String(decoding: $0, as: UTF8.self) }
+    return words.dropLast().map { String(decoding: $0, as: UTF8.self) }
   }
 }

@@ -97,6 +97,11 @@ final class AccountStore: AgentStore {
     return snapshot
   }
 
+  // MARK: Sites
+
+  func sites() -> [UInt8] { folder.sites(atMost: SiteRecords.sizeLimit) }
+  func storeSites(_ file: [UInt8]) throws(SegueError) { try folder.storeSites(file) }
+
   // MARK: Settings
 
   /// Returns what is stored. A file that cannot be read stays until the user sets something, so that it is reported,

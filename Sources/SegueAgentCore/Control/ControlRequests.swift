@@ -16,6 +16,7 @@ public final class ControlRequests {
   private let routing: RoutingRequests
   private let searching: SearchRequests
   private let devices: DeviceRequests
+  private let sites: SiteService
   private let unheard = FailureList()
   private var state = State.opening([])
 
@@ -27,9 +28,9 @@ public final class ControlRequests {
 
   public init(
     in environment: any AgentEnvironment, _ inbox: InboxService, _ disk: any InboxExecutor, _ index: any SearchIndex,
-    _ devices: DeviceService
+    _ devices: DeviceService, _ sites: SiteService
   ) {
-    (self.environment, self.inbox, self.disk) = (environment, inbox, disk)
+    (self.environment, self.inbox, self.disk, self.sites) = (environment, inbox, disk, sites)
     self.devices = DeviceRequests(in: environment, devices)
     routing = RoutingRequests(inbox)
     searching = SearchRequests(index, inbox)
@@ -73,6 +74,7 @@ public final class ControlRequests {
       case Text.isSame(name, "withdraw"): try withdraw(request, answer)
       case Text.isSame(name, "apps"): answer(.success(try routing.apps(request)))
       case Text.isSame(name, "route"): answer(.success(try routing.route(request)))
+      case Text.isSame(name, "refresh"): answer(.success(try refresh(request)))
       case Text.isSame(name, "choose"): try routing.choose(request, answer)
       case Text.isSame(name, "search"): try searching.search(request, answer)
       case Text.isSame(name, "open"): try searching.open(request, of: client, answer)
@@ -95,6 +97,23 @@ public final class ControlRequests {
     }
     inbox.abandon(client)
     devices.abandon(client)
+  }
+
+  // MARK: Sites
+
+  /// Asks sites at once which apps they list.
+  private func refresh(_ request: Value) throws(SegueError) -> Value {
+    guard request["site"] != nil else { return try Self.count(sites.refresh(nil)) }
+    guard let host = HostName.read(try Self.text(request, "site", atMost: HostName.limit)) else {
+      throw SegueError(.invalidArgument, "site: must be the name of a host")
+    }
+    let count = sites.refresh(host.text)
+    guard count > 0 else { throw SegueError(.notFound, "site: no manifest here claims \(host.text)") }
+    return try Self.count(count)
+  }
+
+  private static func count(_ count: Int) throws(SegueError) -> Value {
+    try .dictionary([(key: .string("count"), value: .integer(Int64(count)))])
   }
 
   // MARK: Continuing

@@ -14,7 +14,8 @@ enum RequestOptions {
     ("retry", ["continuation_id"]),
     ("withdraw", ["activity"]),
     ("apps", ["after"]),
-    ("route", ["activity", "type", "team", "bundle_identifier", "payload_version", "origin"]),
+    ("route", ["activity", "type", "team", "bundle_identifier", "payload_version", "origin", "web_origin"]),
+    ("refresh", ["site"]),
     ("choose", ["type", "app"]),
     ("search", ["query", "bundle_identifier", "limit", "after"]),
     // With all that a result of a search has.

@@ -97,7 +97,8 @@ final class RoutingRequests {
         team: try ControlRequests.text(request, "team", atMost: Limits.identifier),
         bundleIdentifier: try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier),
         payloadVersion: version,
-        origin: request["origin"] == nil ? nil : try ControlRequests.identifier(request, "origin"))
+        origin: request["origin"] == nil ? nil : try ControlRequests.identifier(request, "origin"),
+        webOrigin: try webOrigin(request))
     }
     let decision = inbox.router.explain(query)
     var list: [Value] = []
@@ -108,10 +109,24 @@ final class RoutingRequests {
       guard size <= ControlRequests.pageSize || list.isEmpty else { break }
       list.append(value)
     }
+    var notes: [Value] = []
+    for note in decision.notes {
+      let (reason, message) = Self.words(for: note)
+      notes.append(try Self.value(reason, message))
+    }
     return try .dictionary([
+      (key: .string("web"), value: .array(notes)),
       (key: .string("candidates"), value: .array(list)),
       (key: .string("count"), value: .integer(Int64(decision.candidates.count))),
     ])
+  }
+
+  private func webOrigin(_ request: Value) throws(SegueError) -> WebOrigin? {
+    guard request["web_origin"] != nil else { return nil }
+    guard let origin = WebOrigin.read(try ControlRequests.text(request, "web_origin", atMost: Limits.webOrigin)) else {
+      throw SegueError(.invalidArgument, "web_origin: must be scheme, host and port, as in https://example.com")
+    }
+    return origin
   }
 
   private func value(of candidate: RoutingCandidate) throws(SegueError) -> Value {
@@ -122,20 +137,24 @@ final class RoutingRequests {
       case .chosen: "chosen"
       case .sameBundle: "same bundle"
       }
+    let role: StaticString =
+      switch candidate.role {
+      case .app: "app"
+      case .association: "association"
+      case .browser: "browser"
+      case .urlHandler: "url handler"
+      }
     var against: [Value] = []
     for obstacle in candidate.obstacles {
       let (reason, message) = Self.words(for: obstacle)
-      against.append(
-        try .dictionary([
-          (key: .string("reason"), value: .string(String(joining: "\(reason)"))),
-          (key: .string("message"), value: .string(Self.cut(message.string))),
-        ]))
+      against.append(try Self.value(reason, message))
     }
     return try .dictionary([
       (key: .string("bundle_identifier"), value: .string(candidate.bundleIdentifier)),
       (key: .string("name"), value: .string(candidate.name)),
       (key: .string("running"), value: .bool(candidate.isRunning)),
       (key: .string("manifest"), value: .bool(candidate.declaration != nil)),
+      (key: .string("role"), value: .string(String(joining: "\(role)"))),
       (key: .string("preference"), value: .string(String(joining: "\(preference)"))),
       (key: .string("against"), value: try .array(against)),
     ])
@@ -152,7 +171,59 @@ final class RoutingRequests {
       ("version declined", "it takes the payload versions \(versions.map { String($0) }.joined(separator: ", "))")
     case .noManifest: ("no manifest", "it does not run, and no manifest describes it")
     case .noLaunchCommand(let error): ("no launch command", DiagnosticText(of: error.message))
+    case .site(let obstacle): words(for: obstacle)
     }
+  }
+
+  /// - Parameter seconds: since 1970.
+  private static func utc(_ seconds: Double) -> DiagnosticText {
+    "\(ClockAdvice.text(Int64(exactly: seconds.rounded(.down)) ?? 0)) (UTC)"
+  }
+
+  private static func words(for obstacle: SiteObstacle) -> (reason: StaticString, message: DiagnosticText) {
+    switch obstacle {
+    case .notAsked: ("site not asked", "the site has not answered yet which apps continue its pages")
+    case .notListed(let date):
+      ("not listed by the site", "the site does not list it for Handoff, by its answer of \(utc(date))")
+    case .onlyAppLinks(let date):
+      (
+        "only applinks listed",
+        "the site lists apps under applinks alone, not under activitycontinuation, by its answer of \(utc(date))"
+      )
+    case .html(let date):
+      (
+        "site answers HTML",
+        "the site answers with a page in place of apple-app-site-association, by its answer of \(utc(date))"
+      )
+    case .nothing(let reason, let date):
+      ("not listed by the site", "\(reason), by the site's answer of \(utc(date))")
+    case .unreachable(let since, let reason):
+      ("site unreachable", "the site has not been reached since \(utc(since)): \(reason)")
+    }
+  }
+
+  private static func words(for note: RoutingDecision.WebNote) -> (reason: StaticString, message: DiagnosticText) {
+    switch note {
+    case .noPage: ("no web page", "the activity has no webpage_url that a browser could open")
+    case .notClaimed(let host): ("not claimed by an app", "no manifest here claims activitycontinuation:\(host)")
+    case .noBrowser:
+      (
+        "no default browser",
+        "neither mimeapps.list nor an installed .desktop file names a program for web pages, and none was chosen"
+      )
+    case .noExtension(let name):
+      (
+        "browser without extension",
+        "\(name) opens pages by their URL alone: its extension is not installed, not enabled, or not running"
+      )
+    }
+  }
+
+  private static func value(_ reason: StaticString, _ message: DiagnosticText) throws(SegueError) -> Value {
+    try .dictionary([
+      (key: .string("reason"), value: .string(String(joining: "\(reason)"))),
+      (key: .string("message"), value: .string(cut(message.string))),
+    ])
   }
 
   // MARK: - Choices

@@ -33,6 +33,15 @@ public protocol ProgramLauncher: AnyObject {
   /// Throws BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED, CONNECTION_UNAVAILABLE.
   func launch(
     _ app: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void) throws(SegueError)
+  /// Starts a browser with a page as its one argument (R12.3).
+  /// - Parameters:
+  ///   - page: an absolute http or https URL.
+  ///   - browser: `Browser.identifier`.
+  ///   - done: called once, later: nil if it was started.
+  /// Throws INVALID_ARGUMENT, BUSY (too many wait), LIMIT_EXCEEDED, CONNECTION_UNAVAILABLE.
+  func open(
+    _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError)
   /// An app that was launched has opened: it may be launched again.
   func opened(_ app: String)
 }

@@ -44,6 +44,10 @@ public final class InboxService: PushInbox {
   private var lastNumber: UInt64 = 0
   /// The apps that have a manifest.
   public var catalogue = Catalogue()
+  /// The browsers of this device (R12.3).
+  public var browsers = Browsers()
+  /// The answers of the sites that manifests claim (R12.8).
+  public var sites = SiteStatuses()
   private var preferences = RoutingPreferences()
   private var preferencesPause = Backoff()
   /// The apps that were used before the disk has said which ones the user prefers, the most recent last; nil: it has.
@@ -195,7 +199,12 @@ public final class InboxService: PushInbox {
   public var router: Router {
     var running: [AppIdentity] = []
     perform { engine, _ in running = engine.runningApps }
-    return Router(catalogue: catalogue, preferences: preferences, running: RunningApps(running))
+    return router(running)
+  }
+
+  private func router(_ running: [AppIdentity]) -> Router {
+    Router(
+      catalogue: catalogue, preferences: preferences, running: RunningApps(running), browsers: browsers, sites: sites)
   }
 
   /// The processes of an app that are open on this device.
@@ -236,7 +245,8 @@ public final class InboxService: PushInbox {
     let offer = choice.offer
     return RoutingQuery(
       type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
-      payloadVersion: offer.description.payloadVersion, origin: offer.origin)
+      payloadVersion: offer.description.payloadVersion, origin: offer.origin,
+      webOrigin: offer.description.webOrigin)
   }
 
   /// Remembers the app that the user wants for a type; nil forgets it.
@@ -322,27 +332,33 @@ extension InboxService: AgentOwner {
 
   public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     let offer = choice.offer
-    let router = Router(
-      catalogue: catalogue, preferences: preferences, running: RunningApps(choice.running))
-    let decision = router.route(Self.query(for: choice))
+    let decision = router(choice.running).route(Self.query(for: choice))
     guard let wanted = choice.wanted else {
       guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
-      return Self.app(chosen, choice.running)
+      return Self.app(chosen, choice)
     }
     guard let chosen = decision.candidates.first(where: { Text.isSame($0.bundleIdentifier, wanted) }) else {
       throw SegueError(
         .notFound, "continue: \(wanted) neither runs nor has a manifest that declares \(offer.description.type)")
     }
     if let obstacle = chosen.obstacles.first { throw Self.error(chosen, obstacle) }
-    return Self.app(chosen, choice.running)
+    return Self.app(chosen, choice)
   }
 
-  private static func app(_ chosen: RoutingCandidate, _ running: [AppIdentity]) -> ChosenApp {
+  private static func app(_ chosen: RoutingCandidate, _ choice: AppChoice) -> ChosenApp {
     var types = DeclaredTypes(chosen.declaration?.types ?? [])
-    for app in running where Text.isSame(app.bundleIdentifier, chosen.bundleIdentifier) {
+    for app in choice.running where Text.isSame(app.bundleIdentifier, chosen.bundleIdentifier) {
       for type in app.types { types.add(type) }
     }
-    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all)
+    let form: ChosenApp.Form =
+      switch chosen.role {
+      case .app: .activity
+      case .association: .page(keepsState: false)
+      // The state of a browser is for browsers.
+      case .browser: .page(keepsState: Activity.isBrowsingWeb(choice.offer.description.type))
+      case .urlHandler: .argument
+      }
+    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all, form: form)
   }
 
   private static func none(_ decision: RoutingDecision, _ offer: Offer) -> SegueError {
@@ -359,6 +375,7 @@ extension InboxService: AgentOwner {
       case .versionDeclined: "does not take this payload version"
       case .noManifest: "does not run, and no manifest says how it is started"
       case .noLaunchCommand(let error): "\(error.message)"
+      case .site: "is not associated with the site of the page; `segue route` says why"
       }
     return SegueError(.notFound, "continue: \(app.name) \(reason)")
   }
@@ -391,9 +408,24 @@ extension InboxService: AgentOwner {
     }
   }
 
+  public func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64) {
+    let variables = requests.first { $0.number == number }?.environment ?? []
+    do throws(SegueError) {
+      try launcher.open(page, in: browser.bundleIdentifier, variables) { [self] error in
+        perform { $0.shown(continuation, error, $1) }
+      }
+    } catch {
+      environment.post { [self] in perform { $0.shown(continuation, error, $1) } }
+    }
+  }
+
   private func launch(
     _ app: ChosenApp, _ variables: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
+    guard app.form != .argument else {
+      throw SegueError(
+        .notFound, "launch of \(app.bundleIdentifier): a page waits for its extension, which is not running")
+    }
     guard let declaration = catalogue[app.bundleIdentifier] else {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): it was open, and no manifest says how to start it")

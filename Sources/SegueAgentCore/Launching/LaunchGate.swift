@@ -8,6 +8,8 @@ public struct LaunchGate {
   private static let window: Int64 = 60_000
   /// Launches of one app, and of all apps, in any window.
   public static let appLimit = 5
+  /// Pages that are opened in one browser.
+  public static let pageLimit = 20
   public static let totalLimit = 30
 
   private struct Launch {
@@ -22,16 +24,21 @@ public struct LaunchGate {
 
   public init() {}
 
-  /// - Parameter deadline: the uptime until which the launch counts as under way, unless it ends.
+  /// - Parameters:
+  ///   - app: the name under which it counts.
+  ///   - deadline: the uptime until which the launch counts as under way, unless it ends.
+  ///   - limit: of launches in any window.
   /// Throws BUSY if a launch of the app is under way, LIMIT_EXCEEDED if there were too many.
-  public mutating func begin(_ app: String, _ now: Int64, until deadline: Int64) throws(SegueError) {
+  public mutating func begin(
+    _ app: String, _ now: Int64, until deadline: Int64, atMost limit: Int = appLimit
+  ) throws(SegueError) {
     launches.removeAll { $0.at <= now - Self.window && ($0.deadline ?? 0) <= now }
     let ofApp = launches.filter { Text.isSame($0.app, app) }
     if ofApp.contains(where: { ($0.deadline ?? 0) > now }) {
       throw SegueError(.busy, "launch of \(app): one is under way")
     }
-    if ofApp.count >= Self.appLimit {
-      throw SegueError(.limitExceeded, "launch of \(app): \(Self.appLimit) in a minute are the most")
+    if ofApp.count >= limit {
+      throw SegueError(.limitExceeded, "launch of \(app): \(limit) in a minute are the most")
     }
     if launches.count >= Self.totalLimit {
       throw SegueError(.limitExceeded, "launch of \(app): \(Self.totalLimit) of all apps in a minute are the most")

@@ -13,6 +13,11 @@ public struct LaunchRequest: Sendable {
   public enum Kind: Sendable {
     /// Number 1: starts the app of a bundle identifier, by its manifest and `.desktop` file, which the launcher reads.
     case startApp(String)
+    /// Number 2: opens a web page in a browser, by its `.desktop` file, which the launcher reads (R12.3). The page is
+    /// one argument of the program, and an absolute http or https URL (W10).
+    case openPage(String, browser: String)
+    /// Number 3, with a descriptor: asks a site for its file, by a process that writes the answer there (R12.9).
+    case fetchSite(SiteFetch)
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -30,14 +35,31 @@ public struct LaunchRequest: Sendable {
   public var app: String {
     switch kind {
     case .startApp(let app): app
+    case .openPage(_, let browser): browser
+    case .fetchSite(let fetch): fetch.host
     case .unknown(let number): "kind \(number)"
+    }
+  }
+
+  /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
+  /// starts.
+  public var rate: (name: String, limit: Int) {
+    switch kind {
+    case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
+    case .startApp, .fetchSite, .unknown: (app, LaunchGate.appLimit)
     }
   }
 
   /// Throws INVALID_ARGUMENT, which names what is wrong.
   public func check() throws(SegueError) {
-    guard case .startApp(let app) = kind else {
-      throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")
+    switch kind {
+    case .startApp: break
+    case .openPage(let page, _): try Self.checkPage(page)
+    case .fetchSite(let fetch):
+      guard AssociatedDomain.isHost(fetch.host) else {
+        throw SegueError(.invalidArgument, "launch: site: must be the name of a host")
+      }
+    case .unknown: throw SegueError(.invalidArgument, "launch: the launcher knows no request of \(app)")
     }
     try Text.check(app, "launch: app", atMost: Limits.identifier)
     for variable in environment {
@@ -48,6 +70,17 @@ public struct LaunchRequest: Sendable {
         throw SegueError(.invalidArgument, "launch of \(app): there is a NUL in \(variable.name)")
       }
     }
+  }
+
+  /// The grammar of URLs has neither blanks, quotes and control characters nor anything beyond ASCII, and begins with
+  /// a scheme: so the page is one argument, and no option. A user in the URL would hide whose page it is.
+  private static func checkPage(_ page: String) throws(SegueError) {
+    guard let origin = WebOrigin.of(page) else {
+      throw SegueError(.invalidArgument, "launch: page: must be an absolute http or https URL")
+    }
+    let authority = page.utf8.dropFirst(origin.scheme.name.utf8CodeUnitCount + 3)
+    let hasUser = authority.prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }.contains(UInt8(ascii: "@"))
+    if hasUser { throw SegueError(.invalidArgument, "launch: page: has a user or a password before its host") }
   }
 
   // MARK: - Encoding
@@ -63,6 +96,17 @@ public struct LaunchRequest: Sendable {
       try writer.put(UInt64(1))
       try writer.begin(.array)
       try writer.put(app)
+    case .openPage(let page, let browser):
+      try writer.put(UInt64(2))
+      try writer.begin(.array)
+      try writer.put(page)
+      try writer.put(browser)
+    case .fetchSite(let fetch):
+      try writer.put(UInt64(3))
+      try writer.begin(.array)
+      try writer.put(fetch.host)
+      try writer.put(fetch.path == .root ? "root" : "well-known")
+      try writer.put(fetch.isForDevelopers ? "developer" : "")
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -91,9 +135,18 @@ public struct LaunchRequest: Sendable {
     let environment = stride(from: 0, to: words.count, by: 2).map {
       LaunchVariable(name: words[$0], value: words[$0 + 1])
     }
-    guard kind == 1 else { return (number, LaunchRequest(.unknown(kind), environment: environment)) }
-    guard texts.count == 1 else { return nil }
-    return (number, LaunchRequest(.startApp(texts[0]), environment: environment))
+    switch (kind, texts.count) {
+    case (1, 1): return (number, LaunchRequest(.startApp(texts[0]), environment: environment))
+    case (2, 2): return (number, LaunchRequest(.openPage(texts[0], browser: texts[1]), environment: environment))
+    case (3, 3):
+      let isRoot = Text.isSame(texts[1], "root")
+      guard isRoot || Text.isSame(texts[1], "well-known") else { return nil }
+      let fetch = SiteFetch(
+        host: texts[0], path: isRoot ? .root : .wellKnown, isForDevelopers: Text.isSame(texts[2], "developer"))
+      return (number, LaunchRequest(.fetchSite(fetch), environment: environment))
+    case (1, _), (2, _), (3, _): return nil
+    default: return (number, LaunchRequest(.unknown(kind), environment: environment))
+    }
   }
 
   private static func texts(_ reader: inout FlatReader) -> [String]? {

@@ -16,6 +16,8 @@ struct AgentContinuation {
     case storing
     /// The entry is in the inbox.
     case kept
+    /// This page goes to the browser as an argument: the entry has ended, or is about to, and is delivered to nobody.
+    case showing(String)
   }
 
   enum Beginning {
@@ -51,6 +53,8 @@ struct AgentContinuation {
   /// at the latest.
   var deadline: Int64
   var phase: Phase
+  /// The page of the activity, if its app gets that alone.
+  var page: Activity?
   /// Bytes of the document until it is on the disk.
   var size = 0
   /// Whether the origin has sent an older state (R2.4), and why as far as that is known: not of an entry that waited
@@ -106,7 +110,7 @@ struct AgentContinuation {
   /// Whether its entry is on the disk, or on its way there.
   var isStored: Bool {
     switch phase {
-    case .storing, .kept: true
+    case .storing, .kept, .showing: true
     case .looking, .fetching, .collecting: false
     }
   }
@@ -120,9 +124,12 @@ struct AgentContinuation {
 
   var nextDeadline: Int64? {
     // Once the receipt is decided, or about to be, each requester has its own time.
-    let first = requesters.reduce(nil) { earlier($0, decision != nil || $1.deadline < deadline ? $1.deadline : nil) }
+    // The receipt of a page that goes to the browser is decided.
+    let isDecided = if case .showing = phase { true } else { decision != nil }
+    let first = requesters.reduce(nil) { earlier($0, isDecided || $1.deadline < deadline ? $1.deadline : nil) }
     return switch phase {
     case .collecting where isLate: first
+    case .showing: first
     case .looking, .fetching, .collecting: earlier(first, deadline)
     case .storing, .kept: earlier(first, decision == nil ? deadline : nil)
     }

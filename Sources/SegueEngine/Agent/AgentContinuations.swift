@@ -96,7 +96,7 @@ final class AgentContinuations: AppFeature {
     switch starts[index].phase {
     case .looking: end(at: index, .failure(error))
     case .fetching, .collecting: fail(at: index, error, now)
-    case .storing, .kept:
+    case .storing, .kept, .showing:
       let usual = starts[index].begun + agent.limits.continuation
       starts[index].deadline = min(starts[index].deadline, max(now.uptime, usual))
     }
@@ -210,7 +210,9 @@ final class AgentContinuations: AppFeature {
       case .fetch:
         starts[index].phase = .fetching
         fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
-      case .store(let document): store(at: index, document, [])
+      case .store(let document):
+        let activity = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
+        try take(activity, document, at: index)
       }
     } catch {
       end(at: index, .failure(error))
@@ -241,12 +243,14 @@ final class AgentContinuations: AppFeature {
     starts[index].phase = .storing
     starts[index].size = document.count
     let start = starts[index]
+    var offer = start.offer
+    if let page = start.page { offer = offer.described(OfferDescription(page, id: offer.description.id)) }
     agent.owner.perform(
       .put(
         InboxRecord(
-          continuation: start.id, app: start.app.bundleIdentifier, offer: start.offer, isStale: start.isStale,
+          continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
           document: document, attachments: attachments, principal: start.principal?.id),
-        begins: !deliveries.isOpen(start.app.bundleIdentifier)))
+        begins: start.app.form == .argument || !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -286,10 +290,27 @@ final class AgentContinuations: AppFeature {
         ?? activity.rejection(to: start.offer.description, at: now.date)
       if let error { return fail(at: index, error, now) }
       (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
-      collect(at: index, fetch.document, activity.attachments)
+      try take(activity, fetch.document, at: index)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
+  }
+
+  /// The activity is whole, in the form in which its origin sent it: the app gets it in its own form.
+  private func take(_ activity: Activity, _ document: [UInt8], at index: Int) throws(SegueError) {
+    let keepsState: Bool
+    switch starts[index].app.form {
+    case .activity: return collect(at: index, document, activity.attachments)
+    case .page(let keeps): keepsState = keeps
+    case .argument: keepsState = false
+    }
+    let page = try activity.page(keepsState: keepsState)
+    // The app was chosen for a page of that site, and none else (R12.1).
+    guard WebOrigin.isSame(page.webOrigin, starts[index].offer.description.webOrigin) else {
+      throw SegueError(.handoffFailed, "the page is of another site than was offered")
+    }
+    starts[index].page = page
+    store(at: index, try ActivityDocument.encode(page, .none), [])
   }
 
   /// Fetches the attachments that the inbox may store, in their order; larger ones stay with the origin.
@@ -340,11 +361,62 @@ final class AgentContinuations: AppFeature {
   func put(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
     guard let index = index(of: id) else { return }
     if let error { return fail(at: index, error, now) }
-    starts[index].phase = .kept
     starts[index].size = 0
+    if starts[index].app.form == .argument, let page = starts[index].page?.webpageURL {
+      return decideToShow(page, at: index, now)
+    }
+    starts[index].phase = .kept
     let start = starts[index]
     let isOpen = deliveries.deliver(to: start.app.bundleIdentifier, now)
     if !isOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
+  }
+
+  // MARK: Pages that go to the browser as an argument (R12.3)
+
+  /// Whether its page goes to the browser as an argument.
+  func shows(_ id: Identifier) -> Bool { index(of: id).map { starts[$0].app.form == .argument } ?? false }
+
+  /// Ends the entry with the receipt `unknown` before the browser is started. Its delivery has begun, so no process of
+  /// the browser gets it until then; after a crash one may, which is then the only one. So a page is opened once at
+  /// most.
+  private func decideToShow(_ page: String, at index: Int, _ now: Instant) {
+    starts[index].phase = .showing(page)
+    let start = starts[index]
+    let receipt = Receipt(
+      continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: Self.shown.status,
+      reason: InboxDeliveries.bounded(Self.shown.message), isStale: start.isStale, date: now.date)
+    agent.owner.perform(.acknowledge(start.id, app: agent.app.identity.id, wasSent: true, receipt))
+  }
+
+  /// The entry of a page has ended; or it was gone before, or the disk has refused that.
+  func decidedToShow(_ id: Identifier, _ result: Result<OwedReceipt?, SegueError>, _ now: Instant) {
+    guard let index = index(of: id), case .showing(let page) = starts[index].phase else { return }
+    let start = starts[index]
+    do throws(SegueError) {
+      guard try result.get() != nil else { return shown(id, Self.expired, now) }
+      agent.owner.show(page, in: start.app, for: id, start.launchNumber)
+    } catch {
+      agent.owner.perform(.end(id, .untold))
+      shown(id, SegueError(error.status, "\(error.message); the page waits in the inbox"), now)
+    }
+  }
+
+  /// The browser was started with the page, or could not be.
+  func shown(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
+    guard let index = index(of: id), case .showing = starts[index].phase else { return }
+    let start = starts[index]
+    let deadline = now.uptime + agent.limits.continuation
+    guard let error else {
+      report(start.continuation, .unknown, Self.shown, by: deadline, receiver(start.app), now)
+      return end(at: index, .success((.unknown, Self.shown)))
+    }
+    report(start.continuation, .failed, error, by: deadline, receiver(start.app), now)
+    end(at: index, .failure(error))
+  }
+
+  /// No one tells whether a browser has opened what it was started with.
+  private static var shown: SegueError {
+    SegueError(.handoffFailed, "the browser was started with the page: nothing tells whether it has opened it")
   }
 
   /// The user has forgotten the entry.
@@ -502,6 +574,8 @@ final class AgentContinuations: AppFeature {
       case .looking: end(at: index, .failure(Self.slow))
       case .fetching: fail(at: index, Self.slow, now)
       case .storing, .kept: decide(.unknown, Self.late, at: index, now)
+      // Its requesters alone have deadlines.
+      case .showing: return
       }
     }
   }

@@ -67,6 +67,11 @@ public final class AgentEngine: HubParticipant {
     starts.launched(continuation, error, now)
   }
 
+  /// The browser was started with a page (`AgentOwner.show`), or could not be.
+  public func shown(_ continuation: Identifier, _ error: SegueError?, _ now: Instant) {
+    starts.shown(continuation, error, now)
+  }
+
   /// Asks the origin of a continuation for a part of an attachment (`AgentOwner.collect`). Answered once, by
   /// `AgentOwner.streamAnswered`.
   /// - Parameter otherEnd: of the stream on which it comes.
@@ -129,11 +134,13 @@ public final class AgentEngine: HubParticipant {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
     case .shared(let id, let result): starts.shared(id, result, now)
     case .put(let id, .success(let item)):
-      if let item, case .put(let record, _) = request { deliveries.add(item, for: record.app, now) }
+      // No process of a browser gets a page with which its program is started.
+      if let item, case .put(let record, _) = request, !starts.shows(id) { deliveries.add(item, for: record.app, now) }
       starts.put(id, nil, now)
     case .put(let id, .failure(let error)): starts.put(id, error, now)
     case .begun(let app, let result): deliveries.begun(app, result, of: request, now)
     case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
+    case .acknowledged(let id, identity.id, let result): starts.decidedToShow(id, result, now)
     case .acknowledged(_, let app, .success(let owed)):
       if case .acknowledge(_, _, _, let receipt) = request {
         deliveries.acknowledged(receipt, by: app, now)

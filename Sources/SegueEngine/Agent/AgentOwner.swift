@@ -10,11 +10,23 @@ public struct ChosenApp: Sendable {
   public let name: String
   /// The types that it declares.
   public let types: [String]
+  public let form: Form
 
-  public init(bundleIdentifier: String, name: String, types: [String]) {
+  /// The form in which it gets an activity (R12.2).
+  public enum Form: Sendable, Equatable {
+    /// As it is.
+    case activity
+    /// As a web page: type `NSUserActivityTypeBrowsingWeb`, the URL, and an empty `user_info`, or the browser's state.
+    case page(keepsState: Bool)
+    /// As an argument of the program, which opens URLs (R12.3).
+    case argument
+  }
+
+  public init(bundleIdentifier: String, name: String, types: [String], form: Form = .activity) {
     self.bundleIdentifier = bundleIdentifier
     self.name = name
     self.types = types
+    self.form = form
   }
 }
 
@@ -133,6 +145,12 @@ public protocol AgentOwner: AnyObject {
   /// Starts an app that does not run, for that continuation. Answered by `AgentEngine.launched`.
   /// - Parameter number: of the requester, whose environment it gets.
   func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64)
+  /// Starts the browser with a page, once, for that continuation: its receipt is on the disk. Answered by
+  /// `AgentEngine.shown`.
+  /// - Parameters:
+  ///   - page: an absolute http or https URL.
+  ///   - number: of the requester, whose environment it gets.
+  func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64)
   /// An app has opened, which may have been launched.
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.

@@ -329,6 +329,7 @@ extension OfferDescription {
       // The parts that vary in size; the rest of a document is small.
       sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0),
       expirationDate: activity.expirationDate,
-      supportsContinuationStreams: activity.supportsContinuationStreams, isPrivate: activity.isPrivate)
+      supportsContinuationStreams: activity.supportsContinuationStreams, isPrivate: activity.isPrivate,
+      webOrigin: activity.webOrigin)
   }
 }

@@ -81,6 +81,7 @@ final class HubOffer {
     guard let remote else { return 0 }
     var texts = Text.size(description.type) + (description.title.map(Text.size) ?? 0) + Text.size(remote.team)
     texts += Text.size(remote.appName) + Text.size(remote.bundleIdentifier) + Text.size(remote.deviceName)
+    texts += description.webOrigin.map { Text.size($0.text) } ?? 0
     return 1_024 + texts
   }
 

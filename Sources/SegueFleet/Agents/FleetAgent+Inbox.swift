@@ -74,6 +74,10 @@ extension FleetAgent: ProgramLauncher {
     }
   }
 
+  public func open(
+    _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) { device.open(page, in: browser, done) }
+
   public func opened(_ app: String) { launchEnded(app) }
 }
 

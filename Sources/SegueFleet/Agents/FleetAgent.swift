@@ -13,6 +13,7 @@ public class FleetAgent: FleetProcess {
   private struct Parts {
     let inbox: InboxService
     let devices: DeviceService
+    let sites: SiteService
     let requests: ControlRequests
   }
 
@@ -146,19 +147,29 @@ public class FleetAgent: FleetProcess {
     let index = FleetSearchIndex(self)
     let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, principal: $2, $3) }
     inbox.catalogue = device.catalogue
+    inbox.browsers = device.browsers
     let cryptography = device.cryptography
     let clock = device.clock
     let devices = try DeviceService(
       in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
+    // They end together.
+    let sites = SiteService(in: self, self, self) { [unowned(unsafe) inbox] statuses in inbox.sites = statuses }
     parts = Parts(
-      inbox: inbox, devices: devices, requests: ControlRequests(in: self, inbox, self, index, devices))
+      inbox: inbox, devices: devices, sites: sites,
+      requests: ControlRequests(in: self, inbox, self, index, devices, sites))
+    try sites.open()
+    sites.claim(device.catalogue)
     try inbox.open(identity, Limits(), makeMover(), hasOpened)
     try devices.open(hasOpened)
   }
 
-  /// The manifests of its device have changed.
-  func manifestsChanged() { parts?.inbox.catalogue = device.catalogue }
+  /// The manifests of its device have changed, or its browsers.
+  func manifestsChanged() {
+    parts?.inbox.catalogue = device.catalogue
+    parts?.inbox.browsers = device.browsers
+    parts?.sites.claim(device.catalogue)
+  }
 
   override func seek(_ search: NextHubAttempt?) {
     super.seek(search)
@@ -198,6 +209,7 @@ public class FleetAgent: FleetProcess {
     guard isAlive else { return }
     resume()
     flush()
+    parts?.sites.close()
     parts?.inbox.close()
     parts?.devices.close()
     for case .request(let request, _) in jobs { hasStored(request, disk.run(request)) }
@@ -223,6 +235,7 @@ public class FleetAgent: FleetProcess {
     let ended = parts
     parts = nil
     fleet.closeLater { [self] in
+      ended?.sites.close()
       ended?.inbox.close()
       ended?.devices.close()
       jobs = []
@@ -232,6 +245,7 @@ public class FleetAgent: FleetProcess {
 
   override func tearDown() {
     // A part that is open refers to itself.
+    parts?.sites.close()
     parts?.inbox.close()
     parts?.devices.close()
     sockets.drop(isPowerLost: true)
@@ -309,6 +323,8 @@ public class FleetAgent: FleetProcess {
 
   private func checkLaunch(_ request: InboxRequest, _ reply: InboxReply?) {
     guard case .put(_, .success)? = reply, case .put(let record, _) = request else { return }
+    // The program of a browser is started with the page.
+    guard device.browsers[record.app] == nil else { return }
     // Otherwise it would wait for somebody to open the app.
     if !knows(record.app), !isLaunching(record.app) {
       fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")

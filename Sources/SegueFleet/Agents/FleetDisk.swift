@@ -26,6 +26,8 @@ public final class FleetDisk: InboxHolder {
   /// The account of the device.
   let account = AccountBytes()
   var settings = DeviceSettings()
+  /// The file of what is known about sites.
+  var sites: [UInt8] = []
 
   init(_ clock: DeviceClock) { self.clock = clock }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueEngine
+import SegueAgentCore
 import SegueModel
 import SegueWire
 
@@ -53,6 +54,14 @@ public final class FleetDevice {
   /// The apps that are installed.
   private var programs: [Program] = []
   private(set) var catalogue = Catalogue()
+  /// The browsers that are installed, and the user's default (R12.3).
+  public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
+  public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
+  /// The requests of its agents to sites, in their order.
+  public internal(set) var siteFetches: [SiteFetch] = []
+  /// The pages with which browsers were started, in their order.
+  public private(set) var pages: [(url: String, browser: String)] = []
   /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
   private(set) var unsettledUntil: Int64 = 0
   /// Uptime at which an agent last came, left or died.
@@ -165,6 +174,19 @@ public final class FleetDevice {
       }
       done(nil)
       program.start()
+    }
+  }
+
+  /// Starts a browser with a page.
+  func open(_ page: String, in browser: String, _ done: @escaping (SegueError?) -> Void) {
+    fleet.trace(name, "opens", page)
+    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
+      guard isUp, self.crashes == crashes else { return }
+      guard browsers[browser] != nil else {
+        return done(SegueError(.notFound, "launch of \(browser): it is not installed on this device"))
+      }
+      pages.append((page, browser))
+      done(nil)
     }
   }
 

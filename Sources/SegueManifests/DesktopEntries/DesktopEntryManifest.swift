@@ -22,6 +22,7 @@ enum DesktopEntryManifest {
     contents.documentTypes = try documentTypes(try entry.list("X-Segue-DocumentTypes") ?? [])
     contents.warnings = entry.warnings
     contents.domains = domains(entry, &contents.warnings)
+    contents.applicationIdentifier = try text(entry, "X-Segue-ApplicationIdentifier")
     contents.payloadVersions = try payloadVersions(entry)
     contents.isGraphical = try !entry.boolean("X-Segue-BackgroundOnly")
     return contents
@@ -32,7 +33,7 @@ enum DesktopEntryManifest {
     return try ManifestCheck.name(text, String(joining: "\(key)"))
   }
 
-  private static func domains(_ entry: DesktopEntry, _ warnings: inout ManifestWarnings) -> [String] {
+  private static func domains(_ entry: DesktopEntry, _ warnings: inout ManifestWarnings) -> [AssociatedDomain] {
     do throws(SegueError) {
       return ManifestCheck.domains(
         try entry.list("X-Segue-AssociatedDomains") ?? [], "X-Segue-AssociatedDomains", &warnings)

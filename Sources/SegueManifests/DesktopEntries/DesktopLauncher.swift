@@ -8,16 +8,23 @@ struct DesktopLauncher {
   /// The folders of PATH, in which `TryExec` and a terminal are looked for.
   let searchPath: [String]
 
-  /// - Parameter isGraphical: whether the app needs a display.
-  func launch(_ entry: DesktopEntry, isGraphical: Bool) -> AppLaunch {
+  /// The program that opens a page in the user's default browser, in whatever way the desktop knows it; nil: it is not
+  /// there. `xdg-open` refuses without a display, and asks other desktops' programs.
+  var opener: String? { isInstalled("gio") ? "gio" : nil }
+
+  /// - Parameters:
+  ///   - isGraphical: whether the app needs a display.
+  ///   - page: the web page that it is to open; nil: none.
+  func launch(_ entry: DesktopEntry, isGraphical: Bool, page: String? = nil) -> AppLaunch {
     do throws(SegueError) {
-      return .command(try command(entry, isGraphical))
+      return .command(try command(entry, isGraphical, page))
     } catch {
       return .impossible(error.cut(naming: entry.path))
     }
   }
 
-  private func command(_ entry: DesktopEntry, _ isGraphical: Bool) throws(SegueError) -> LaunchCommand {
+  private func command(_ entry: DesktopEntry, _ isGraphical: Bool, _ page: String?) throws(SegueError) -> LaunchCommand
+  {
     if try entry.boolean("Hidden") { throw SegueError(.notFound, "Hidden: the launcher counts as removed") }
     let type = try entry.string("Type") ?? ""
     guard Text.isSame(type, "Application") else {
@@ -32,7 +39,7 @@ struct DesktopLauncher {
       throw SegueError(.malformed, "Path: expected an absolute path, found \(folder)")
     }
     let fields = ExecLine.Fields(
-      icon: try entry.string("Icon"), name: try entry.string("Name") ?? "", path: entry.path)
+      icon: try entry.string("Icon"), name: try entry.string("Name") ?? "", path: entry.path, page: page)
     var arguments = try ExecLine.arguments(exec, fields)
     let needsTerminal = try entry.boolean("Terminal")
     if needsTerminal { arguments = try terminal(for: arguments[0]) + arguments }

@@ -13,11 +13,14 @@ public enum ExecLine {
     let name: String
     /// `%k`
     let path: String
+    /// `%u`, `%U`, `%f`, `%F`: the web page that is opened; nil: none.
+    let page: String?
 
-    public init(icon: String?, name: String, path: String) {
+    public init(icon: String?, name: String, path: String, page: String? = nil) {
       self.icon = icon
       self.name = name
       self.path = path
+      self.page = page
     }
   }
 
@@ -26,7 +29,8 @@ public enum ExecLine {
     var isQuoted = false
   }
 
-  /// The program and its arguments.
+  /// The program and its arguments. A page stands in the place of the first field code for it, else at the end: in one
+  /// argument, and once.
   /// - Parameter value: the value as it stands in the file.
   /// Throws MALFORMED, which says what is wrong; LIMIT_EXCEEDED (all of it is longer than
   /// `Limits.manifestBytes`).
@@ -34,6 +38,7 @@ public enum ExecLine {
     let words = try words(try DesktopEntry.unescaped(value, "Exec"))
     var arguments: [String] = []
     var size = 0
+    var page = fields.page
     for (index, word) in words.enumerated() {
       guard !word.isQuoted else {
         arguments.append(Text.decoded(word.text))
@@ -43,13 +48,14 @@ public enum ExecLine {
         if let icon = fields.icon, !icon.utf8.isEmpty { arguments += ["--icon", icon] }
         continue
       }
-      guard let text = try expanded(word.text, fields) else { continue }
+      guard let text = try expanded(word.text, fields, &page) else { continue }
       // Field codes may stand there many times.
       size += text.count
       guard size <= Limits.manifestBytes else { throw tooLong }
       arguments.append(Text.decoded(text))
     }
     try checkProgram(arguments.first)
+    if let page { arguments.append(page) }
     return arguments
   }
 
@@ -120,7 +126,10 @@ public enum ExecLine {
   }
 
   /// Nil: nothing is left of an argument that was only a field code.
-  private static func expanded(_ word: [UInt8], _ fields: Fields) throws(SegueError) -> [UInt8]? {
+  /// - Parameter page: the one that has no place yet; nil afterwards.
+  private static func expanded(
+    _ word: [UInt8], _ fields: Fields, _ page: inout String?
+  ) throws(SegueError) -> [UInt8]? {
     guard word.contains(UInt8(ascii: "%")) else { return word }
     var result: [UInt8] = []
     var index = 0
@@ -138,9 +147,14 @@ public enum ExecLine {
       case UInt8(ascii: "%"): result.append(code)
       case UInt8(ascii: "c"): result += Array(fields.name.utf8)
       case UInt8(ascii: "k"): result += Array(fields.path.utf8)
-      // A continuation brings no file for the command line; the codes of the second line and `m` are deprecated.
-      case UInt8(ascii: "f"), UInt8(ascii: "F"), UInt8(ascii: "u"), UInt8(ascii: "U"),
-        UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "v"),
+      case UInt8(ascii: "f"), UInt8(ascii: "F"), UInt8(ascii: "u"), UInt8(ascii: "U"):
+        if let text = page.take() {
+          result += Array(text.utf8)
+        } else if word.count == 2 {
+          return nil
+        }
+      // These are deprecated.
+      case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "v"),
         UInt8(ascii: "m"):
         if word.count == 2 { return nil }
       default:

@@ -48,19 +48,23 @@ struct DesktopFiles {
   /// Reads every file that counts for an id and has a key of Segue's.
   /// - Parameter body: gets path, index of the data folder, the file or what is wrong with it, and how many bytes it
   ///   has; returns false if the next file with that id counts.
+  /// - Returns: the ids of the files that may be of a browser, in the order of `forEachManifest`.
   func forEachManifest(
     _ reader: ManifestFileReader, until isCancelled: () -> Bool,
     _ body: (_ path: String, _ folder: Int, _ file: Result<File, SegueError>, _ size: Int) -> Bool
-  ) {
+  ) -> [String] {
+    var handlers: [String] = []
     for first in ids {
       for place in paths[ByteKey(first.id)] ?? [] {
-        guard !isCancelled() else { return }
+        guard !isCancelled() else { return handlers }
         // A file that cannot be read may have such keys, or not: most have none.
         guard let bytes = try? reader.read(place.path) else { continue }
-        guard Self.isSegues(bytes) else { break }
+        if Self.has("x-scheme-handler/http", bytes) { handlers.append(first.id) }
+        guard Self.has(DesktopEntryManifest.prefix, bytes) else { break }
         if body(place.path, place.folder, file(bytes, place), bytes.count) { break }
       }
     }
+    return handlers
   }
 
   private func file(_ bytes: UnsafeRawBufferPointer, _ place: Place) -> Result<File, SegueError> {
@@ -72,13 +76,12 @@ struct DesktopFiles {
     }
   }
 
-  /// Whether the bytes contain the prefix of Segue's keys.
-  private static func isSegues(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let prefix = UnsafeBufferPointer(
-      start: DesktopEntryManifest.prefix.utf8Start, count: DesktopEntryManifest.prefix.utf8CodeUnitCount)
-    guard bytes.count >= prefix.count else { return false }
-    for start in 0...bytes.count - prefix.count where bytes[start] == prefix[0] {
-      if bytes[start..<start + prefix.count].elementsEqual(prefix) { return true }
+  /// Whether the bytes contain a word.
+  private static func has(_ word: StaticString, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard bytes.count >= word.count else { return false }
+    for start in 0...bytes.count - word.count where bytes[start] == word[0] {
+      if bytes[start..<start + word.count].elementsEqual(word) { return true }
     }
     return false
   }

@@ -15,24 +15,32 @@ public final class ManifestReader {
   private let launcher: DesktopLauncher
   /// Called with each folder that has manifests or launchers, or would have them, before its names are read.
   private let visits: (String) -> Void
+  /// Called with each folder and name of a file `mimeapps.list` that there is, or would be.
+  private let awaits: (_ folder: String, _ name: String) -> Void
   private let isCancelled: () -> Bool
   private let file = ManifestFileReader()
   private var found: [Found] = []
   private var fileCount = 0
   private var folderCount = 0
   private var total = 0
+  private var browserReader: BrowserReader?
+  /// The programs that open web pages, once `read` has returned (R12.3).
+  public private(set) var browsers = Browsers()
 
   /// - Parameters:
   ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
   ///     that would have them and are not there.
+  ///   - awaits: called with the folder and the name of each file `mimeapps.list` that there is, or would be.
   ///   - isCancelled: called often; once it is true the reader stops, and what it returns is incomplete.
   public init(
     _ folders: ManifestFolders, visits: @escaping (String) -> Void = { _ in },
+    awaits: @escaping (_ folder: String, _ name: String) -> Void = { _, _ in },
     isCancelled: @escaping () -> Bool = { false }
   ) {
     self.folders = folders
     launcher = DesktopLauncher(searchPath: folders.searchPath)
     self.visits = visits
+    self.awaits = awaits
     self.isCancelled = isCancelled
   }
 
@@ -45,13 +53,26 @@ public final class ManifestReader {
     for (index, folder) in folders.dataFolders.enumerated() {
       readPropertyLists(String(joining: "\(folder)/segue/apps"), index, desktops)
     }
-    readDesktops(desktops)
+    for folder in folders.mimeAppsFolders { for name in folders.mimeAppsNames { awaits(folder, name) } }
+    let handlers = readDesktops(desktops)
+    let reader = BrowserReader(desktops, launcher, file, lists: folders.mimeAppsLists)
+    browsers = reader.browsers(handlers)
+    browserReader = reader
     // Stable: in a folder those of `segue/apps` come first, then by name.
     var ordered: [(path: String, result: Result<AppDeclaration, SegueError>)] = []
     for index in 0..<folders.dataFolders.count {
       for one in found where one.folder == index { ordered.append((path: one.path, result: one.result)) }
     }
     return Catalogue(ordered)
+  }
+
+  /// The command that opens a web page in a browser (R12.3), once `read` has returned.
+  /// - Parameters:
+  ///   - page: an absolute http or https URL, which becomes one argument.
+  ///   - browser: one of `browsers`.
+  public func command(opening page: String, in browser: Browser) throws(SegueError) -> LaunchCommand {
+    guard let browserReader else { throw SegueError(.invalidState, "browsers: not read yet") }
+    return try browserReader.command(opening: page, in: browser)
   }
 
   // MARK: - Property lists
@@ -104,7 +125,8 @@ public final class ManifestReader {
     }
   }
 
-  private func readDesktops(_ desktops: DesktopFiles) {
+  /// - Returns: the ids of the files that may be of a browser.
+  private func readDesktops(_ desktops: DesktopFiles) -> [String] {
     desktops.forEachManifest(file, until: isCancelled) { path, folder, entry, size in
       self.note(path, folder) { () throws(SegueError) in
         let file = try entry.get()

@@ -17,6 +17,7 @@ enum PropertyListManifest {
     contents.types = try ManifestCheck.types(try fields.strings("NSUserActivityTypes") ?? [], "NSUserActivityTypes")
     contents.documentTypes = try documentTypes(fields)
     contents.domains = domains(fields, &contents.warnings)
+    contents.applicationIdentifier = try text(fields, "application-identifier")
     if let versions = try fields.integers("SeguePayloadVersions") {
       contents.payloadVersions = try ManifestCheck.payloadVersions(versions, "SeguePayloadVersions")
     }
@@ -29,9 +30,11 @@ enum PropertyListManifest {
     return try ManifestCheck.name(text, fields.name(key))
   }
 
-  /// The hosts of the associated domains. An error in them only causes a warning: an app that works on Apple's
+  /// The claims among the associated domains. An error in them only causes a warning: an app that works on Apple's
   /// platforms may have any text there.
-  private static func domains(_ fields: PropertyListFields, _ warnings: inout ManifestWarnings) -> [String] {
+  private static func domains(
+    _ fields: PropertyListFields, _ warnings: inout ManifestWarnings
+  ) -> [AssociatedDomain] {
     let key: StaticString = "com.apple.developer.associated-domains"
     do throws(SegueError) {
       var entries: [String] = []

@@ -17,8 +17,10 @@ public final class AppDeclaration: Sendable {
   public let documentTypes: [DocumentType]
   /// The payload versions that it takes (R3.7), ascending; nil: all.
   public let payloadVersions: [UInt32]?
-  /// The hosts whose pages it continues (R6.4): `example.com` or `*.example.com`.
-  public let domains: [String]
+  /// The sites whose pages it claims (R12.8).
+  public let domains: [AssociatedDomain]
+  /// The identifier by which sites list it (R12.8): `TEAM.bundle`, unless the manifest says another.
+  public let applicationIdentifier: String
   /// The desktop id of its launcher: `org.example.Notes.desktop`; nil: it names none.
   public let desktopFile: String?
   public let launch: AppLaunch
@@ -30,7 +32,8 @@ public final class AppDeclaration: Sendable {
   public init(
     path: String, bundleIdentifier: String, team: String? = nil, name: String? = nil, version: String? = nil,
     types: [String] = [], documentTypes: [DocumentType] = [], payloadVersions: [UInt32]? = nil,
-    domains: [String] = [], desktopFile: String? = nil, launch: AppLaunch, warnings: [String] = []
+    domains: [AssociatedDomain] = [], applicationIdentifier: String? = nil, desktopFile: String? = nil,
+    launch: AppLaunch, warnings: [String] = []
   ) {
     self.path = path
     self.bundleIdentifier = bundleIdentifier
@@ -41,6 +44,8 @@ public final class AppDeclaration: Sendable {
     self.documentTypes = documentTypes
     self.payloadVersions = payloadVersions
     self.domains = domains
+    self.applicationIdentifier =
+      applicationIdentifier ?? String(joining: "\(team ?? bundleIdentifier).\(bundleIdentifier)")
     self.desktopFile = desktopFile
     self.launch = launch
     manifest = AppManifest(

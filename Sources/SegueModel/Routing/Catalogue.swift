@@ -28,6 +28,14 @@ public final class Catalogue: Sendable {
   private let byBundle: [TextKey: AppDeclaration]
   private let byType: [TextKey: [AppDeclaration]]
   private let byTeam: [TextKey: [AppDeclaration]]
+  private let byHost: [TextKey: [Claim]]
+  private let byDesktopFile: [TextKey: [AppDeclaration]]
+
+  /// A claim of an app on a site.
+  public struct Claim: Sendable {
+    public let app: AppDeclaration
+    public let domain: AssociatedDomain
+  }
 
   /// The first of several files for the same app counts (R6.1).
   /// - Parameter manifests: what was read, those of higher precedence first.
@@ -37,6 +45,8 @@ public final class Catalogue: Sendable {
     var byBundle: [TextKey: AppDeclaration] = [:]
     var byType: [TextKey: [AppDeclaration]] = [:]
     var byTeam: [TextKey: [AppDeclaration]] = [:]
+    var byHost: [TextKey: [Claim]] = [:]
+    var byDesktopFile: [TextKey: [AppDeclaration]] = [:]
     for manifest in manifests {
       switch manifest.result {
       case .failure(let error): entries.append(Entry(path: manifest.path, state: .broken(error)))
@@ -51,6 +61,8 @@ public final class Catalogue: Sendable {
         byBundle[key] = app
         for type in app.types { byType[TextKey(type), default: []].append(app) }
         byTeam[TextKey(app.team), default: []].append(app)
+        if let file = app.desktopFile { byDesktopFile[TextKey(file), default: []].append(app) }
+        for domain in app.domains { byHost[TextKey(domain.host), default: []].append(Claim(app: app, domain: domain)) }
       }
     }
     self.entries = entries
@@ -58,6 +70,8 @@ public final class Catalogue: Sendable {
     self.byBundle = byBundle
     self.byType = byType
     self.byTeam = byTeam
+    self.byHost = byHost
+    self.byDesktopFile = byDesktopFile
   }
 
   /// No apps.
@@ -73,4 +87,20 @@ public final class Catalogue: Sendable {
   public func apps(declaring type: String) -> [AppDeclaration] { byType[TextKey(type)] ?? [] }
 
   public func apps(ofTeam team: String) -> [AppDeclaration] { byTeam[TextKey(team)] ?? [] }
+
+  /// The apps whose launcher has that desktop id.
+  func apps(startedBy desktopFile: String) -> [AppDeclaration] { byDesktopFile[TextKey(desktopFile)] ?? [] }
+
+  /// The claims on the page of an origin, of each app the most exact one: of the host itself, then of those above it.
+  public func claims(on origin: WebOrigin) -> [Claim] {
+    guard !byHost.isEmpty else { return [] }
+    var found: [Claim] = []
+    var rest = Text.bytes(origin.host.text)[...]
+    while true {
+      for claim in byHost[TextKey(Text.decoded(Array(rest)))] ?? []
+      where claim.domain.covers(origin) && !found.contains(where: { $0.app === claim.app }) { found.append(claim) }
+      guard let dot = rest.firstIndex(of: UInt8(ascii: ".")) else { return found }
+      rest = rest[(dot + 1)...]
+    }
+  }
 }

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// Chooses which app of this device continues an activity (R6.2). It has no clock and reads nothing: a dry run (R6.5)
-/// and a choice are the same call.
+/// Chooses which app of this device continues an activity (R6.2, R12.2). It has no clock and reads nothing: a dry run
+/// (R6.5) and a choice are the same call.
 public struct Router: Sendable {
   public var catalogue: Catalogue
   public var preferences: RoutingPreferences
   public var running: RunningApps
+  /// The browsers of this device.
+  public var browsers: Browsers
+  /// The answers of the sites that manifests claim.
+  public var sites: SiteStatuses
 
   public init(
     catalogue: Catalogue = Catalogue(), preferences: RoutingPreferences = RoutingPreferences(),
-    running: RunningApps = RunningApps()
+    running: RunningApps = RunningApps(), browsers: Browsers = Browsers(), sites: SiteStatuses = SiteStatuses()
   ) {
     self.catalogue = catalogue
     self.preferences = preferences
     self.running = running
+    self.browsers = browsers
+    self.sites = sites
   }
 
   /// The candidates are the apps that declare the type, the app of the origin's bundle identifier, and the one that the
-  /// user chose for the type. The order: the same bundle identifier first, then the user's choice, then the most
-  /// recently used; at last those that run, then by bundle identifier.
+  /// user chose for the type; for an activity with a page also those that claim its site, and the browser (R12.2). The
+  /// order: by role, then the same bundle identifier, the user's choice, the most recently used; at last those that
+  /// run, then by bundle identifier.
   public func route(_ query: RoutingQuery) -> RoutingDecision {
+    var candidates = candidates(byTypeOf: query)
+    if let page = query.webOrigin { addCandidates(of: page, query, to: &candidates) }
+    let isBrowsing = query.isBrowsing
+    candidates.sort { Self.isBetter($0, $1, isBrowsing: isBrowsing) }
+    return RoutingDecision(candidates: candidates)
+  }
+
+  private func candidates(byTypeOf query: RoutingQuery) -> [RoutingCandidate] {
     let declared = catalogue.apps(declaring: query.type)
     let open = running.apps(declaring: query.type)
     let choice = preferences.choice(for: query.type)
@@ -38,32 +53,36 @@ public struct Router: Sendable {
       let declaration = catalogue[app.bundleIdentifier]
       candidates.append(candidate(app.bundleIdentifier, declaration, query, preference(of: app.bundleIdentifier)))
     }
-    candidates.sort(by: Self.isBetter)
-    return RoutingDecision(candidates: candidates)
+    return candidates
   }
 
-  /// The same decision. The apps of the origin's team that do not declare the type follow its candidates, for they may
-  /// be the ones that somebody misses.
+  /// The same decision, with notes. The apps of the origin's team that do not declare the type follow its candidates,
+  /// for they may be the ones that somebody misses.
   public func explain(_ query: RoutingQuery) -> RoutingDecision {
     let choice = preferences.choice(for: query.type)
+    let decision = route(query)
     var others: [RoutingCandidate] = []
     for app in catalogue.apps(ofTeam: query.team) where !app.declares(query.type) {
       let identifier = app.bundleIdentifier
       // These are candidates.
       if Text.isSame(identifier, query.bundleIdentifier) || Text.isSame(identifier, choice) { continue }
+      if query.webOrigin != nil, decision[identifier] != nil { continue }
       others.append(candidate(identifier, app, query, preference(of: identifier)))
     }
-    others.sort(by: Self.isBetter)
-    return RoutingDecision(candidates: route(query).candidates + others)
+    let isBrowsing = query.isBrowsing
+    others.sort { Self.isBetter($0, $1, isBrowsing: isBrowsing) }
+    return RoutingDecision(candidates: decision.candidates + others, notes: notes(on: decision, query))
   }
 
-  private func preference(of app: String) -> RoutingCandidate.Preference {
+  func preference(of app: String) -> RoutingCandidate.Preference {
     let recency = preferences.recency(of: app)
     return recency > 0 ? .used(recency) : .none
   }
 
-  private static func isBetter(_ one: RoutingCandidate, _ other: RoutingCandidate) -> Bool {
+  private static func isBetter(_ one: RoutingCandidate, _ other: RoutingCandidate, isBrowsing: Bool) -> Bool {
     if one.isEligible != other.isEligible { return one.isEligible }
+    let (rank, otherRank) = (one.role.rank(isBrowsing: isBrowsing), other.role.rank(isBrowsing: isBrowsing))
+    if rank != otherRank { return rank < otherRank }
     if one.preference != other.preference { return one.preference > other.preference }
     if one.isRunning != other.isRunning { return one.isRunning }
     return one.bundleIdentifier.utf8.lexicographicallyPrecedes(other.bundleIdentifier.utf8)
@@ -74,12 +93,18 @@ public struct Router: Sendable {
     _ preference: RoutingCandidate.Preference
   ) -> RoutingCandidate {
     let processes = running.apps(of: identifier)
-    var others: [AppIdentity] = []
-    for process in processes where process.id != query.origin { others.append(process) }
+    let others = self.others(of: processes, than: query.origin)
     return RoutingCandidate(
       identifier, name: declaration?.name ?? processes.first?.name ?? identifier, declaration,
       isRunning: !processes.isEmpty, preference,
       obstacles(declaration, others, isOrigin: processes.count > others.count, query))
+  }
+
+  /// The processes that are not the origin.
+  func others(of processes: [AppIdentity], than origin: Identifier?) -> [AppIdentity] {
+    var others: [AppIdentity] = []
+    for process in processes where process.id != origin { others.append(process) }
+    return others
   }
 
   /// - Parameter processes: those of the app that are not the origin.

@@ -3,6 +3,18 @@
 /// An app that might continue an activity here, with what speaks for it and against it (R6.5). An object, because
 /// candidates are sorted.
 public final class RoutingCandidate: Sendable {
+  /// The way in which it continues the activity (R12.2).
+  public enum Role: Sendable {
+    /// An app that declares the type.
+    case app
+    /// An app that is associated with the site of the page.
+    case association
+    /// The user's browser, which takes part in Handoff: an extension of it, or the browser itself.
+    case browser
+    /// The user's browser, which is started with the page.
+    case urlHandler
+  }
+
   /// A reason for an app, the strongest last (R6.2).
   public enum Preference: Sendable, Equatable, Comparable {
     case none
@@ -25,6 +37,8 @@ public final class RoutingCandidate: Sendable {
     case noManifest
     /// It does not run, and cannot be started, because of this.
     case noLaunchCommand(SegueError)
+    /// The site of the page does not list it, or has not been asked (R12.8).
+    case site(SiteObstacle)
   }
 
   public let bundleIdentifier: String
@@ -34,18 +48,20 @@ public final class RoutingCandidate: Sendable {
   public let declaration: AppDeclaration?
   /// Whether it is open on this device, if only as the origin.
   public let isRunning: Bool
+  public let role: Role
   public let preference: Preference
   /// None: it can continue the activity.
   public let obstacles: [Obstacle]
 
   init(
     _ bundleIdentifier: String, name: String, _ declaration: AppDeclaration?, isRunning: Bool,
-    _ preference: Preference, _ obstacles: [Obstacle]
+    as role: Role = .app, _ preference: Preference, _ obstacles: [Obstacle]
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.name = name
     self.declaration = declaration
     self.isRunning = isRunning
+    self.role = role
     self.preference = preference
     self.obstacles = obstacles
   }

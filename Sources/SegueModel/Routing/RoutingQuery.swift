@@ -10,14 +10,21 @@ public struct RoutingQuery: Sendable {
   public let payloadVersion: UInt32
   /// Its origin, which does not continue its own activity; nil: not an app that is open on this device.
   public let origin: Identifier?
+  /// The origin of its web page (R12.1); nil: it has none.
+  public let webOrigin: WebOrigin?
 
   public init(
-    type: String, team: String, bundleIdentifier: String, payloadVersion: UInt32 = 0, origin: Identifier? = nil
+    type: String, team: String, bundleIdentifier: String, payloadVersion: UInt32 = 0, origin: Identifier? = nil,
+    webOrigin: WebOrigin? = nil
   ) {
     self.type = type
     self.team = team
     self.bundleIdentifier = bundleIdentifier
     self.payloadVersion = payloadVersion
     self.origin = origin
+    self.webOrigin = webOrigin
   }
+
+  /// Whether the activity is a web page, and nothing else.
+  var isBrowsing: Bool { Activity.isBrowsingWeb(type) }
 }

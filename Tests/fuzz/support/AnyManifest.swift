@@ -13,7 +13,8 @@ func checkContents(_ contents: ManifestContents) {
     require(!name.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "a name with control characters")
   }
   require(app.types.count <= Limits.typesPerApp, "too many types")
-  require(app.domains.allSatisfy { !$0.utf8.isEmpty && $0.utf8.count <= 255 }, "a host that is too long, or empty")
+  require(
+    app.domains.allSatisfy { !$0.host.utf8.isEmpty && $0.text.utf8.count <= 255 }, "a host that is too long, or empty")
   for (one, next) in zip(app.payloadVersions ?? [], (app.payloadVersions ?? []).dropFirst()) {
     require(one < next, "versions are not ascending")
   }

@@ -132,7 +132,8 @@ extension Input {
     OfferDescription(
       id: identifier(), type: type(), title: bool() ? "Title" : nil,
       payloadVersion: UInt32(truncatingIfNeeded: number()), sizeHint: number(), expirationDate: nil,
-      supportsContinuationStreams: bool(), isPrivate: bool())
+      supportsContinuationStreams: bool(), isPrivate: bool(),
+      webOrigin: bool() ? WebOrigin.of("https://example.com/") : nil)
   }
 
   private mutating func timing() -> OfferTiming {

@@ -18,6 +18,7 @@ private let targets: [String: @Sendable (UnsafeRawBufferPointer) -> Void] = [
   "messages": fuzzMessages,
   "property-lists": fuzzPropertyLists,
   "provisional": fuzzProvisional,
+  "sites": fuzzSites,
   "strangers": fuzzStrangers,
   "texts": fuzzTexts,
   "urls": fuzzURLs,

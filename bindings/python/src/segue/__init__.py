@@ -33,8 +33,8 @@ from ._account import (
     RefusedDevice,
     TakeOver,
 )
-from ._activity import Activity, Origin, Problem
-from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push
+from ._activity import ACTIVITY_TYPE_BROWSING_WEB, Activity, Origin, Problem
+from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, Route
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -110,6 +110,7 @@ else:
 
 
 __all__ = [
+    "ACTIVITY_TYPE_BROWSING_WEB",
     "DOCUMENT_URL_KEY",
     "LATER",
     "URL",
@@ -173,6 +174,7 @@ __all__ = [
     "Responder",
     "ResponderMixin",
     "Restorable",
+    "Route",
     "SavedActivity",
     "Set",
     "Status",

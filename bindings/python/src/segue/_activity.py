@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from ._app import App
 
 
+ACTIVITY_TYPE_BROWSING_WEB = "NSUserActivityTypeBrowsingWeb"
+"""The type of an activity that is a web page, of any site: it has a `webpage_url`. On a device where an app is
+associated with the site, that app continues it, otherwise the browser (R6.3, R6.4, R12.2): Apple's name."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """The device and the app that a continued activity came from (R3.12)."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -127,6 +128,21 @@ class Candidate:
     """The reason to prefer this app: "same bundle", "chosen", "used" or "none"."""
     against: tuple[Reason, ...]
     """The reasons against this app; none: it can continue the activity."""
+    role: str = "app"
+    """Why it is a candidate (R12.2): "app" (it declares the type), "association" (it claims the site of the page),
+    "browser" (the user's, which takes part in Handoff) or "url handler" (the user's, which is started with the URL)."""
+
+
+class Route(list[Candidate]):
+    """The apps that might continue an activity on this device, the one that would first (R6.5)."""
+
+    web: tuple[Reason, ...]
+    """Reasons that concern its web page, and no candidate (R12.2): "no web page", "not claimed by an app", "no default
+    browser", "browser without extension"."""
+
+    def __init__(self, candidates: Iterable[Candidate] = (), web: Iterable[Reason] = ()) -> None:
+        super().__init__(candidates)
+        self.web = tuple(web)
 
 
 def known_app_of(value: Any) -> KnownApp:
@@ -137,6 +153,12 @@ def known_app_of(value: Any) -> KnownApp:
 def candidate_of(value: Any) -> Candidate:
     against = tuple(Reason(each["reason"], each["message"], value["name"]) for each in value["against"])
     return Candidate(**{**_known(Candidate, value), "against": against})
+
+
+def route_of(answer: Any) -> Route:
+    # An older agent says nothing of the web.
+    web = (Reason(each["reason"], each["message"]) for each in answer.get("web", ()))
+    return Route(map(candidate_of, answer["candidates"]), web)
 
 
 def _known(kind: Any, value: Any) -> dict[str, Any]:

@@ -19,18 +19,18 @@ from . import _arguments, _document, _native, _saved, _table
 from ._activity import Activity, activity_of
 from ._activity_delegate import make_delegate, takes_of
 from ._agent import (
-    Candidate,
     Failure,
     InboxEntry,
     KnownApp,
     Launch,
     Push,
-    candidate_of,
+    Route,
     entry_of,
     failure_of,
     known_app_of,
     launch_of,
     push_of,
+    route_of,
 )
 from ._app_callbacks import AppCallbacks
 from ._app_delegate import answers_of, make_app_delegate
@@ -406,15 +406,25 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         """Lists the manifests of apps (R6.1), those of higher precedence first. Blocks until the agent answers."""
         return [known_app_of(each) for each in self._ask("apps")["apps"]]
 
-    def route(self, what: Offer | Activity) -> list[Candidate]:
+    def route(self, what: Offer | Activity) -> Route:
         """Tells which app of this device would continue an offer or an activity, the first of them, and why no other
-        would (R6.2, R6.5): a dry run of `launch`. Blocks until the agent answers.
+        would (R6.2, R6.5, R12.2): a dry run of `launch`. Blocks until the agent answers.
         """
         if isinstance(what, Activity):
             answer = self._asked(library.segue_activity_get_route, what._handle)
         else:
             answer = self._ask("route", {"activity": _arguments.instance(what, Offer, "what").id})
-        return [candidate_of(each) for each in answer["candidates"]]
+        return route_of(answer)
+
+    def refresh_sites(self, host: str | None = None) -> int:
+        """Has sites asked at once which apps they list, in place of once a day (R12.9). Blocks until that has begun.
+
+        host: of one site that a manifest claims; None for all
+
+        Returns how many sites are asked.
+        """
+        options = {} if host is None else {"site": _arguments.string(host, "host")}
+        return int(self._ask("refresh", options)["count"])
 
     def choose(self, type: str, bundle_identifier: str | None) -> None:
         """Remembers the app that the user wants for a type (R6.2). Blocks until the agent has.

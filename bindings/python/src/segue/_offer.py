@@ -52,6 +52,14 @@ class Offer(_native.Handle):
         return _native.take_text(library.segue_offer_get_bundle_identifier, self._handle) or ""
 
     @property
+    def web_origin(self) -> str | None:
+        """The origin of the activity's `webpage_url` (R12.1): scheme, host and port, as in `https://example.com`.
+
+        None if the activity has no page.
+        """
+        return _native.take_text(library.segue_offer_get_web_origin, self._handle)
+
+    @property
     def payload_version(self) -> int:
         """The origin's version of its user_info layout (R1.9)."""
         return _native.take_uint32(library.segue_offer_get_payload_version, self._handle)
@@ -86,6 +94,7 @@ class Offer(_native.Handle):
             self.device_name,
             self.app_name,
             self.bundle_identifier,
+            self.web_origin,
             self.payload_version,
             self.size_hint,
             self.expiration_date,

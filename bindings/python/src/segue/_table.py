@@ -264,6 +264,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_offer_get_device_name", (Handle, Address, Address), Status),
     ("segue_offer_get_app_name", (Handle, Address, Address), Status),
     ("segue_offer_get_bundle_identifier", (Handle, Address, Address), Status),
+    ("segue_offer_get_web_origin", (Handle, Address, Address), Status),
     ("segue_offer_get_payload_version", (Handle, Address), Status),
     ("segue_offer_get_size_hint", (Handle, Address), Status),
     ("segue_offer_get_age_ms", (Handle, Address), Status),

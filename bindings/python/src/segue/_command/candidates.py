@@ -8,13 +8,13 @@ import asyncio
 from typing import Any
 
 from .._activity import Activity
-from .._agent import Candidate, KnownApp
+from .._agent import Candidate, KnownApp, Route
 from .._app import App
 from .._offer import Offer
 from .._reason import Reason
 from .._terminal import shown
 from ..errors import ConnectionUnavailableError
-from . import reach
+from . import reach, sites
 from .output import UsageError, note, show_json, show_table
 from .session import add_choice, asked, chooser, connected, first, offer_record
 from .verbs import Verbs
@@ -28,7 +28,11 @@ PREFERENCES = {
 
 
 def add(verbs: Verbs) -> None:
-    verbs.add("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    listing = verbs.add("apps", apps, "apps that have a manifest, and what is wrong with manifests")
+    listing.add_argument(
+        "--refresh", action="store_true", help="ask the sites that apps claim at once, or that of --site"
+    )
+    sites.add(listing)
     add_choice(verbs.add("route", route, "which app would continue an offer here, and why no other would"))
     add_choice(
         verbs.add("explain", explain, "the same in words: why an offer is continued where, or nowhere"), wait=2.0
@@ -40,7 +44,12 @@ def add(verbs: Verbs) -> None:
 
 
 async def apps(options: argparse.Namespace) -> int:
+    if not sites.change(options) and not options.refresh:
+        return 0
     async with chooser() as app:
+        if options.refresh:
+            count = await asked(app, app.refresh_sites, options.site)
+            note(f"{count} site{' is' if count == 1 else 's are'} asked; `segue route` says what they have answered")
         known = await asked(app, app.apps)
     if options.json:
         show_json(known)
@@ -73,9 +82,11 @@ async def route(options: argparse.Namespace) -> int:
         offer = await first(app, options)
         candidates = await asked(app, app.route, offer)
     if options.json:
-        show_json({"offer": offer_record(offer), "candidates": candidates})
+        show_json({"offer": offer_record(offer), "candidates": candidates, "web": candidates.web})
     else:
-        show_table([candidate_row(each) for each in candidates], ("APP", "NAME", "STATE", "FOR", "AGAINST"))
+        show_table([candidate_row(each) for each in candidates], ("APP", "NAME", "AS", "STATE", "FOR", "AGAINST"))
+        for each in candidates.web:
+            print(f"{each.reason}: {shown(each.message, None)}")
     return 0 if fits(candidates) else 1
 
 
@@ -88,13 +99,14 @@ def candidate_row(candidate: Candidate) -> tuple[str, ...]:
     state = "runs" if candidate.running else "has a manifest" if candidate.manifest else ""
     preference = "" if candidate.preference == "none" else candidate.preference
     against = "; ".join(f"{each.reason}: {each.message}" for each in candidate.against)
-    return (shown(candidate.bundle_identifier), shown(candidate.name), state, preference, shown(against, None))
+    names = (shown(candidate.bundle_identifier), shown(candidate.name), shown(candidate.role))
+    return (*names, state, preference, shown(against, None))
 
 
 async def explain(options: argparse.Namespace) -> int:
     """Also says what is missing on the way: hub, offer, agent, links with other devices."""
     offer: Offer | None = None
-    candidates: list[Candidate] = []
+    candidates = Route()
     away: list[Reason] = []
     there: list[str] = []
     async with chooser() as app:
@@ -115,7 +127,9 @@ async def explain(options: argparse.Namespace) -> int:
             there = reach.lines(away) + ([] if offer is None else reach.reached(offer, account, away))
     if options.json:
         shown_offer = None if offer is None else offer_record(offer)
-        show_json({"offer": shown_offer, "reason": reason, "reasons": away, "candidates": candidates})
+        show_json(
+            {"offer": shown_offer, "reason": reason, "reasons": away, "candidates": candidates, "web": candidates.web}
+        )
     else:
         for line in explained(offer, reason, there, candidates):
             print(line)
@@ -144,7 +158,7 @@ def missing_offer(app: App, options: argparse.Namespace) -> Reason:
     )
 
 
-def explained(offer: Offer | None, reason: Reason | None, there: list[str], candidates: list[Candidate]) -> list[str]:
+def explained(offer: Offer | None, reason: Reason | None, there: list[str], candidates: Route) -> list[str]:
     """
     there: about other devices
     """
@@ -159,6 +173,8 @@ def explained(offer: Offer | None, reason: Reason | None, there: list[str], cand
         name = shown(each.bundle_identifier)
         if each.against:
             lines += [f"{name} does not: {one.reason}: {shown(one.message, None)}" for one in each.against]
+        elif number == 0 and each.role == "url handler":
+            lines.append(f"{name} would be started with its URL: no app here continues it")
         elif number == 0:
             how = "it runs" if each.running else "it does not run, and would be started"
             lines.append(f"{name} would continue it: {how}; {PREFERENCES.get(each.preference, each.preference)}")
@@ -166,7 +182,7 @@ def explained(offer: Offer | None, reason: Reason | None, there: list[str], cand
             lines.append(f"{name} could, too: `segue continue --app {name}`, or `segue choose`")
     if offer is not None and reason is None and not candidates:
         lines.append("no app here declares its type: none runs that does, and none has a manifest that does")
-    return lines
+    return lines + [f"{each.reason}: {shown(each.message, None)}" for each in candidates.web]
 
 
 async def choose(options: argparse.Namespace) -> int:
@@ -191,5 +207,5 @@ async def choose(options: argparse.Namespace) -> int:
 
 async def choice_for(app: App, type: str) -> str | None:
     """Returns the app that the user has chosen for a type: among those that might continue an activity of this app."""
-    candidates: list[Candidate] = await asked(app, app.route, Activity(app, type))
+    candidates: Route = await asked(app, app.route, Activity(app, type))
     return next((each.bundle_identifier for each in candidates if each.preference == "chosen"), None)

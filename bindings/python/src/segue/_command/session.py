@@ -247,6 +247,16 @@ def names_of(offer: Offer) -> list[str]:
 
 def offer_record(offer: Offer) -> dict[str, Any]:
     """An offer as JSON has it."""
-    names = ("id", "type", "title", "app_name", "bundle_identifier", "device_name", "payload_version", "size_hint")
+    names = (
+        "id",
+        "type",
+        "title",
+        "web_origin",
+        "app_name",
+        "bundle_identifier",
+        "device_name",
+        "payload_version",
+        "size_hint",
+    )
     more = ("age", "expiration_date", "supports_continuation_streams")
     return {name: getattr(offer, name) for name in (*names, *more)}

@@ -1,0 +1,74 @@
+import SegueModel
+
+/// A file `mimeapps.list`, as far as it is about web pages (freedesktop's "Association between MIME types and
+/// applications" 1.0.1): the desktop ids of each group, in their order.
+struct MimeAppsList {
+  /// The programs of one scheme.
+  struct Programs {
+    fileprivate(set) var defaults: [String] = []
+    fileprivate(set) var added: [String] = []
+    fileprivate(set) var removed: [String] = []
+  }
+
+  private(set) var http = Programs()
+  private(set) var https = Programs()
+  /// Desktop ids in one list; further ones are ignored.
+  private static let limit = 64
+
+  private enum Group {
+    case defaults, added, removed, other
+  }
+
+  subscript(scheme: WebOrigin.Scheme) -> Programs {
+    switch scheme {
+    case .http: http
+    case .https: https
+    }
+  }
+
+  /// Lines that are wrong are read past: the file is other programs'.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var group = Group.other
+    var start = 0
+    while start < bytes.count {
+      var end = start
+      while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+      let line = Blanks.trimmed(bytes[start..<end])
+      start = end + 1
+      if line.first == UInt8(ascii: "[") {
+        group = Self.group(line)
+      } else if let equals = line.firstIndex(of: UInt8(ascii: "=")) {
+        add(Blanks.trimmed(line[(equals + 1)...]), of: Blanks.trimmed(line[..<equals]), group)
+      }
+    }
+  }
+
+  private static func group(_ header: Slice<UnsafeRawBufferPointer>) -> Group {
+    if header.elementsEqual("[Default Applications]".utf8) { return .defaults }
+    if header.elementsEqual("[Added Associations]".utf8) { return .added }
+    return header.elementsEqual("[Removed Associations]".utf8) ? .removed : .other
+  }
+
+  private mutating func add(
+    _ value: Slice<UnsafeRawBufferPointer>, of key: Slice<UnsafeRawBufferPointer>, _ group: Group
+  ) {
+    let ids = value.split(separator: UInt8(ascii: ";")).prefix(Self.limit).map { id in
+      Text.decoded(Array(Blanks.trimmed(id)))
+    }
+    if key.elementsEqual("x-scheme-handler/https".utf8) {
+      Self.put(ids, group, into: &https)
+    } else if key.elementsEqual("x-scheme-handler/http".utf8) {
+      Self.put(ids, group, into: &http)
+    }
+  }
+
+  /// The first line of a key counts.
+  private static func put(_ ids: [String], _ group: Group, into programs: inout Programs) {
+    switch group {
+    case .defaults: if programs.defaults.isEmpty { programs.defaults = ids }
+    case .added: if programs.added.isEmpty { programs.added = ids }
+    case .removed: if programs.removed.isEmpty { programs.removed = ids }
+    case .other: break
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/// The part of the choice that is about web pages (R12.2): apps that are associated with a site, and the browser.
+extension Router {
+  /// Adds the candidates for a page, each app once.
+  func addCandidates(of page: WebOrigin, _ query: RoutingQuery, to candidates: inout [RoutingCandidate]) {
+    for claim in catalogue.claims(on: page) { put(association(claim, query), query, into: &candidates) }
+    if let browser = browser(for: page) { put(candidate(browser, query), query, into: &candidates) }
+  }
+
+  /// The browser that the user has chosen for pages, else the desktop's default (R12.3).
+  private func browser(for page: WebOrigin) -> Browser? {
+    browsers.browser(for: page.scheme, chosen: preferences.choice(for: Activity.browsingWeb))
+  }
+
+  /// Puts a candidate in the place of the same app in another role, unless that role comes first and fits.
+  private func put(_ candidate: RoutingCandidate, _ query: RoutingQuery, into candidates: inout [RoutingCandidate]) {
+    guard let index = candidates.firstIndex(where: { Text.isSame($0.bundleIdentifier, candidate.bundleIdentifier) })
+    else { return candidates.append(candidate) }
+    let former = candidates[index]
+    let isBrowsing = query.isBrowsing
+    let isFirst = former.role.rank(isBrowsing: isBrowsing) < candidate.role.rank(isBrowsing: isBrowsing)
+    if former.isEligible, isFirst || !candidate.isEligible { return }
+    candidates[index] = candidate
+  }
+
+  // MARK: Associations
+
+  private func association(_ claim: Catalogue.Claim, _ query: RoutingQuery) -> RoutingCandidate {
+    let app = claim.app
+    let processes = running.apps(of: app.bundleIdentifier)
+    let others = others(of: processes, than: query.origin)
+    var obstacles: [RoutingCandidate.Obstacle] = []
+    let status = sites[claim.domain.host] ?? SiteStatus(answer: nil)
+    if let obstacle = status.obstacle(for: app.applicationIdentifier) { obstacles.append(.site(obstacle)) }
+    if others.isEmpty {
+      if !processes.isEmpty {
+        obstacles.append(.isOrigin)
+      } else if case .impossible(let error) = app.launch {
+        obstacles.append(.noLaunchCommand(error))
+      }
+    }
+    return RoutingCandidate(
+      app.bundleIdentifier, name: app.name, app, isRunning: !processes.isEmpty, as: .association,
+      pagePreference(of: app.bundleIdentifier, query), obstacles)
+  }
+
+  /// The user chooses an app for pages by the type of pages.
+  private func pagePreference(of app: String, _ query: RoutingQuery) -> RoutingCandidate.Preference {
+    if Text.isSame(app, query.bundleIdentifier) { return .sameBundle }
+    if Text.isSame(app, preferences.choice(for: Activity.browsingWeb)) { return .chosen }
+    return preference(of: app)
+  }
+
+  // MARK: The browser
+
+  /// The browser as an app that takes part in Handoff, if it does, else as a program that opens URLs. This decides who
+  /// opens the page, so that never both do (R12.3).
+  private func candidate(_ browser: Browser, _ query: RoutingQuery) -> RoutingCandidate {
+    let declarations = catalogue.apps(startedBy: browser.desktopFile)
+    var origin: (bundle: String, name: String)?
+    for bundle in [browser.identifier] + (browser.host.map { [$0] } ?? []) + declarations.map({ $0.bundleIdentifier }) {
+      let processes = running.apps(of: bundle).filter { $0.declares(Activity.browsingWeb) }
+      if let process = others(of: processes, than: query.origin).first {
+        return candidate(bundle, process.name, isRunning: true, query, [])
+      }
+      if let process = processes.first { origin = origin ?? (bundle, process.name) }
+    }
+    if let origin { return candidate(origin.bundle, origin.name, isRunning: true, query, [.isOrigin]) }
+    for app in declarations where app.declares(Activity.browsingWeb) {
+      if case .command = app.launch { return candidate(app.bundleIdentifier, app.name, isRunning: false, query, []) }
+    }
+    return RoutingCandidate(
+      browser.identifier, name: browser.name, catalogue[browser.identifier], isRunning: false, as: .urlHandler,
+      pagePreference(of: browser.identifier, query), browser.problem.map { [.noLaunchCommand($0)] } ?? [])
+  }
+
+  private func candidate(
+    _ bundle: String, _ name: String, isRunning: Bool, _ query: RoutingQuery, _ obstacles: [RoutingCandidate.Obstacle]
+  ) -> RoutingCandidate {
+    RoutingCandidate(
+      bundle, name: name, catalogue[bundle], isRunning: isRunning, as: .browser, pagePreference(of: bundle, query),
+      obstacles)
+  }
+
+  // MARK: Notes
+
+  /// The reasons of the web that concern no candidate. Without a page there is one only if it is missed.
+  func notes(on decision: RoutingDecision, _ query: RoutingQuery) -> [RoutingDecision.WebNote] {
+    guard let page = query.webOrigin else { return query.isBrowsing || decision.chosen == nil ? [.noPage] : [] }
+    var notes: [RoutingDecision.WebNote] = []
+    if catalogue.claims(on: page).isEmpty { notes.append(.notClaimed(page.host.text)) }
+    guard let browser = browser(for: page) else { return notes + [.noBrowser] }
+    if decision.candidates.contains(where: { if case .urlHandler = $0.role { true } else { false } }) {
+      notes.append(.noExtension(browser.name))
+    }
+    return notes
+  }
+}
+
+extension RoutingCandidate.Role {
+  /// Lower comes first (R12.2).
+  func rank(isBrowsing: Bool) -> Int {
+    switch self {
+    case .app: isBrowsing ? 2 : 0
+    case .association: isBrowsing ? 0 : 1
+    case .browser, .urlHandler: isBrowsing ? 1 : 2
+    }
+  }
+}
