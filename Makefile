@@ -5,6 +5,7 @@ DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR  ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec
 UNITDIR ?= $(PREFIX)/lib/systemd/user
 MANDIR  ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
@@ -86,6 +87,18 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent
 
+# Programs that are apps for others, in C over the public header alone. They find the library beside themselves, or from
+# the folder where they are installed.
+APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+       -fPIE -pthread -Iinclude
+APP_LINK = -pie -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+
+lib/segue-stdio: $(wildcard libexec/stdio/*.c libexec/stdio/*.h libexec/stdio/*.inc) include/segue.h lib/libsegue.so.0
+	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug $(APP_LINK)
+	objcopy --strip-all --remove-section=.comment $@.debug $@
+
+stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
+
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
 	$(MAKE) lib
@@ -143,11 +156,14 @@ built-wheel:
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent ## libraries, header, agent, Lua module, man page, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header, programs, Lua module, man page, plugins
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
 	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
+	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
+	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
+	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
 	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
 	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
@@ -179,7 +195,7 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
 	  $(DESTDIR)$(MANDIR)/man1/segue.1 $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
 	$(if $(LISTED),/sbin/ldconfig)
 
 # The files that the formatters are for; scripts without an extension are found by their first line.
@@ -202,5 +218,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
+.PHONY: help deps deps-build install-packages lib probe agent stdio embedded demo test fuzz soak mutants coverage bench \
         wheel built-wheel install uninstall format lint clean

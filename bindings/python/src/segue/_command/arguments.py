@@ -21,6 +21,7 @@ from . import (
     origin,
     receiver,
     search,
+    stdio,
 )
 from .verbs import Parser, Verbs
 
@@ -38,6 +39,7 @@ MODULES = (
     document,
     agent,
     doctor,
+    stdio,
     link,
 )
 """Each adds its verbs, in the order of `--help`."""
