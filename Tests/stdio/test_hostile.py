@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -225,7 +227,8 @@ def test_answers_out_of_order_reach_their_requests(start: Start) -> None:
     offer(origin)
     for receiver in (first, second):
         receiver.call("offers/continue", offer=receiver.offer_of("Shopping")["offer"])
-    origin.respond(origin.hear_message("activity/save"), {"userInfo": {"line": 1}})
+    for _ in range(2):
+        origin.respond(origin.hear_message("activity/save"), {"userInfo": {"line": 1}})
     requests = [receiver.hear_message("continuation/continue") for receiver in (first, second)]
     second.respond(requests[1], {"handled": True})
     assert origin.hear("activity/ended")["app"] == "second"
@@ -254,7 +257,7 @@ def test_a_host_that_reads_nothing_is_ended(start: Start) -> None:
     with contextlib.suppress(BrokenPipeError):
         while time.monotonic() < begin + 8:
             data = b"no JSON\n" * 8192
-            _, writable, _ = __import__("select").select([], [host.process.stdin], [], 1)
+            _, writable, _ = select.select([], [host.process.stdin], [], 1)
             if not writable:
                 break
             os.write(host.process.stdin.fileno(), data[:4096])
@@ -268,7 +271,7 @@ def test_a_slow_host_gets_everything(start: Start) -> None:
     host = start()
     host.open()
     lines = b"no JSON\n" * 30000
-    writer = __import__("threading").Thread(target=host.write, args=(lines,))
+    writer = threading.Thread(target=host.write, args=(lines,))
     writer.start()
     time.sleep(1)  # About the silence itself: the pipes are full by now.
     for _ in range(30000):

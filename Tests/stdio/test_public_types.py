@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 from collections.abc import Callable
@@ -121,8 +122,8 @@ def test_a_receiver_of_the_library_gets_urls(start: Start, folder) -> None:
     offer(origin, EDITING, userInfo={"url": FILE})
     receiver.offer_of("Shopping")
     said = subprocess.run(
-        [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", EDITING, "--team", "T", "--json"],
-        env={**__import__("os").environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", EDITING, "--json"],
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
         capture_output=True,
         text=True,
     )
@@ -163,16 +164,15 @@ def test_a_higher_payload_version_is_declined_before_anything_moves(
 import asyncio, segue
 async def main():
     async with segue.App("com.example.o", team="T") as app:
-        activity = app.activity({EDITING!r}, title="V")
-        activity.user_info = {{"url": segue.URL({FILE!r})}}
+        activity = segue.Activity(app, {EDITING!r}, title="V", user_info={{"url": segue.URL({FILE!r})}})
         activity.payload_version = {version}
         activity.become_current()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 asyncio.run(main())
 """
     origin = subprocess.Popen(
         [ROOT / ".venv/bin/python", "-c", script],
-        env={**__import__("os").environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
     )
     try:
         receiver.call("offers/continue", offer=receiver.offer_of("V")["offer"])
@@ -192,7 +192,7 @@ def test_what_comes_is_checked_before_the_host_gets_it(start: Start, folder) -> 
     command = [ROOT / ".venv/bin/python", "-m", "segue", "offer", EDITING, "--title", "Bad", "--team", "T"]
     origin = subprocess.Popen(
         [*command, "--user-info", '{"url": 7, "line": 1}'],
-        env={**__import__("os").environ, "SEGUE_RUNTIME_DIR": str(folder)},
+        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
         stdout=subprocess.DEVNULL,
     )
     try:
