@@ -153,6 +153,9 @@ built-wheel:
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/auditwheel repair --wheel-dir dist .build/wheel/*.whl
 	Tests/wheel dist/*.whl
 
+# Plugins for programs. They are installed where no program looks for them: each user enables some.
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua
+
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
@@ -164,6 +167,9 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
 	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
+	for file in $(PLUGIN_FILES); do \
+	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
+	done
 	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
 	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
 	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
