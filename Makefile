@@ -91,7 +91,8 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 # the folder where they are installed.
 APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
        -fPIE -pthread -Iinclude
-APP_LINK = -pie -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+APP_LINK = -pie -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 \
+       -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
 
 lib/segue-stdio: $(wildcard libexec/stdio/*.c libexec/stdio/*.h libexec/stdio/*.inc) include/segue.h lib/libsegue.so.0
 	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug $(APP_LINK)
@@ -159,7 +160,7 @@ PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header, programs, Lua module, man page, plugins
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header, programs, Lua, man page, plugins
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -224,5 +225,5 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent stdio embedded demo test fuzz soak mutants coverage bench \
-        wheel built-wheel install uninstall format lint clean
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo test fuzz soak mutants coverage bench \
+        stdio mpv wheel built-wheel install uninstall format lint clean

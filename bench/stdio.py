@@ -80,5 +80,5 @@ def nvim(settings: Settings) -> Iterator[Figure]:
         before, after = map(float, done.stdout.split())
         loading.append(before)
         starting.append(after)
-    then = f"median of {rounds}; after the first screen {statistics.median(starting):.1f} ms, most of it to start a process"
+    then = f"median of {rounds}; {statistics.median(starting):.1f} ms after it, most of it to start a process"
     yield Figure("nvim.start_ms", statistics.median(loading), then, ("<=", 3))

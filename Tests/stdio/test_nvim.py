@@ -36,7 +36,7 @@ class Nvim:
             "XDG_STATE_HOME": str(folder / "state"),
             **environment,
         }
-        setup = ["--cmd", f"set rtp^={PLUGIN}", "--cmd", "let g:segue_team = 'T'", "-u", "NONE", "-i", "NONE"]
+        setup = ["--cmd", f"set rtp^={PLUGIN}", "--cmd", "let g:segue = {'team': 'T'}", "-u", "NONE", "-i", "NONE"]
         plugin = ["-c", f"source {PLUGIN}/plugin/segue.lua"]
         self.process = subprocess.Popen(
             ["nvim", "--headless", "--listen", self.socket, *setup, *plugin, *words],

@@ -336,7 +336,7 @@ def test_the_end_cancels_what_is_pending_and_comes_within_a_second(start: Start,
 
 
 def test_public_needs_a_library_that_has_public_activities(start: Start) -> None:
-    """R13.1: until then `public` is an error that says so, and false is what holds anyway."""
+    """R13.5.4: until then `public` is an error that says so, and false is what holds anyway."""
     host = start()
     host.open()
     host.call("activity/set", activity="a", type=NOTE, public=False)

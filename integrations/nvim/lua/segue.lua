@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Handoff for Neovim: file, cursor, selection and unsaved text, over the lines of `segue stdio`. Everything is
 -- asynchronous. Nothing is done while one types: the state is read when somebody continues it.
-local M = { offers = {} }
+local M, settings = { offers = {} }, vim.g.segue or {}
 local api, fn = vim.api, vim.fn
 local TYPE, LINE = "SegueActivityTypeEditingText", 24 * 1024 * 1024
 local LANGUAGES = { sh = "shellscript", cs = "csharp", tex = "latex", gitcommit = "git-commit" }
@@ -143,7 +143,7 @@ local function take(line)
 end
 
 local function program()
-  local named = vim.g.segue_stdio or vim.env.SEGUE_STDIO
+  local named = settings.stdio or vim.env.SEGUE_STDIO
   named = named or fn.globpath("/usr/local/libexec,/usr/libexec", "segue/segue-stdio", false, true)[1]
   return named and { named } or { "segue", "stdio" }
 end
@@ -166,7 +166,7 @@ function M.start()
     end,
   })
   local app = { protocol = 1, bundleIdentifier = "io.neovim.nvim", name = "Neovim", types = { TYPE }, lineBytes = LINE }
-  app.label, app.team = fn.fnamemodify(fn.getcwd(), ":t"), vim.g.segue_team
+  app.label, app.team = fn.fnamemodify(fn.getcwd(), ":t"), settings.team
   call("open", app)
   offer(api.nvim_get_current_buf())
   api.nvim_create_augroup("segue", {})
