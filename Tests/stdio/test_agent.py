@@ -42,6 +42,8 @@ def test_retained_offers_stay_when_the_session_has_ended(start: Start, agent: No
     receiver.offer_of("Shopping")
     assert origin.call("close") == {}
     assert origin.ended()[0] == 0
-    receiver.call("offers/continue", type=NOTE)
-    params = receiver.hear("continuation/continue")
+    late = start()  # its first list is of what is offered now
+    late.open("late", NOTE)
+    late.call("offers/continue", offer=late.offer_of("Shopping")["offer"])
+    params = late.hear("continuation/continue")
     assert (params["userInfo"], params["stale"]) == ({"line": 4}, False)
