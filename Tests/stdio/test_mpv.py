@@ -116,6 +116,7 @@ def test_mpv_hands_over_what_plays_and_where(start: Start, mpv, film: Path) -> N
     host.open("receiver", PLAYING)
     offer = host.offer_of(film.name)
     player("seek", 60, "absolute+exact")
+    player.until("time-pos", 60.0)
     host.call("offers/continue", offer=offer["offer"])
     request = host.hear_message("continuation/continue")
     host.respond(request, {"handled": True})

@@ -174,8 +174,6 @@ static const char *load(const segue_value *info) {
     return "the activity has no url";
   const char *file = is_web(url) ? url : path_of_url(url, path) ? path : NULL;
   const char *reason = !file ? "mpv takes files of this machine, http and https" : NULL;
-  if (file == path && access(path, R_OK) != 0)
-    reason = "there is no such file here";
   segue_dictionary_get_bool(info, "paused", NUL, &paused);
   snprintf(options, sizeof options, "pause=%s", paused ? "yes" : "no");
   add_number(options, info, "position", "start", 1e7, false);
@@ -218,8 +216,8 @@ static void did_fail(void *context, segue_app *app, const char *type, size_t len
                      segue_continuation *continuation) {
   char *message = NULL;
   (void)context, (void)app, (void)type, (void)length, (void)continuation;
-  if (segue_error_get_message(error, &message, NULL) == SEGUE_OK)
-    show(message);
+  segue_error_get_message(error, &message, NULL);
+  show(message ? message : "");
   segue_free(message);
 }
 
@@ -264,10 +262,12 @@ static bool take_events(void) {
 }
 
 static bool open_app(segue_app_delegate **delegate) {
-  char *team = mpv_get_property_string(player.mpv, "script-opts/segue-team");
+  char *options = mpv_get_property_string(player.mpv, "script-opts");
+  const char *team = options ? strstr(options, "segue-team=") : NULL;
+  size_t length = team ? strcspn(team += strlen("segue-team="), ",") : 0;
   bool is_good = segue_app_create("io.mpv.Mpv", NUL, &player.app) == SEGUE_OK &&
                  segue_app_set_name(player.app, "mpv", NUL) == SEGUE_OK &&
-                 (!team || segue_app_set_team_identifier(player.app, team, NUL) == SEGUE_OK) &&
+                 (!team || segue_app_set_team_identifier(player.app, team, length) == SEGUE_OK) &&
                  segue_app_add_activity_type(player.app, TYPE, NUL) == SEGUE_OK &&
                  segue_activity_delegate_create(NULL, NULL, &player.delegate) == SEGUE_OK &&
                  segue_activity_delegate_on_will_save(player.delegate, will_save) == SEGUE_OK &&
@@ -275,7 +275,7 @@ static bool open_app(segue_app_delegate **delegate) {
                  segue_app_delegate_on_continue(*delegate, on_continue) == SEGUE_OK &&
                  segue_app_delegate_on_did_fail(*delegate, did_fail) == SEGUE_OK &&
                  segue_app_set_delegate(player.app, *delegate) == SEGUE_OK && segue_app_open(player.app) == SEGUE_OK;
-  mpv_free(team);
+  mpv_free(options);
   return is_good;
 }
 
