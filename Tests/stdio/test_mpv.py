@@ -101,13 +101,16 @@ def origin(start: Start, **info: object) -> Host:
 
 
 def continued(player: Mpv, host: Host) -> dict:
-    """Continues what the host offers, as soon as the player knows of it."""
-    while True:
+    """Continues what the host offers, as soon as the player knows of it: asking again would cancel the attempt."""
+    for _ in range(10):
         player("script-message-to", "segue", "continue")
-        found = [each for each in host.heard if each.get("method") == "activity/ended"]
-        if found:
-            return found[0]["params"]
-        host.read(0.2)
+        deadline = time.monotonic() + 2
+        while host.read(deadline - time.monotonic()):
+            found = [each for each in host.heard if each.get("method") == "activity/ended"]
+            if found:
+                params: dict = found[0]["params"]
+                return params
+    raise AssertionError(host.heard)
 
 
 def test_mpv_hands_over_what_plays_and_where(start: Start, mpv, film: Path) -> None:

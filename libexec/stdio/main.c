@@ -84,7 +84,8 @@ static void turn(struct session *session, const sigset_t *waiting) {
       {-1, POLLIN, 0},
       {session->agent.descriptor, POLLIN, 0},
   };
-  if (session->app && !is_behind)
+  /* Nothing comes before the answer to `open`. */
+  if (session->app && !is_behind && !session->open_id)
     segue_app_fd(session->app, &polled[2].fd);
   int due = session_due(session);
   struct timespec time = {due / 1000, (long)(due % 1000) * 1000000};
