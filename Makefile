@@ -6,6 +6,7 @@ DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR  ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec
 UNITDIR ?= $(PREFIX)/lib/systemd/user
 MANDIR  ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
@@ -37,7 +38,7 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
-            bubblewrap
+            bubblewrap neovim mpv libmpv-dev mpv-mpris
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
 # For make test-web and make demo-web.
@@ -116,6 +117,25 @@ demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at 
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
 	@.venv/bin/python bindings/demo/web
 
+# Programs that are apps for others, in C over the public header alone. They find the library beside themselves, or from
+# the folder where they are installed.
+APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+       -fPIE -pthread -Iinclude
+APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+
+lib/segue-stdio: $(wildcard libexec/stdio/*.c libexec/stdio/*.h libexec/stdio/*.inc) include/segue.h lib/libsegue.so.0
+	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug -pie $(APP_LINK)
+	objcopy --strip-all --remove-section=.comment $@.debug $@
+
+stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
+
+# The plugin for mpv, where mpv's header is (Debian: libmpv-dev).
+lib/segue-mpv.so: integrations/mpv/segue.c include/segue.h lib/libsegue.so.0
+	$(CC) $(filter-out -fPIE,$(APP_FLAGS)) -fPIC -shared -fvisibility=hidden integrations/mpv/segue.c -o $@ \
+	  $(APP_LINK):'$$ORIGIN/../../../../lib'
+
+mpv: lib/segue-mpv.so ## lib/segue-mpv.so: the plugin for mpv (integrations/mpv/README.md)
+
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
 	$(MAKE) lib
@@ -193,14 +213,27 @@ version:
 FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
 FIREFOX_ID := $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
+# Plugins for programs. They are installed where no program looks for them: each user enables some.
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md
+
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host ## all that ships, into DESTDIR/PREFIX
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio ## all that ships, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
 	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
+	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
+	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
+	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
+	for file in $(PLUGIN_FILES); do \
+	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
+	done
+	install -m 755 integrations/mpris/segue-mpris $(DESTDIR)$(PREFIX)/share/segue/integrations/mpris/segue-mpris
+	if [ -e lib/segue-mpv.so ]; then \
+	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
+	fi
 	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
 	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
 	  sed -e 's|@BINDIR@|$(BINDIR)|' packaging/segue-agent.$${file%:*}.in \
@@ -267,4 +300,4 @@ clean: ## takes away what was built
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages browser deps-web test-web demo-web version \
-        install uninstall format lint clean
+        stdio mpv install uninstall format lint clean

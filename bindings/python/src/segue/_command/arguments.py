@@ -22,6 +22,7 @@ from . import (
     receiver,
     search,
     setup,
+    stdio,
 )
 from .verbs import Parser, Verbs
 
@@ -39,6 +40,7 @@ MODULES = (
     document,
     agent,
     doctor,
+    stdio,
     link,
     setup,
 )

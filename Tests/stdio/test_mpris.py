@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bridge to MPRIS, with mpv as the player (mpv-mpris), on a session bus of the test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from host import Host
+from programs import Program
+from project import ROOT
+from public_types import problems
+from test_agent import agent
+from test_mpv import PLAYING, Mpv, film, origin
+
+__all__ = ["agent", "film"]
+Start = Callable[..., Host]
+BRIDGE = ROOT / "integrations" / "mpris" / "segue-mpris"
+PLAYER = Path("/usr/lib/mpv-mpris/mpris.so")
+pytestmark = pytest.mark.skipif(not PLAYER.exists(), reason="mpv-mpris is not installed")
+
+
+@pytest.fixture
+def bus(folder: Path) -> Iterator[str]:
+    """The address of a session bus."""
+    daemon = subprocess.Popen(
+        ["dbus-daemon", "--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert daemon.stdout is not None
+    yield daemon.stdout.readline().strip()
+    daemon.kill()
+    daemon.wait()
+    daemon.stdout.close()
+
+
+@pytest.fixture
+def player(folder: Path, bus: str, film: Path) -> Iterator[Callable[..., Mpv]]:
+    started: list[Mpv] = []
+
+    def launch(*words: str | Path) -> Mpv:
+        started.append(Mpv(folder, *words, plugin=PLAYER, DBUS_SESSION_BUS_ADDRESS=bus))
+        return started[-1]
+
+    yield launch
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def bridge(folder: Path, bus: str) -> Iterator[Callable[[], Program]]:
+    started: list[Program] = []
+
+    def launch() -> Program:
+        environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "DBUS_SESSION_BUS_ADDRESS": bus}
+        started.append(Program("bridge", [ROOT / ".venv" / "bin" / "python", BRIDGE, "T"], environment))
+        return started[-1]
+
+    yield launch
+    for each in started:
+        each.kill()
+
+
+def test_the_bridge_offers_what_a_player_plays(start: Start, player, bridge, film: Path) -> None:
+    mpv = player("--pause", "--start=30", film)
+    mpv.until("time-pos", 30.0)
+    bridge()
+    host = start()
+    host.open("receiver", PLAYING)
+    host.call("offers/continue", offer=host.offer_of(film.name)["offer"])
+    info = host.hear("continuation/continue")["userInfo"]
+    assert problems(PLAYING, info) == {}
+    assert info["url"].lower() == film.as_uri().lower()
+    assert info["position"] == pytest.approx(30, abs=0.5)
+    assert (info["duration"], info["paused"]) == (pytest.approx(120, abs=0.1), True)
+    mpv.process.kill()
+    while host.hear("offers/changed")["offers"]:
+        pass
+
+
+def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, folder: Path, film: Path) -> None:
+    mpv = player()
+    mpv("get_property", "pid")
+    bridge()
+    host = origin(start, url=film.as_uri(), position=42, paused=True)
+    command = [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", PLAYING, "--app", "org.segue.mpris"]
+    environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
+    deadline = time.monotonic() + 20
+    while (done := subprocess.run(command, env=environment, capture_output=True, text=True)).returncode != 0:
+        # The bridge says to nobody but the agent that it is there.
+        assert "neither runs" in done.stderr, done
+        assert time.monotonic() < deadline
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    mpv.until("pause", True)
+    assert mpv("get_property", "time-pos") == pytest.approx(42, abs=0.5)

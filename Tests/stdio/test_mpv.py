@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin for mpv, in mpv, without a screen and without sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import wave
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from host import Host
+from project import ROOT
+from public_types import problems
+
+PLUGIN = ROOT / "lib" / "segue-mpv.so"
+PLAYING = "SegueActivityTypePlayingMedia"
+Start = Callable[..., Host]
+pytestmark = pytest.mark.skipif(
+    not shutil.which("mpv") or not Path("/usr/include/mpv/client.h").exists(), reason="mpv is not installed"
+)
+
+
+class Mpv:
+    """A player that is driven by its own socket."""
+
+    def __init__(self, folder: Path, *words: str | Path, plugin: Path | None = None, **environment: str):
+        path = folder / f"mpv-{time.monotonic_ns()}"
+        options = ["--no-config", "--vo=null", "--ao=null", "--idle", f"--input-ipc-server={path}"]
+        named = folder / "segue.so"
+        if not named.exists():
+            named.symlink_to(PLUGIN)
+        self.process = subprocess.Popen(
+            ["mpv", *options, f"--script={plugin or named}", "--script-opts=segue-team=T", *words],
+            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "LD_LIBRARY_PATH": str(PLUGIN.parent), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(20)
+        deadline = time.monotonic() + 20
+        while self.socket.connect_ex(str(path)) != 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)  # mpv has no way to tell that it listens.
+        self.answers = self.socket.makefile()
+
+    def __call__(self, *command: Any) -> Any:
+        self.socket.sendall(json.dumps({"command": command}).encode() + b"\n")
+        while "error" not in (answer := json.loads(self.answers.readline())):
+            pass
+        return answer.get("data")
+
+    def until(self, name: str, wanted: Any) -> None:
+        deadline = time.monotonic() + 20
+        while (found := self("get_property", name)) != wanted:
+            assert time.monotonic() < deadline, found
+
+    def end(self) -> None:
+        self.answers.close()
+        self.socket.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def mpv(folder: Path) -> Iterator[Callable[..., Mpv]]:
+    started: list[Mpv] = []
+
+    def launch(*words: str | Path) -> Mpv:
+        started.append(Mpv(folder, *words))
+        return started[-1]
+
+    yield launch
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    path = tmp_path / "film ü%.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(1)
+        file.setframerate(4000)
+        file.writeframes(b"\x80" * 4000 * 120)
+    return path
+
+
+def origin(start: Start, **info: object) -> Host:
+    host = start()
+    host.open("origin", save=False)
+    host.call("activity/set", activity="a", type=PLAYING, title="Film", userInfo=info)
+    host.call("activity/current", activity="a")
+    return host
+
+
+def continued(player: Mpv, host: Host) -> dict:
+    """Continues what the host offers, as soon as the player knows of it: asking again would cancel the attempt."""
+    for _ in range(10):
+        player("script-message-to", "segue", "continue")
+        deadline = time.monotonic() + 2
+        while host.read(deadline - time.monotonic()):
+            found = [each for each in host.heard if each.get("method") == "activity/ended"]
+            if found:
+                params: dict = found[0]["params"]
+                return params
+    raise AssertionError(host.heard)
+
+
+def test_mpv_hands_over_what_plays_and_where(start: Start, mpv, film: Path) -> None:
+    player = mpv("--start=30", "--pause", "--speed=1.5", film)
+    host = start()
+    host.open("receiver", PLAYING)
+    offer = host.offer_of(film.name)
+    player("seek", 60, "absolute+exact")
+    player.until("time-pos", 60.0)
+    host.call("offers/continue", offer=offer["offer"])
+    request = host.hear_message("continuation/continue")
+    host.respond(request, {"handled": True})
+    info = request["params"]["userInfo"]
+    assert problems(PLAYING, info) == {}
+    assert info["url"] == film.as_uri()
+    assert info["position"] == pytest.approx(60, abs=0.1)
+    assert (info["duration"], info["paused"], info["rate"], info["audioTrack"]) == (120.0, True, 1.5, 1)
+    player("stop")
+    while host.hear("offers/changed")["offers"]:
+        pass
+
+
+def test_mpv_goes_on_at_the_same_second(start: Start, mpv, film: Path) -> None:
+    player = mpv()
+    host = origin(start, url=film.as_uri(), position=42, paused=True, rate=2.0, subtitleTrack=0)
+    ended = continued(player, host)
+    assert (ended["outcome"], ended["app"]) == ("restored", "mpv")
+    assert player("get_property", "path") == str(film)
+    assert player("get_property", "time-pos") == pytest.approx(42, abs=0.1)
+    assert (player("get_property", "pause"), player("get_property", "speed")) == (True, 2.0)
+
+
+@pytest.mark.parametrize("url", ["file:///no/such/film", "file:///tmp/%00", "file:///etc/hostname"])
+def test_what_mpv_cannot_play_has_failed(start: Start, mpv, url: str) -> None:
+    player = mpv()
+    ended = continued(player, origin(start, url=url, position=3))
+    assert ended["outcome"] in ("failed", "declined")
+    assert player("get_property", "pid") == player.process.pid
+
+
+def test_numbers_that_are_no_option_values_are_left_out(start: Start, mpv, film: Path) -> None:
+    """R13.2: nothing of another app becomes an option."""
+    player = mpv()
+    host = origin(start, url=film.as_uri(), position=1e300, audioTrack=2**40, rate=0.0, **{"com.example.x": "vo=x"})
+    assert continued(player, host)["outcome"] == "restored"
+
+
+def test_the_plugin_has_at_most_300_lines() -> None:
+    assert len((ROOT / "integrations" / "mpv" / "segue.c").read_text().splitlines()) <= 300

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin for Neovim, in Neovim, without a screen: what it hands over, and what it continues."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from host import EDITING, PROGRAM, Host
+from project import ROOT
+from public_types import problems
+
+PLUGIN = ROOT / "integrations" / "nvim"
+TEXT = "# Budget\n\nrent 900\nfood ünä 400\n"
+Start = Callable[..., Host]
+pytestmark = pytest.mark.skipif(not shutil.which("nvim"), reason="Neovim is not installed")
+
+
+class Nvim:
+    """A Neovim without a screen that takes expressions."""
+
+    def __init__(self, folder: Path, *words: str | Path, **environment: str):
+        self.socket = str(folder / f"nvim-{time.monotonic_ns()}")
+        self.environment = {
+            **os.environ,
+            "SEGUE_RUNTIME_DIR": str(folder),
+            "SEGUE_STDIO": str(PROGRAM),
+            "XDG_STATE_HOME": str(folder / "state"),
+            **environment,
+        }
+        setup = ["--cmd", f"set rtp^={PLUGIN}", "--cmd", "let g:segue = {'team': 'T'}", "-u", "NONE", "-i", "NONE"]
+        plugin = ["-c", f"source {PLUGIN}/plugin/segue.lua"]
+        self.process = subprocess.Popen(
+            ["nvim", "--headless", "--listen", self.socket, *setup, *plugin, *words],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        deadline = time.monotonic() + 20
+        while not Path(self.socket).exists() and time.monotonic() < deadline:
+            time.sleep(0.01)  # Neovim has no way to tell that it listens.
+
+    def __call__(self, lua: str) -> object:
+        """Returns what an expression in Lua gives, as JSON."""
+        quoted = lua.replace("'", "''")
+        done = subprocess.run(
+            ["nvim", "--server", self.socket, "--remote-expr", f"json_encode(luaeval('{quoted}'))"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        text = done.stdout or done.stderr
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            raise AssertionError(text) from None
+
+    def do(self, command: str) -> None:
+        self(f"vim.cmd([[{command}]])")
+
+    def until(self, lua: str, wanted: object) -> None:
+        deadline = time.monotonic() + 20
+        while (found := self(lua)) != wanted:
+            assert time.monotonic() < deadline, found
+
+    def messages(self) -> str:
+        return str(self('vim.fn.execute("messages")'))
+
+    def children(self) -> list[int]:
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(word) for word in path.read_text().split()] if self.process.poll() is None else []
+
+    def end(self) -> None:
+        left = self.children()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        while any(Path(f"/proc/{child}/stat").exists() for child in left):
+            time.sleep(0.01)  # They are children of another process now.
+
+
+@pytest.fixture
+def nvim(folder: Path) -> Iterator[Callable[..., Nvim]]:
+    started: list[Nvim] = []
+
+    def launch(*words: str | Path, **environment: str) -> Nvim:
+        started.append(Nvim(folder, *words, **environment))
+        return started[-1]
+
+    yield launch
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "budget ü%.md"
+    path.write_text(TEXT)
+    return path
+
+
+def receiver(start: Start) -> Host:
+    host = start()
+    host.open("receiver", EDITING, lineBytes=24 << 20)
+    return host
+
+
+def info_of(host: Host, title: str) -> dict:
+    """Continues an offer, and returns its user_info, which the checker has nothing against."""
+    host.call("offers/continue", offer=host.offer_of(title)["offer"])
+    request = host.hear_message("continuation/continue")
+    host.respond(request, {"handled": True})
+    info = request["params"]["userInfo"]
+    assert problems(EDITING, info) == {}
+    return info
+
+
+def origin(start: Start, title: str, **info: object) -> Host:
+    host = start()
+    host.open("origin", save=False, lineBytes=24 << 20)
+    host.call("activity/set", activity="a", type=EDITING, title=title, userInfo=info)
+    host.call("activity/current", activity="a")
+    return host
+
+
+def test_neovim_hands_over_file_and_cursor(start: Start, nvim, note: Path) -> None:
+    editor = nvim(note)
+    editor.do("call cursor(4, 8)")
+    info = info_of(receiver(start), note.name)
+    assert info["url"].lower() == note.as_uri().lower()
+    assert (info["line"], info["column"]) == (4, 7)  # the ü has two bytes
+    assert "text" not in info
+    assert info["lineEnding"] == "lf"
+    assert info["contentDigest"] == "sha-256:" + hashlib.sha256(note.read_bytes()).hexdigest()
+
+
+def test_neovim_hands_over_unsaved_text_and_the_selection(start: Start, nvim, note: Path) -> None:
+    editor = nvim(note)
+    editor.do("call setline(1, 'Büdget 2027') | call cursor(1, 1) | normal! vj")
+    info = info_of(receiver(start), note.name)
+    assert info["text"] == TEXT.replace("# Budget", "Büdget 2027")
+    assert (info["anchorLine"], info["anchorColumn"]) == (1, 1)
+    assert note.read_text() == TEXT
+
+
+def test_a_text_without_a_file_is_handed_over(start: Start, nvim) -> None:
+    editor = nvim()
+    editor.do("call setline(1, ['milk', 'bread']) | set filetype=markdown")
+    info = info_of(receiver(start), "[No Name]")
+    assert (info["text"], info["language"]) == ("milk\nbread\n", "markdown")
+    assert "url" not in info
+
+
+def test_a_large_unsaved_text_is_handed_over_whole(start: Start, nvim, tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    path.write_text("x" * 99 + "\n")
+    editor = nvim(path)
+    editor.do("call setline(1, repeat([repeat('y', 99)], 50000))")
+    info = info_of(receiver(start), "large")
+    assert info["text"] == ("y" * 99 + "\n") * 50000
+
+
+def test_a_text_that_is_no_utf8_fails_and_the_session_goes_on(start: Start, nvim, note: Path) -> None:
+    editor = nvim(note)
+    editor.do(r"""call setline(1, "\xff\xfe")""")
+    host = receiver(start)
+    host.call("offers/continue", offer=host.offer_of(note.name)["offer"])
+    assert "UTF-8" in host.hear("continuation/failed")["error"]["message"]
+    editor.do("undo")
+    host.call("offers/continue", type=EDITING)
+    assert "text" not in host.hear("continuation/continue")["userInfo"]
+
+
+def test_neovim_follows_buffers(start: Start, nvim, note: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("other\n")
+    editor, host = nvim(note), receiver(start)
+    host.offer_of(note.name)
+    editor.do(f"edit {other}")
+    host.offer_of("other.txt")
+    editor.do("bprevious")
+    host.offer_of(note.name)
+    editor.do("bwipeout")
+    host.offer_of("other.txt")
+
+
+def test_neovim_continues_a_file_at_its_place(start: Start, nvim, note: Path) -> None:
+    editor = nvim()
+    host = origin(start, "Budget", url=note.as_uri(), line=4, column=7, anchorLine=3, anchorColumn=1)
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff!")
+    ended = host.hear("activity/ended")
+    assert (ended["outcome"], ended["app"]) == ("restored", "Neovim")
+    assert editor('vim.fn.expand("%:p")') == str(note)
+    assert editor('{vim.fn.line("."), vim.fn.col(".")}') == [4, 8]
+    assert editor("vim.fn.mode()") == "v"
+    assert editor('{vim.fn.line("v"), vim.fn.col("v")}') == [3, 1]
+    assert editor("vim.bo.modified") is False
+
+
+def test_a_continued_text_is_unsaved_and_writes_nothing(start: Start, nvim, note: Path) -> None:
+    """R13.3"""
+    editor = nvim()
+    host = origin(start, "Budget", url=note.as_uri(), text="new\ntext\n", line=2, column=99)
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff 1")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    assert editor("vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["new", "text"]
+    assert editor("vim.bo.modified") is True
+    assert note.read_text() == TEXT
+
+
+def test_unsaved_changes_here_are_kept(start: Start, nvim, note: Path) -> None:
+    """R13.3"""
+    editor = nvim(note)
+    editor.do("call setline(1, 'mine')")
+    host = origin(start, "Budget", url=note.as_uri(), text="theirs\n")
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff!")
+    assert host.hear("activity/ended")["outcome"] == "declined"
+    editor.until('vim.fn.execute("messages"):find("unsaved changes here") ~= nil', True)
+    assert editor("vim.fn.getline(1)") == "mine"
+
+
+def test_another_version_of_the_file_is_told(start: Start, nvim, note: Path) -> None:
+    """R13.3"""
+    editor = nvim()
+    host = origin(start, "Budget", url=note.as_uri(), contentDigest="sha-256:" + "0" * 64)
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff!")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    assert "another version" in editor.messages()
+
+
+@pytest.mark.parametrize("url", ["file:///no/such/file", "https://example.com/x", "file://elsewhere/x"])
+def test_what_cannot_be_opened_is_declined(start: Start, nvim, url: str) -> None:
+    editor = nvim()
+    host = origin(start, "Gone", url=url)
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff!")
+    assert host.hear("activity/ended")["outcome"] == "declined"
+
+
+def test_the_user_chooses_from_a_list(start: Start, nvim, note: Path) -> None:
+    editor = nvim()
+    editor.do(
+        "lua vim.ui.select = function(items, options, done) shown = options.format_item(items[1]); done(items[1]) end"
+    )
+    host = origin(start, "Budget", url=note.as_uri())
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    assert str(editor("shown")).startswith("Budget (origin on ")
+
+
+def test_two_neovims_hand_over(nvim, note: Path) -> None:
+    first, second = nvim(note), nvim()
+    first.do("call setline(2, 'typed here') | call cursor(3, 2)")
+    second.until('#require("segue").offers', 1)
+    second.do("Handoff!")
+    second.until('vim.fn.expand("%:p")', str(note))
+    assert second("vim.fn.getline(2)") == "typed here"
+    assert second('vim.fn.line(".")') == 3
+
+
+def test_a_death_of_either_does_not_harm_the_other(start: Start, nvim, note: Path, folder: Path) -> None:
+    editor, host = nvim(note), receiver(start)
+    host.offer_of(note.name)
+    (program,) = editor.children()
+    os.kill(program, signal.SIGKILL)
+    while host.hear("offers/changed")["offers"]:
+        pass
+    editor.until('vim.fn.execute("messages"):find("has ended") ~= nil', True)
+    assert editor("vim.fn.getline(1)") == "# Budget"
+    editor.do("Handoff")  # starts it again
+    host.offer_of(note.name)
+    editor.process.kill()
+    while host.hear("offers/changed")["offers"]:
+        pass
+
+
+def test_neovim_without_the_program_says_so_once(nvim, note: Path) -> None:
+    editor = nvim(note, SEGUE_STDIO="/no/such/program")
+    editor.until('vim.fn.execute("messages"):find("there is no /no/such/program") ~= nil', True)
+    assert editor("vim.fn.getline(1)") == "# Budget"
+
+
+def test_the_plugin_has_at_most_200_lines() -> None:
+    lines = [len(path.read_text().splitlines()) for path in PLUGIN.rglob("*.lua")]
+    assert sum(lines) <= 200, lines

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes part for a program without a binding: `stdio`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from .. import library_path
+from .._terminal import shown
+from .output import CommandError, show_json
+from .verbs import Verbs
+
+NAME = "segue-stdio"
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add(
+        "stdio",
+        stdio,
+        "take part for a program without a binding, by lines of JSON",
+        f"The program that starts it says by JSON-RPC 2.0 on standard input and output what it offers and continues.\n"
+        f"It executes {NAME}, which it finds in $SEGUE_STDIO, beside the library, and where `make install` puts it.\n"
+        f"With --path it prints the path of that program, for plugins, which then start it themselves.",
+    )
+    parser.add_argument("--path", action="store_true", help="print the path of the program, and end")
+
+
+def stdio(options: argparse.Namespace) -> int:
+    program = found()
+    if program is None:
+        raise CommandError(f"there is no {NAME}: install it (`make install`), or set SEGUE_STDIO to its path")
+    if options.path:
+        if options.json:
+            show_json({"program": program}, line=True)
+        else:
+            print(program)
+        return 0
+    sys.stdout.flush()
+    # Python ignores these, and what is executed would, too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execv(program, [NAME])
+    except OSError as error:
+        raise CommandError(f"{shown(program, None)}: {error.strerror}") from error
+
+
+def found() -> str | None:
+    """Returns the path of the program that is installed."""
+    named = os.environ.get("SEGUE_STDIO")
+    if named:
+        return named
+    beside = Path(library_path).resolve().parent
+    prefixes = (beside.parent, Path(sys.prefix), Path("/usr/local"), Path("/usr"))
+    for path in (beside / NAME, *(prefix / "libexec" / "segue" / NAME for prefix in prefixes)):
+        if os.access(path, os.X_OK):
+            return str(path)
+    return None

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "channel.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void put_key(struct channel *channel, const char *key) {
+  segue_writer_put_string(channel->writer, key, SEGUE_NUL_TERMINATED);
+}
+
+/** Begins any message. */
+static void begin(struct channel *channel) {
+  segue_value *unsent = NULL;
+  if (!channel->writer)
+    segue_writer_create(&channel->writer);
+  /* Nothing is left of a message that was not sent. */
+  segue_writer_finish(channel->writer, &unsent);
+  segue_release(unsent);
+  segue_writer_begin(channel->writer, SEGUE_KIND_DICTIONARY);
+  channel_put_text(channel, "jsonrpc", "2.0", SEGUE_NUL_TERMINATED);
+}
+
+void channel_begin_notification(struct channel *channel, const char *method) {
+  begin(channel);
+  channel_put_text(channel, "method", method, SEGUE_NUL_TERMINATED);
+  channel_begin(channel, "params", SEGUE_KIND_DICTIONARY);
+}
+
+int64_t channel_begin_request(struct channel *channel, const char *method) {
+  begin(channel);
+  channel_put_number(channel, "id", ++channel->last_request);
+  channel_put_text(channel, "method", method, SEGUE_NUL_TERMINATED);
+  channel_begin(channel, "params", SEGUE_KIND_DICTIONARY);
+  return channel->last_request;
+}
+
+void channel_begin_result(struct channel *channel, const segue_value *id) {
+  begin(channel);
+  channel_put_value(channel, "id", id);
+  channel_begin(channel, "result", SEGUE_KIND_DICTIONARY);
+}
+
+void channel_put_text(struct channel *channel, const char *key, const char *text, size_t length) {
+  put_key(channel, key);
+  segue_writer_put_string(channel->writer, text, length);
+}
+
+void channel_put_number(struct channel *channel, const char *key, int64_t number) {
+  put_key(channel, key);
+  segue_writer_put_int64(channel->writer, number);
+}
+
+void channel_put_real(struct channel *channel, const char *key, double number) {
+  put_key(channel, key);
+  segue_writer_put_double(channel->writer, number);
+}
+
+void channel_put_bool(struct channel *channel, const char *key, bool value) {
+  put_key(channel, key);
+  segue_writer_put_bool(channel->writer, value);
+}
+
+void channel_put_value(struct channel *channel, const char *key, const segue_value *value) {
+  put_key(channel, key);
+  if (value)
+    segue_writer_put_value(channel->writer, value);
+  else
+    segue_writer_put_null(channel->writer);
+}
+
+void channel_begin(struct channel *channel, const char *key, segue_kind kind) {
+  put_key(channel, key);
+  segue_writer_begin(channel->writer, kind);
+}
+
+void channel_put_getter(struct channel *channel, const char *key, text_getter getter, const void *object) {
+  char *text = NULL;
+  size_t length = 0;
+  if (getter(object, &text, &length) == SEGUE_OK && text)
+    channel_put_text(channel, key, text, length);
+  segue_free(text);
+}
+
+/** Puts a text that may have been cut inside a character. */
+static void put_cut_text(struct channel *channel, const char *key, const char *text) {
+  channel_put_text(channel, key, text, utf8_length(text, strlen(text)));
+}
+
+void channel_put_error(struct channel *channel, const struct problem *problem) {
+  int32_t foundation = segue_status_foundation_code(problem->status);
+  channel_begin(channel, "error", SEGUE_KIND_DICTIONARY);
+  channel_put_number(channel, "code", problem->code);
+  put_cut_text(channel, "message", problem->message);
+  channel_begin(channel, "data", SEGUE_KIND_DICTIONARY);
+  channel_put_text(channel, "status", segue_status_name(problem->status), SEGUE_NUL_TERMINATED);
+  if (foundation != 0)
+    channel_put_number(channel, "foundation", foundation);
+  if (problem->path[0] != '\0')
+    put_cut_text(channel, "path", problem->path);
+  segue_writer_end(channel->writer);
+  segue_writer_end(channel->writer);
+}
+
+/** Encodes the message and adds its line. */
+static segue_status add_line(struct channel *channel) {
+  segue_value *message = NULL;
+  char *line = NULL;
+  size_t length = 0;
+  segue_status status = segue_writer_finish(channel->writer, &message);
+  if (status == SEGUE_OK)
+    status = segue_value_encode_json(message, SEGUE_JSON_TAGGED, &line, &length);
+  if (status == SEGUE_OK && length > channel->lines.most)
+    status = SEGUE_ERROR_LIMIT_EXCEEDED;
+  else if (status == SEGUE_OK && !line_writer_add(&channel->lines, line, length))
+    channel->is_broken = true;
+  segue_free(line);
+  segue_release(message);
+  return status;
+}
+
+segue_status channel_send(struct channel *channel) {
+  segue_writer_end(channel->writer);
+  segue_writer_end(channel->writer);
+  segue_status status = add_line(channel);
+  if (status != SEGUE_OK)
+    log_line("a message was not sent: %s", segue_status_name(status));
+  return status;
+}
+
+void channel_refuse(struct channel *channel, const segue_value *id, const struct problem *problem) {
+  begin(channel);
+  channel_put_value(channel, "id", id);
+  channel_put_error(channel, problem);
+  segue_writer_end(channel->writer);
+  add_line(channel);
+}
+
+void uuid_write(const uint8_t *uuid, char *text) {
+  for (int index = 0; index < SEGUE_ID_SIZE; index++) {
+    if (index == 4 || index == 6 || index == 8 || index == 10)
+      *text++ = '-';
+    text += snprintf(text, 3, "%02x", uuid[index]);
+  }
+}
+
+void log_line(const char *format, ...) {
+  char line[1024] = "segue-stdio: ";
+  size_t begin = strlen(line);
+  va_list arguments;
+  va_start(arguments, format);
+  int written = vsnprintf(line + begin, sizeof line - begin - 1, format, arguments);
+  va_end(arguments);
+  if (written < 0)
+    return;
+  size_t length = strlen(line);
+  for (size_t index = 0; index < length; index++)
+    if ((unsigned char)line[index] < 0x20 || line[index] == 0x7f)
+      line[index] = '?';
+  line[length++] = '\n';
+  struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
+  if (poll(&polled, 1, 0) == 1 && (polled.revents & POLLOUT) != 0 && write(STDERR_FILENO, line, length) < 0)
+    return;
+}

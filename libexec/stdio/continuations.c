@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "continuations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parameters.h"
+
+/** The context of a transfer, which may outlive the place of its continuation. */
+struct fetching {
+  struct continuations *continuations;
+  char id[UUID_TEXT];
+};
+
+static struct continuation *find(struct continuations *continuations, const char *id) {
+  for (int index = 0; index < CONTINUATIONS_MOST; index++)
+    if (continuations->list[index].handle && strcmp(continuations->list[index].id, id) == 0)
+      return &continuations->list[index];
+  return NULL;
+}
+
+static struct continuation *find_handle(struct continuations *continuations, const segue_continuation *handle) {
+  for (int index = 0; index < CONTINUATIONS_MOST; index++)
+    if (continuations->list[index].handle == handle)
+      return &continuations->list[index];
+  return NULL;
+}
+
+/** Finds the continuation, or gives it a place. Returns NULL if there is none. */
+static struct continuation *note(struct continuations *continuations, segue_continuation *handle,
+                                 uint64_t milliseconds) {
+  uint8_t id[SEGUE_ID_SIZE];
+  struct continuation *continuation = find_handle(continuations, handle);
+  if (continuation)
+    return continuation;
+  continuation = find_handle(continuations, NULL);
+  if (!continuation || segue_continuation_get_id(handle, id) != SEGUE_OK || segue_retain(handle) != SEGUE_OK)
+    return NULL;
+  *continuation = (struct continuation){.handle = handle, .deadline = now_ms() + (int64_t)milliseconds, .file = -1};
+  uuid_write(id, continuation->id);
+  return continuation;
+}
+
+static void forget(struct continuation *continuation) {
+  struct continuation former = *continuation;
+  memset(continuation, 0, sizeof *continuation);
+  if (former.transfer) {
+    segue_transfer_cancel(former.transfer);
+    segue_release(former.transfer);
+    close(former.file);
+  }
+  segue_release(former.activity);
+  segue_release(former.handle);
+}
+
+static uint64_t default_time(void) {
+  uint64_t milliseconds = 0;
+  segue_limit_get(SEGUE_LIMIT_CONTINUATION_MS, &milliseconds);
+  return milliseconds;
+}
+
+/* Before the activity is there. */
+
+/** Returns the reason to decline an offer before anything is sent; NULL: there is none. */
+static const char *rejection(const segue_offer *offer, const char *type) {
+  uint32_t version = 0;
+  segue_offer_get_payload_version(offer, &version);
+  return public_type_named(type) && version > PUBLIC_VERSION
+             ? "the payload is of a newer version than this program knows"
+             : NULL;
+}
+
+void continuations_will(struct continuations *continuations, const char *type, size_t type_length,
+                        segue_continuation *handle) {
+  struct channel *channel = continuations->channel;
+  struct continuation *continuation = note(continuations, handle, default_time());
+  segue_offer *offer = NULL;
+  if (!continuation) {
+    segue_continuation_decline(handle, "too many continuations wait for an answer", SEGUE_NUL_TERMINATED);
+    return;
+  }
+  segue_continuation_get_offer(handle, &offer);
+  channel_begin_notification(channel, "continuation/will");
+  channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
+  channel_put_text(channel, "type", type, type_length);
+  channel_put_got(channel, "title", segue_offer_get_title, offer);
+  channel_put_got(channel, "app", segue_offer_get_app_name, offer);
+  channel_put_got(channel, "device", segue_offer_get_device_name, offer);
+  channel_send(channel);
+  const char *reason = rejection(offer, type);
+  if (reason)
+    segue_continuation_decline(handle, reason, SEGUE_NUL_TERMINATED);
+  segue_release(offer);
+}
+
+/** Tells the host that a continuation has failed, and forgets it. */
+static void tell_failure(struct continuations *continuations, struct continuation *continuation, const char *type,
+                         size_t type_length, const struct problem *problem) {
+  struct channel *channel = continuations->channel;
+  channel_begin_notification(channel, "continuation/failed");
+  channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
+  channel_put_text(channel, "type", type, type_length);
+  channel_put_error(channel, problem);
+  channel_send(channel);
+  forget(continuation);
+}
+
+static void read_error(const segue_error *error, struct problem *problem) {
+  char *message = NULL;
+  segue_status status = SEGUE_OK;
+  segue_error_get_status(error, &status);
+  segue_error_get_message(error, &message, NULL);
+  problem_status(problem, status, "", message ? message : "");
+  segue_free(message);
+}
+
+void continuations_failed(struct continuations *continuations, const char *type, size_t type_length,
+                          const segue_error *error, segue_continuation *handle) {
+  struct continuation *continuation = find_handle(continuations, handle);
+  struct problem problem;
+  read_error(error, &problem);
+  if (continuation)
+    tell_failure(continuations, continuation, type, type_length, &problem);
+}
+
+void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
+                                  segue_continuation *handle) {
+  struct continuation *continuation = find_handle(continuations, handle);
+  struct problem problem;
+  read_error(error, &problem);
+  if (!continuation)
+    return;
+  log_line("continuation %s has failed: %s", continuation->id, problem.message);
+  bool is_known = continuation->request != 0;
+  if (is_known)
+    forget(continuation);
+  else
+    tell_failure(continuations, continuation, "", 0, &problem);
+}
+
+/* The activity is there. */
+
+/** Fails a continuation that the host has not got. */
+static void fail(struct continuations *continuations, struct continuation *continuation,
+                 const struct problem *problem) {
+  char *type = NULL;
+  size_t length = 0;
+  segue_activity_get_type(continuation->activity, &type, &length);
+  segue_continuation_fail(continuation->handle, problem->message, SEGUE_NUL_TERMINATED);
+  tell_failure(continuations, continuation, type ? type : "", length, problem);
+  segue_free(type);
+}
+
+static void log_left_out(void *context, const char *key, const char *reason) {
+  const struct continuation *continuation = context;
+  log_line("%s: userInfo/%s is left out: %s", continuation->id, key, reason);
+}
+
+/** Puts everything of the activity but its user_info. */
+static void put_activity(struct continuations *continuations, const struct continuation *continuation) {
+  struct channel *channel = continuations->channel;
+  segue_activity *activity = continuation->activity;
+  segue_value *attachments = NULL, *origin = NULL;
+  bool redelivered = false, stale = false;
+  int64_t left = continuation->deadline - now_ms();
+  segue_activity_get_attachments(activity, &attachments);
+  segue_activity_get_continued_from(activity, &origin);
+  segue_dictionary_get_bool(origin, "redelivered", SEGUE_NUL_TERMINATED, &redelivered);
+  segue_dictionary_get_bool(origin, "stale", SEGUE_NUL_TERMINATED, &stale);
+  channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
+  channel_put_text(channel, "activity", continuation->id, SEGUE_NUL_TERMINATED);
+  channel_put_got(channel, "type", segue_activity_get_type, activity);
+  channel_put_got(channel, "title", segue_activity_get_title, activity);
+  channel_put_got(channel, "webpageURL", segue_activity_get_webpage_url, activity);
+  channel_put_value(channel, "attachments", attachments);
+  channel_put_bool(channel, "redelivered", redelivered);
+  channel_put_bool(channel, "stale", stale);
+  channel_put_real(channel, "seconds", left > 0 ? (double)left / 1000 : 0);
+  segue_release(attachments);
+  segue_release(origin);
+}
+
+/** Asks the host to continue the activity. text  borrowed: an attachment that belongs into user_info, or NULL */
+static void deliver(struct continuations *continuations, struct continuation *continuation, const segue_value *text) {
+  char *name = NULL;
+  segue_value *info = NULL, *converted = NULL;
+  struct problem problem;
+  segue_activity_get_type(continuation->activity, &name, NULL);
+  const struct public_type *type = name ? public_type_named(name) : NULL;
+  segue_free(name);
+  segue_activity_get_user_info(continuation->activity, &info);
+  bool is_good =
+      !type || public_type_convert(type, info, text, FOR_HOST, log_left_out, continuation, &converted, &problem);
+  /* One that is delivered again comes under the same id. */
+  activities_forget(continuations->activities, continuation->id);
+  if (is_good &&
+      !activities_adopt(continuations->activities, continuation->activity, continuation->id, type, text != NULL))
+    is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "", "the host keeps too many activities");
+  if (is_good) {
+    int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
+    put_activity(continuations, continuation);
+    channel_put_value(continuations->channel, "userInfo", type ? converted : info);
+    if (channel_send(continuations->channel) == SEGUE_OK) {
+      continuation->request = request;
+    } else {
+      activities_forget(continuations->activities, continuation->id);
+      is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
+                               "the activity does not fit into a line; open with a larger lineBytes");
+    }
+  }
+  segue_release(info);
+  segue_release(converted);
+  if (!is_good)
+    fail(continuations, continuation, &problem);
+}
+
+/** Reads the file in memory as a text. */
+static segue_value *read_text(int file) {
+  struct stat status;
+  segue_writer *writer = NULL;
+  segue_value *text = NULL;
+  if (fstat(file, &status) != 0 || status.st_size <= 0)
+    return NULL;
+  void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes == MAP_FAILED)
+    return NULL;
+  if (segue_writer_create(&writer) == SEGUE_OK) {
+    segue_writer_put_string(writer, bytes, (size_t)status.st_size);
+    segue_writer_finish(writer, &text);
+  }
+  segue_release(writer);
+  munmap(bytes, (size_t)status.st_size);
+  return text;
+}
+
+static void fetched(void *context, segue_activity *activity, const segue_error *error) {
+  struct fetching *fetching = context;
+  struct continuations *continuations = fetching->continuations;
+  struct continuation *continuation = find(continuations, fetching->id);
+  struct problem problem;
+  (void)activity;
+  if (!continuation || !continuation->transfer)
+    return;
+  segue_value *text = error ? NULL : read_text(continuation->file);
+  segue_release(continuation->transfer);
+  close(continuation->file);
+  continuation->transfer = NULL;
+  if (text) {
+    deliver(continuations, continuation, text);
+  } else if (error) {
+    read_error(error, &problem);
+    fail(continuations, continuation, &problem);
+  } else {
+    problem_status(&problem, SEGUE_ERROR_MALFORMED, "userInfo/" TEXT_KEY, "the attachment is no text");
+    fail(continuations, continuation, &problem);
+  }
+  segue_release(text);
+}
+
+/** Returns the bytes of the attachment that belongs into user_info; 0: there is none. */
+static uint64_t attached_text(segue_activity *activity) {
+  char *type = NULL;
+  int64_t bytes = 0;
+  segue_value *attachments = NULL;
+  segue_activity_get_type(activity, &type, NULL);
+  if (type && strcmp(type, "SegueActivityTypeEditingText") == 0 &&
+      segue_activity_get_attachments(activity, &attachments) == SEGUE_OK)
+    segue_dictionary_get_int64(attachments, TEXT_KEY, SEGUE_NUL_TERMINATED, &bytes);
+  segue_release(attachments);
+  segue_free(type);
+  return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/** Fetches the attachment, and delivers when it is there. */
+static void fetch_text(struct continuations *continuations, struct continuation *continuation) {
+  struct problem problem;
+  struct fetching *fetching = calloc(1, sizeof *fetching);
+  continuation->file = memfd_create("segue-text", MFD_CLOEXEC);
+  if (!fetching || continuation->file < 0) {
+    free(fetching);
+    problem_status(&problem, SEGUE_ERROR_SYSTEM, "", "there is no memory for an attachment");
+    fail(continuations, continuation, &problem);
+    return;
+  }
+  fetching->continuations = continuations;
+  memcpy(fetching->id, continuation->id, sizeof fetching->id);
+  if (segue_activity_fetch_attachment_to_fd(continuation->activity, TEXT_KEY, SEGUE_NUL_TERMINATED, continuation->file,
+                                            NULL, fetched, fetching, free, &continuation->transfer) != SEGUE_OK) {
+    problem_library(&problem, "");
+    close(continuation->file);
+    fail(continuations, continuation, &problem);
+  }
+}
+
+segue_reply continuations_continue(struct continuations *continuations, segue_activity *activity,
+                                   segue_continuation *handle) {
+  struct continuation *continuation = note(continuations, handle, default_time());
+  struct problem problem;
+  if (!continuation || segue_retain(activity) != SEGUE_OK)
+    return SEGUE_REPLY_NO;
+  continuation->activity = activity;
+  uint64_t bytes = attached_text(activity);
+  if (bytes > continuations->channel->lines.most) {
+    problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
+                   "the text does not fit into a line; open with a larger lineBytes");
+    fail(continuations, continuation, &problem);
+  } else if (bytes > 0) {
+    fetch_text(continuations, continuation);
+  } else {
+    deliver(continuations, continuation, NULL);
+  }
+  return SEGUE_REPLY_LATER;
+}
+
+/* Methods and answers of the host. */
+
+const char *continuations_begin(struct continuations *continuations, segue_continuation *handle,
+                                uint32_t milliseconds) {
+  struct continuation *continuation = note(continuations, handle, milliseconds);
+  return continuation ? continuation->id : NULL;
+}
+
+bool continuations_cancel(struct continuations *continuations, const segue_value *parameters, struct problem *problem) {
+  char *id = NULL;
+  if (!parameter_name(parameters, "continuation", &id, problem))
+    return false;
+  struct continuation *continuation = find(continuations, id);
+  segue_free(id);
+  if (!continuation)
+    return problem_status(problem, SEGUE_ERROR_NOT_FOUND, "continuation", "no continuation with this id goes on");
+  return segue_continuation_cancel(continuation->handle) == SEGUE_OK || problem_library(problem, "continuation");
+}
+
+/** Answers the library as the host has answered. */
+static void complete(struct continuations *continuations, struct continuation *continuation, const segue_value *result,
+                     const char *failure) {
+  bool handled = false;
+  char *reason = NULL;
+  segue_status status;
+  if (!failure && segue_dictionary_get_bool(result, "handled", SEGUE_NUL_TERMINATED, &handled) != SEGUE_OK)
+    failure = "the answer to continuation/continue does not say whether it is handled";
+  if (failure)
+    status = segue_continuation_fail(continuation->handle, failure, utf8_length(failure, strlen(failure)));
+  else
+    status = segue_continuation_complete(continuation->handle, handled);
+  segue_dictionary_get_string(result, "reason", SEGUE_NUL_TERMINATED, &reason, NULL);
+  if (failure || !handled)
+    log_line("continuation %s: %s", continuation->id, failure ? failure : reason ? reason : "not handled");
+  if (status != SEGUE_OK)
+    log_line("continuation %s: the answer comes too late", continuation->id);
+  segue_free(reason);
+  if (!handled)
+    activities_forget(continuations->activities, continuation->id);
+}
+
+bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
+                               const char *failure) {
+  for (int index = 0; index < CONTINUATIONS_MOST; index++) {
+    struct continuation *continuation = &continuations->list[index];
+    if (!continuation->handle || continuation->request == 0 || continuation->request != number)
+      continue;
+    complete(continuations, continuation, result, failure);
+    forget(continuation);
+    return true;
+  }
+  return false;
+}
+
+void continuations_free(struct continuations *continuations) {
+  for (int index = 0; index < CONTINUATIONS_MOST; index++)
+    if (continuations->list[index].handle)
+      forget(&continuations->list[index]);
+}

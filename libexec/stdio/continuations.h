@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The continuations that this app receives, whether the host, the agent or another device has begun them. */
+#ifndef CONTINUATIONS_H
+#define CONTINUATIONS_H
+
+#include <segue.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "activities.h"
+#include "channel.h"
+
+/** Continuations at a time. The library has one of the host, and the agent delivers one after the other. */
+#define CONTINUATIONS_MOST 8
+
+struct continuation {
+  /** NULL: the place is free */
+  segue_continuation *handle;
+  char id[UUID_TEXT];
+  /** by the clock of now_ms */
+  int64_t deadline;
+  /** retained between continue and the request to the host */
+  segue_activity *activity;
+  /** the attachment `text` that is being fetched into a file in memory; NULL: none */
+  segue_transfer *transfer;
+  int file;
+  /** the request that waits for the host; 0: none */
+  int64_t request;
+};
+
+struct continuations {
+  struct channel *channel;
+  struct activities *activities;
+  struct continuation list[CONTINUATIONS_MOST];
+};
+
+/* The callbacks of the app. */
+
+void continuations_will(struct continuations *continuations, const char *type, size_t type_length,
+                        segue_continuation *handle);
+segue_reply continuations_continue(struct continuations *continuations, segue_activity *activity,
+                                   segue_continuation *handle);
+void continuations_failed(struct continuations *continuations, const char *type, size_t type_length,
+                          const segue_error *error, segue_continuation *handle);
+void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
+                                  segue_continuation *handle);
+
+/** Notes what the host has begun. Returns its id, NULL if there is no place. handle  retained */
+const char *continuations_begin(struct continuations *continuations, segue_continuation *handle, uint32_t milliseconds);
+/** offers/cancel: ends a continuation. */
+bool continuations_cancel(struct continuations *continuations, const segue_value *parameters, struct problem *problem);
+/**
+ * Takes the answer to a `continuation/continue`.
+ *   result   borrowed: {handled, reason?}
+ *   failure  borrowed, NUL-terminated: the message of an error, in place of a result; NULL: none
+ * Returns false if no continuation has this number.
+ */
+bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
+                               const char *failure);
+void continuations_free(struct continuations *continuations);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public types of activities (R13.2): user_info is checked by the table share/public-types.toml, and converted
+ * between values of the library and plain JSON. */
+#ifndef PUBLIC_TYPES_H
+#define PUBLIC_TYPES_H
+
+#include <segue.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "problem.h"
+
+/** The payload version of public types; 0 counts as this (R13.3). */
+#define PUBLIC_VERSION 1
+/** Bytes of `text` above which it travels as an attachment. */
+#define TEXT_MOST (64u * 1024)
+/** The key, and the name of the attachment. */
+#define TEXT_KEY "text"
+
+struct public_type;
+
+/** Returns a type of the table, NULL if it has none of this name. name  NUL-terminated */
+const struct public_type *public_type_named(const char *name);
+
+/** Names an optional entry that is left out. key  NUL-terminated; reason  static */
+typedef void (*left_out_function)(void *context, const char *key, const char *reason);
+
+/** URL keys become URLs, for the library. */
+#define FOR_LIBRARY false
+/** URL keys become strings, for the host. */
+#define FOR_HOST true
+
+/**
+ * Checks user_info and gives each key of the table its kind. Other keys stay as they are.
+ *   user_info  borrowed: a dictionary; NULL: an empty one
+ *   text       borrowed, may be NULL: the entry `text` that has travelled as an attachment; it wins
+ *   result     out, owned: release with segue_release
+ * Returns false if a required entry is missing or wrong.
+ */
+bool public_type_convert(const struct public_type *type, const segue_value *user_info, const segue_value *text,
+                         bool for_host, left_out_function left_out, void *context, segue_value **result,
+                         struct problem *problem);
+
+/** Tells whether a URL has a user or a password: it is never handed over. */
+bool url_has_user(const char *url, size_t length);
+
+#endif
