@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The figures of `segue stdio` and of the plugin for Neovim."""
 
 from __future__ import annotations

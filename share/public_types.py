@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of public types (R13.2), and a checker: `problems` says what is wrong with the user_info of an activity."""
 
 from __future__ import annotations

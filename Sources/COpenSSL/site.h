@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // For asking a site over HTTPS: what Swift cannot see of OpenSSL's headers. No logic.
 #pragma once
 #include "openssl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // The functions that asking a site needs, beside those of the other lists.
 #pragma once
 #include <openssl/cms.h>

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Web pages that the agent opens in the user's browser (R12.2, R12.3), with programs in the place of browsers."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The process that asks sites which apps they list, as it ships, with a server of our own (R12.8, R12.9)."""
 
 from __future__ import annotations

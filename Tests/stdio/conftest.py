@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hosts of `segue stdio` in a runtime folder of one test."""
 
 from __future__ import annotations

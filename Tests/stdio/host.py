@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host of `segue stdio`: a process that speaks the lines of docs/stdio.md."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R13.5: sessions beside the agent that ships."""
 
 from __future__ import annotations

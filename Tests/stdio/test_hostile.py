@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R13.5: hosts that break the rules harm their own session only."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The bridge to MPRIS, with mpv as the player (mpv-mpris), on a session bus of the test."""
 
 from __future__ import annotations

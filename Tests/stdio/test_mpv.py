@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plugin for mpv, in mpv, without a screen and without sound."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plugin for Neovim, in Neovim, without a screen: what it hands over, and what it continues."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R13.2, R13.3: `segue stdio` and the checker in Python judge alike, and values get the kinds of the table."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R13.5: a host offers, is asked to save, continues, and ends, by lines of JSON."""
 
 from __future__ import annotations

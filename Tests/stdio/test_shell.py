@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """R13.5: bash takes part with printf and read, and the command finds the program."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Handoff for mpv: what plays, where, and with which tracks. mpv runs mpv_open_cplugin on a thread of its own; all
  * callbacks of the library run on that thread, too. README.md says how to use it. */
 #include <mpv/client.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The activities of the host: its own, by the ids that it gives them, and those that it has continued, by the ids of
  * their continuations. */
 #ifndef ACTIVITIES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The fields of activity/set, and of the answer to activity/save. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds out whether an agent runs, on a thread of its own: a stopped agent would hold the host up. */
 #ifndef AGENT_H
 #define AGENT_H

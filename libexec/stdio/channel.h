@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The messages that go to the host: JSON-RPC 2.0, one object a line. */
 #ifndef CHANNEL_H
 #define CHANNEL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The continuations that this app receives, whether the host, the agent or another device has begun them. */
 #ifndef CONTINUATIONS_H
 #define CONTINUATIONS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Lines of UTF-8 that come in and go out. Both directions have bounds in bytes, and neither changes a flag of a
  * descriptor: the host may share it with others. */
 #ifndef LINES_H

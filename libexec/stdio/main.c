@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * segue-stdio: an app whose state lives in the program that starts it (R13.5). The two speak JSON-RPC 2.0 on standard
  * input and output, one object a line (docs/stdio.md). Standard error is the log.

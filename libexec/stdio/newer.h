@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Functions of the public interface that an older libsegue.so.0 does not have: their address is NULL there. */
 #ifndef NEWER_H
 #define NEWER_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The offers that the host could continue. */
 #ifndef OFFERS_H
 #define OFFERS_H

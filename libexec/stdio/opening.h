@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The request `open`: it describes the app, and opens it. */
 #ifndef OPENING_H
 #define OPENING_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters of a request, which are a dictionary. */
 #ifndef PARAMETERS_H
 #define PARAMETERS_H

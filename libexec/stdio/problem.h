@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An error of a request: a code of JSON-RPC 2.0, or one that follows from a status of the library. */
 #ifndef PROBLEM_H
 #define PROBLEM_H

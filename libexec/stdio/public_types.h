@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The public types of activities (R13.2): user_info is checked by the table share/public-types.toml, and converted
  * between values of the library and plain JSON. */
 #ifndef PUBLIC_TYPES_H

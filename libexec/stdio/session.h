@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One session with a host (R13.5): an app whose state lives in another program. docs/stdio.md is its protocol. */
 #ifndef SESSION_H
 #define SESSION_H

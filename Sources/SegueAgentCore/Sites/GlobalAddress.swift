@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// Addresses that are routable on the whole Internet (W13): no site has another one, unless its user says so.
 public enum GlobalAddress {
   /// - Parameter bytes: the 16 bytes of an IPv6 address; IPv4 as ::ffff:a.b.c.d.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The answer of a server over HTTP/1.1 to one GET, as far as a file of a site needs it (R12.9, RFC 9112).

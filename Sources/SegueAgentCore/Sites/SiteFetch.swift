@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A request for the file of a site (R12.8). It names a host and one of two paths, and nothing of the user.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The output of the process that asks a site: one line with status and reason, and behind it the body (R12.9).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Decides which site is asked when (R12.9): those that manifests claim, and no other; never because of an offer or a

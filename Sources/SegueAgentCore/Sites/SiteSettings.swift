@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// The settings of the user for one host (R12.9): what `segue apps --site` writes into `sites` of the settings folder,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// Finds the programs that open web pages, and the user's default: by `mimeapps.list` and `.desktop` files (R12.3).

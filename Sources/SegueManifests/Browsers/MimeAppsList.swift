@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 import SegueModel
 
 /// A file `mimeapps.list`, as far as it is about web pages (freedesktop's "Association between MIME types and

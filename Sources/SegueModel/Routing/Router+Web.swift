@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The part of the choice that is about web pages (R12.2): apps that are associated with a site, and the browser.
 extension Router {
   /// Adds the candidates for a page, each app once.

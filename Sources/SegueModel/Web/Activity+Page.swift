@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// An activity as a web page: so apps that are associated with the site, and browsers, get it (R6.3, R6.4, R12.2).
 extension Activity {
   /// `SEGUE_ACTIVITY_TYPE_BROWSING_WEB`

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A claim of an app on the pages of a site (R12.8): those of a host, or of all hosts below it. A claim alone gives
 /// nothing: the site has to list the app.
 public struct AssociatedDomain: Sendable {

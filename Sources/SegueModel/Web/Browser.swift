@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// A program that opens web pages, by its `.desktop` file (R12.3).
 public struct Browser: Sendable {
   /// The desktop id without its ending: `firefox-esr`. The app by which the browser takes part in Handoff is its native

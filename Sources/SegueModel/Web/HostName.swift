@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The host of a web page, by which a server is found: a name of the DNS in ASCII, or an address.
 public struct HostName: Sendable {
   /// In lower case, without a trailing dot; an IPv6 address in brackets.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The answer of a site to the question which apps continue its pages (R12.8), as far as it concerns the apps of this
 /// device.
 public enum SiteAnswer: Sendable, Equatable {

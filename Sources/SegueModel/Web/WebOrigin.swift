@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// The origin of a web page (RFC 6454 §4): scheme, host and port, never a path (R12.1). An object, since it goes with
 /// each offer.
 public final class WebOrigin: Sendable {

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: Apache-2.0
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 -- Handoff for Neovim: file, cursor, selection and unsaved text, over the lines of `segue stdio`. Everything is
 -- asynchronous. Nothing is done while one types: the state is read when somebody continues it.
 local M, settings = { offers = {} }, vim.g.segue or {}

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: Apache-2.0
+-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 -- Loads the rest once Neovim has started, so that it costs the start nothing.
 if vim.g.loaded_segue then return end
 vim.g.loaded_segue = true

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The user's settings for sites that apps claim (R12.9): the options of `segue apps`."""
 
 from __future__ import annotations
