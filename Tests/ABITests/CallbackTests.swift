@@ -241,7 +241,7 @@ extension OneAtATime {
         return 0
       }
       #expect(library.status("segue_restorable_create", .null, .null, .pointer(destroy.code), .null) == 1)
-      #expect(library.lastMessage == "function: is NULL")
+      #expect(library.lastMessage == "restorable: is NULL")
       withExtendedLifetime(destroy) {}
     }
 

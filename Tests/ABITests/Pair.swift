@@ -151,6 +151,7 @@ final class Pair {
     let activity = try made("segue_activity_create", .handle(origin), .null, .int(0))
     handles["segue_activity"] = activity
     try set("segue_activity_set_title", activity, Self.title)
+    try set("segue_activity_set_webpage_url", activity, "https://example.com/list")
     try #require(
       library.status("segue_activity_set_supports_continuation_streams", .handle(activity), .int(1)) == ok)
     try #require(library.status("segue_activity_set_delegate", .handle(activity), .handle(delegate)) == ok)

@@ -213,7 +213,7 @@ def test_an_answer_at_once_has_no_timeout_to_wait_for(native, false_agent, quest
         ("inbox", [], 0, (WRONG_KIND, "options: a dictionary is needed, not an array")),
         ("invite", {"ask": "join"}, 0, (INVALID_ARGUMENT, "options: 'ask' is none")),
         ("invite", {"timeout": 5}, 0, (INVALID_ARGUMENT, "options: 'timeout' is none")),
-        ("inbox", {"after": 5}, 0, (INVALID_ARGUMENT, "options: 'after' is none of inbox")),
+        ("inbox", {"after": 5}, 0, (INVALID_ARGUMENT, "options: there is no 'after' of 'inbox'")),
         ("search", {"limit": 1_001}, 0, (INVALID_ARGUMENT, "limit: must be 1 to 1000")),
         ("invite", {"addresses": ["x" * 65_536]}, 0, (LIMIT_EXCEEDED, "at most 61440 are allowed")),
         ("", None, 0, (INVALID_ARGUMENT, "request: ")),

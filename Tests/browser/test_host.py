@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import threading

@@ -16,15 +16,33 @@ public struct HostName: Sendable {
   /// - Parameter host: as it stands in a URL, case and trailing dot included.
   public static func read(_ host: Slice<UnsafeRawBufferPointer>) -> HostName? {
     if host.first == UInt8(ascii: "[") { return address(of: host) }
-    var bytes = host.map(lowered)
-    if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
-    guard !bytes.isEmpty, bytes.count <= limit else { return nil }
-    let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard labels.allSatisfy(isLabel), let last = labels.last else { return nil }
-    guard isNumber(last) else { return HostName(text: Text.decoded(bytes), isName: true) }
+    let dot = UInt8(ascii: ".")
+    let end = host.last == dot ? host.endIndex - 1 : host.endIndex
+    var bytes: [UInt8] = []
+    // The first byte of the label, and the labels before it.
+    var start = 0
+    var count = 0
+    var octets = 0
+    var isLastNumber = false
+    for index in host.startIndex...end {
+      let byte = index == end ? dot : lowered(host[index])
+      guard byte == dot else {
+        guard isOfLabel(byte), bytes.count < limit else { return nil }
+        bytes.append(byte)
+        continue
+      }
+      let label = bytes[start...]
+      guard 1...labelLimit ~= label.count else { return nil }
+      count += 1
+      isLastNumber = isNumber(label)
+      if isOctet(label) { octets += 1 }
+      guard index < end else { break }
+      bytes.append(dot)
+      start = bytes.count
+    }
     // A browser reads 127.1, 0x7f000001 and 017700000001 as 127.0.0.1, which is not what people read.
-    guard labels.count == 4, labels.allSatisfy(isOctet) else { return nil }
-    return HostName(text: Text.decoded(bytes), isName: false)
+    guard !isLastNumber || count == 4 && octets == 4 else { return nil }
+    return HostName(text: Text.decoded(bytes), isName: !isLastNumber)
   }
 
   public static func read(_ host: String) -> HostName? { Text.withBytes(host) { read($0[...]) } }
@@ -50,12 +68,9 @@ public struct HostName: Sendable {
 
   private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-  private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
-    !label.isEmpty && label.count <= labelLimit
-      && label.allSatisfy { byte in
-        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || isDigit(byte) || byte == UInt8(ascii: "-")
-          || byte == UInt8(ascii: "_")
-      }
+  private static func isOfLabel(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || isDigit(byte) || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: "_")
   }
 
   /// Whether browsers take a host that ends with this label for an IPv4 address (WHATWG URL §3.5).

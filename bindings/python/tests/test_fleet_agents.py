@@ -329,7 +329,7 @@ def test_a_misspelled_option_is_refused_and_does_nothing(devices: list[Device]) 
     for option in ("ask", "timeout"):
         with pytest.raises(segue.InvalidArgumentError, match=f"'{option}' is none"):
             app._ask("inbox", {option: 1})
-    with pytest.raises(segue.InvalidArgumentError, match="'after' is none of inbox"):
+    with pytest.raises(segue.InvalidArgumentError, match="there is no 'after' of 'inbox'"):
         app._ask("inbox", {"after": 1})
     for request in ("invite", "inbox", "failures"):
         with pytest.raises(segue.InvalidArgumentError, match=f"timeout_ms: must be 0: '{request}'"):
