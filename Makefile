@@ -40,7 +40,8 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
             bubblewrap neovim mpv libmpv-dev mpv-mpris
 # For make deb test-packages.
-DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils lintian mmdebstrap diffoscope-minimal
+DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
+            diffoscope-minimal
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -194,7 +195,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent
+	@$(MAKE) --no-print-directory agent browser stdio mpv
 	@$(MAKE) --no-print-directory built-deb
 
 # Packs the libraries and the agent that have been built.

@@ -14,8 +14,15 @@ from conftest import Installation, build
 from programs import Program
 from project import ROOT
 
-NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue", "segue-agent"}
-SYMBOLS = {"libsegue-fleet0-dbgsym", "libsegue0-dbgsym", "segue-agent-dbgsym"}
+PROGRAMS = {"segue-agent", "segue-stdio", "segue-mpris", "segue-mpv", "webext-segue"}
+NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
+SYMBOLS = {
+    "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
+    "libsegue0-dbgsym": "libsegue.so.0.debug",
+    "segue-agent-dbgsym": "segue-agent.debug",
+    "segue-stdio-dbgsym": "segue-stdio.debug",
+    "webext-segue-dbgsym": "segue-browser-host.debug",
+}
 # Both apps are Python's; what is continued goes through the library and the hub of the machine.
 HANDOFF = """
 import asyncio, segue
@@ -38,17 +45,10 @@ asyncio.run(asyncio.wait_for(main(), 20))
 
 def test_the_packages_are_all_there(packages: list[Path]):
     built = {package.name.partition("_")[0] for package in packages}
-    assert built - SYMBOLS == NAMES
+    assert built - SYMBOLS.keys() == NAMES
     # The libraries bring their debug information along; that of the agent is there after `make agent`.
-    have = {name for name in SYMBOLS if (ROOT / "lib" / DEBUGS[name]).exists()}
-    assert built & SYMBOLS == have
-
-
-DEBUGS = {
-    "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
-    "libsegue0-dbgsym": "libsegue.so.0.debug",
-    "segue-agent-dbgsym": "segue-agent.debug",
-}
+    have = {name for name, file in SYMBOLS.items() if (ROOT / "lib" / file).exists()}
+    assert built & SYMBOLS.keys() == have
 
 
 def test_the_same_files_give_the_same_packages(packages: list[Path], tmp_path: Path):
