@@ -240,7 +240,7 @@ def test_an_offer_that_is_not_there_has_no_route(data):
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ({}, "type: must be a string"),
+        ({}, "activity: must be a UUID"),
         ({**QUERY, "type": ""}, "type: must not be empty"),
         ({**QUERY, "team": "x" * 256}, "team: 256 bytes, at most 255 are allowed"),
         ({**QUERY, "payload_version": -1}, "payload_version: must be 0 to 4294967295"),

@@ -79,7 +79,8 @@ final class RoutingRequests {
   /// it is eligible.
   func route(_ request: Value) throws(SegueError) -> Value {
     let query: RoutingQuery
-    if request["activity"] != nil {
+    // The library asks about an activity that need not be offered (segue_activity_get_route): it names the type.
+    if request["activity"] != nil || request["type"] == nil {
       guard let activity = request["activity"]?.uuid else {
         throw SegueError(.invalidArgument, "activity: must be a UUID")
       }
