@@ -166,6 +166,7 @@ def test_chunks_and_an_end_without_a_length_are_read(fetch, site):
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Again", "308 Moved"])
 def test_w12_a_redirect_is_not_followed(fetch, site, status):
+    """W12"""
     site.answer = lambda path: http(b"", status, f"Location: https://localhost:{site.port}/other", "Content-Length: 0")
     assert fetch() == Fetch(int(status.split()[0]), "answered", b"")
     assert len(site.requests) == 1
@@ -173,6 +174,7 @@ def test_w12_a_redirect_is_not_followed(fetch, site, status):
 
 @pytest.mark.parametrize("words", [("developer",), ()])
 def test_w13_a_private_address_is_not_dialled(fetch, site, words):
+    """W13"""
     refused = fetch(*(words or ("developer",)), private=None if words else False)
     assert refused.status == 0 and "not one of the whole Internet" in refused.reason
     assert site.connections == 0
@@ -193,6 +195,7 @@ def test_w13_a_claim_that_is_not_for_developers_permits_no_private_address(tmp_p
 
 
 def test_w14_answers_that_lie_or_never_end_are_refused_within_the_time(fetch, site):
+    """W14"""
     for answer, reason in [
         (http(b"x" * 200_000), "more than"),
         (http(b"x" * 200_000, "200 OK", "Connection: close"), "more than"),
@@ -207,11 +210,13 @@ def test_w14_answers_that_lie_or_never_end_are_refused_within_the_time(fetch, si
 
 
 def test_w14_a_site_that_says_nothing_is_given_up_after_ten_seconds(fetch, site):
+    """W14"""
     site.answer = lambda path: None
     assert fetch() == Fetch(14, "", b""), "SIGALRM"
 
 
 def test_w15_a_certificate_must_be_valid_for_the_host(fetch, site, certificates):
+    """W15"""
     for name, host, more in [
         ("name", "example.com", ()),
         ("partial", "local*", ()),
@@ -234,6 +239,7 @@ def test_w15_a_certificate_must_be_valid_for_the_host(fetch, site, certificates)
 
 
 def test_w15_tls_1_1_is_refused(fetch, site):
+    """W15"""
     site.use("site", ssl.TLSVersion.TLSv1_1)
     assert fetch().status == 0
     site.use("site", ssl.TLSVersion.TLSv1_2)
@@ -261,6 +267,8 @@ def sign_file(certificates: Certificates, name: str, *more: str) -> bytes:
 
 
 def test_w16_a_signed_file_must_be_signed_for_the_host(fetch, site, certificates):
+    """W16"""
+
     def answer(signed: bytes) -> Fetch:
         site.answer = lambda path: http(signed)
         return fetch()
