@@ -195,7 +195,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent browser stdio mpv
+	@$(MAKE) --no-print-directory agent browser stdio
 	@$(MAKE) --no-print-directory built-deb
 
 # Packs the libraries and the agent that have been built.

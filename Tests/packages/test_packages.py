@@ -14,14 +14,12 @@ from conftest import Installation, build
 from programs import Program
 from project import ROOT
 
-PROGRAMS = {"segue-agent", "segue-stdio", "segue-mpris", "segue-mpv", "webext-segue"}
+PROGRAMS = {"segue-agent", "segue-stdio", "segue-mpris", "webext-segue"}
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
 SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
     "libsegue0-dbgsym": "libsegue.so.0.debug",
     "segue-agent-dbgsym": "segue-agent.debug",
-    "segue-stdio-dbgsym": "segue-stdio.debug",
-    "webext-segue-dbgsym": "segue-browser-host.debug",
 }
 # Both apps are Python's; what is continued goes through the library and the hub of the machine.
 HANDOFF = """
@@ -80,12 +78,17 @@ def test_the_bill_of_materials_names_each_package_and_its_checksum(packages: lis
 
 
 def test_lintian_has_nothing_to_say(packages: list[Path]):
-    """One tag is overridden, by name: Swift calls no function that fortify replaces."""
+    """Two tags are overridden, by name: Swift calls no function that fortify replaces, and an extension has pages.
+
+    Words that are found in machine code are none.
+    """
     (changes,) = packages[0].parent.glob("*.changes")
     levels = ("--display-info", "--pedantic", "--show-overrides", "--tag-display-limit", "0")
+    levels += ("--suppress-tags", "spelling-error-in-binary")
     done = subprocess.run(["lintian", *levels, changes], capture_output=True, text=True)
     said = [line.split() for line in done.stdout.splitlines() if not line.startswith("N:")]
-    assert {tuple(words[:1] + words[2:3]) for words in said} == {("O:", "hardening-no-fortify-functions")}, done.stdout
+    overridden = {"hardening-no-fortify-functions", "package-contains-documentation-outside-usr-share-doc"}
+    assert {tuple(words[:1] + words[2:3]) for words in said} == {("O:", tag) for tag in overridden}, done.stdout
 
 
 def test_each_exported_function_is_in_the_symbols_file(packages: list[Path]):
