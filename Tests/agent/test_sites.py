@@ -64,7 +64,14 @@ class Site:
         self.requests: list[str] = []
         self.connections = 0
         self.use("site")
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.server = threading.Thread(target=self.serve, daemon=True)
+        self.server.start()
+
+    def close(self) -> None:
+        """Waits for the thread: one that is about to accept would accept for the next server with its descriptor."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.server.join()
+        self.listener.close()
 
     def use(self, name: str, version: ssl.TLSVersion | None = None) -> None:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -107,7 +114,7 @@ class Site:
 def site(certificates: Certificates) -> Iterator[Site]:
     made = Site(certificates)
     yield made
-    made.listener.close()
+    made.close()
 
 
 class Fetch(NamedTuple):
