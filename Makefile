@@ -95,14 +95,20 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent
 
-# The app that a browser is (browser/README.md): C over the public header alone.
-HOST_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -Iinclude
-HOST_SOURCES = $(wildcard browser/host/*.c)
+# Programs that are apps for others, in C over the public header alone: the host of programs without a binding, and the
+# app that a browser is (browser/README.md). They find the library beside themselves, or from where they are installed.
+APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+       -fPIE -pthread -Iinclude -Ilibexec/common
+APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+app_files = $(wildcard $(addprefix $(1)/*.,c h inc) libexec/common/*.c libexec/common/*.h)
 
-lib/segue-browser-host: $(HOST_SOURCES) $(wildcard browser/host/*.h) include/segue.h lib/libsegue.so.0
-	$(CC) $(HOST_FLAGS) $(HOST_SOURCES) -o $@.debug -pie -Wl,-z,relro,-z,now lib/libsegue.so.0 \
-	  -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
-	objcopy --strip-all --remove-section=.comment $@.debug $@
+lib/segue-stdio: $(call app_files,libexec/stdio)
+lib/segue-browser-host: $(call app_files,browser/host)
+lib/segue-stdio lib/segue-browser-host: include/segue.h lib/libsegue.so.0
+	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK)
+	objcopy --only-keep-debug $@.whole $@.debug
+	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
+	rm $@.whole
 
 browser: lib/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
 	browser/package dist
@@ -117,16 +123,6 @@ test-web: deps-web embedded ## two real browsers, headless: pages continue at th
 demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
 	@.venv/bin/python bindings/demo/web
-
-# Programs that are apps for others, in C over the public header alone. They find the library beside themselves, or from
-# the folder where they are installed.
-APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
-       -fPIE -pthread -Iinclude
-APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
-
-lib/segue-stdio: $(wildcard libexec/stdio/*.c libexec/stdio/*.h libexec/stdio/*.inc) include/segue.h lib/libsegue.so.0
-	$(CC) $(APP_FLAGS) $(wildcard libexec/stdio/*.c) -o $@.debug -pie $(APP_LINK)
-	objcopy --strip-all --remove-section=.comment $@.debug $@
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 

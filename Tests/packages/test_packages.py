@@ -20,6 +20,8 @@ SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
     "libsegue0-dbgsym": "libsegue.so.0.debug",
     "segue-agent-dbgsym": "segue-agent.debug",
+    "segue-stdio-dbgsym": "segue-stdio.debug",
+    "webext-segue-dbgsym": "segue-browser-host.debug",
 }
 # Both apps are Python's; what is continued goes through the library and the hub of the machine.
 HANDOFF = """

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#define _GNU_SOURCE /* O_PATH */
+#define _GNU_SOURCE 1 /* O_PATH */
 #include "confinement.h"
 
 #include <errno.h>

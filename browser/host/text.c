@@ -1,34 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "text.h"
+#include "utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
-
-/** Decodes one character. Returns its bytes, or 0 if there is none that is well-formed (RFC 3629). */
-static size_t decode(const unsigned char *at, size_t left, uint32_t *character) {
-  if (left == 0)
-    return 0;
-  unsigned char first = at[0];
-  if (first < 0x80) {
-    *character = first;
-    return 1;
-  }
-  size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (size == 0 || first > 0xf4 || size > left)
-    return 0;
-  uint32_t value = first & (0x7fu >> size);
-  for (size_t index = 1; index < size; index++) {
-    if ((at[index] & 0xc0) != 0x80)
-      return 0;
-    value = value << 6 | (at[index] & 0x3fu);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < least[size] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
-    return 0;
-  *character = value;
-  return size;
-}
 
 /** Controls, marks of direction, and characters that have no shape. */
 static bool is_invisible(uint32_t character) {
@@ -39,19 +14,18 @@ static bool is_invisible(uint32_t character) {
 }
 
 size_t text_clean(const char *text, size_t length, size_t characters, char *result) {
-  const unsigned char *at = (const unsigned char *)text;
   size_t written = 0, kept = 0;
   while (kept < characters && length > 0) {
     uint32_t character;
-    size_t size = decode(at, length, &character);
+    size_t size = utf8_decode(text, length, &character);
     if (size == 0)
       break;
     if (!is_invisible(character)) {
-      memcpy(result + written, at, size);
+      memcpy(result + written, text, size);
       written += size;
       kept++;
     }
-    at += size;
+    text += size;
     length -= size;
   }
   result[written] = '\0';

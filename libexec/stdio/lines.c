@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lines.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,28 +23,9 @@ int64_t now_ms(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/** Decodes one character. Returns its bytes, or 0 if it is malformed. */
-static size_t character_size(const unsigned char *at, size_t left) {
-  unsigned char first = at[0];
-  if (first < 0x80)
-    return 1;
-  size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (size == 0 || first > 0xf4 || size > left)
-    return 0;
-  uint32_t value = first & (0x7fu >> size);
-  for (size_t index = 1; index < size; index++) {
-    if ((at[index] & 0xc0) != 0x80)
-      return 0;
-    value = value << 6 | (at[index] & 0x3fu);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  return value < least[size] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff) ? 0 : size;
-}
-
 size_t utf8_length(const char *bytes, size_t length) {
-  const unsigned char *at = (const unsigned char *)bytes;
   size_t good = 0, size = 0;
-  while (good < length && (size = character_size(at + good, length - good)) > 0)
+  while (good < length && (size = utf8_decode(bytes + good, length - good, NULL)) > 0)
     good += size;
   return good;
 }

@@ -6,13 +6,10 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import signal
-import sys
 import sysconfig
 from pathlib import Path
 
-from .. import library_path
-from .._terminal import shown
+from .installed import beside_library, execute, first_program
 from .output import CommandError, show_json
 from .verbs import Verbs
 
@@ -39,14 +36,7 @@ def agent(options: argparse.Namespace) -> int:
         raise CommandError(f"there is no {NAME}: install it (`make install`), or set SEGUE_AGENT to its path")
     if options.json:
         show_json({"program": program}, line=True)
-    sys.stdout.flush()
-    # Python ignores these, and what is executed would, too.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        os.execv(program, [NAME, *(["--replace"] if options.replace else [])])
-    except OSError as error:
-        raise CommandError(f"{shown(program, None)}: {error.strerror}") from error
+    execute(program, NAME, *(["--replace"] if options.replace else []))
 
 
 def found() -> str | None:
@@ -54,9 +44,6 @@ def found() -> str | None:
     named = os.environ.get("SEGUE_AGENT")
     if named:
         return named
-    beside = Path(library_path).resolve().parent
+    beside = beside_library()
     folders = (sysconfig.get_path("scripts"), beside, beside.parent / "bin", "/usr/local/bin", "/usr/bin")
-    for path in (shutil.which(NAME), *(Path(folder) / NAME for folder in folders)):
-        if path is not None and os.access(path, os.X_OK):
-            return str(path)
-    return None
+    return first_program([shutil.which(NAME), *(Path(folder) / NAME for folder in folders)])

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import library_path
 from .._terminal import shown
+from .installed import first_program, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .verbs import Verbs
 
@@ -97,17 +97,11 @@ def setup(options: argparse.Namespace) -> int:
 
 
 def found_host(named: str | None) -> Path:
-    beside = Path(library_path).resolve().parent
-    places = [
-        *([Path(named)] if named else []),
-        *([Path(os.environ["SEGUE_BROWSER_HOST"])] if os.environ.get("SEGUE_BROWSER_HOST") else []),
-        *(base / "libexec" / "segue" / HOST for base in (beside.parent, Path("/usr/local"), Path("/usr"))),
-        beside / HOST,
-    ]
-    for place in places[:1] if named else places:
-        if os.access(place, os.X_OK):
-            return place.resolve()
-    raise CommandError(f"there is no {HOST}: install it (`make install`), or name it with --host")
+    named = named or os.environ.get("SEGUE_BROWSER_HOST")
+    program = first_program([named] if named else libexec_programs(HOST))
+    if program is None:
+        raise CommandError(f"there is no {named or HOST}: install it (`make install`), or name it with --host")
+    return Path(program).resolve()
 
 
 def entry(host: Path, browser: str) -> str:
@@ -203,9 +197,8 @@ def to_do(browser: str) -> Iterator[str]:
 
 
 def found_package(browser: str) -> Path | None:
-    beside = Path(library_path).resolve().parent
-    for base in (beside.parent, Path("/usr/local"), Path("/usr")):
-        path = base / "share" / "segue" / "browser" / PACKAGES[browser]
+    for prefix in prefixes():
+        path = prefix / "share" / "segue" / "browser" / PACKAGES[browser]
         if path.exists():
             return path
     return None

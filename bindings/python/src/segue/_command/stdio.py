@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import sys
-from pathlib import Path
 
-from .. import library_path
-from .._terminal import shown
+from .installed import execute, first_program, libexec_programs
 from .output import CommandError, show_json
 from .verbs import Verbs
 
@@ -39,14 +35,7 @@ def stdio(options: argparse.Namespace) -> int:
         else:
             print(program)
         return 0
-    sys.stdout.flush()
-    # Python ignores these, and what is executed would, too.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        os.execv(program, [NAME])
-    except OSError as error:
-        raise CommandError(f"{shown(program, None)}: {error.strerror}") from error
+    execute(program, NAME)
 
 
 def found() -> str | None:
@@ -54,9 +43,4 @@ def found() -> str | None:
     named = os.environ.get("SEGUE_STDIO")
     if named:
         return named
-    beside = Path(library_path).resolve().parent
-    prefixes = (beside.parent, Path(sys.prefix), Path("/usr/local"), Path("/usr"))
-    for path in (beside / NAME, *(prefix / "libexec" / "segue" / NAME for prefix in prefixes)):
-        if os.access(path, os.X_OK):
-            return str(path)
-    return None
+    return first_program(libexec_programs(NAME))

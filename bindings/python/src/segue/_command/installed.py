@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs of Segue that are installed beside the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from .. import library_path
+from .._terminal import shown
+from .output import CommandError
+
+
+def first_program(paths: Iterable[str | Path | None]) -> str | None:
+    """Returns the first of these paths that can be executed."""
+    for path in paths:
+        if path is not None and os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+def beside_library() -> Path:
+    """Returns the folder of the library, which has the programs too in a tree that was built."""
+    return Path(library_path).resolve().parent
+
+
+def prefixes() -> Iterator[Path]:
+    """Where `make install` and packages put files, the most likely first."""
+    yield from (beside_library().parent, Path(sys.prefix), Path("/usr/local"), Path("/usr"))
+
+
+def libexec_programs(name: str) -> Iterator[Path]:
+    """The paths of a program that users do not start themselves."""
+    yield beside_library() / name
+    yield from (prefix / "libexec" / "segue" / name for prefix in prefixes())
+
+
+def execute(program: str, name: str, *arguments: str) -> NoReturn:
+    """Runs a program in place of this one."""
+    sys.stdout.flush()
+    # Python ignores these, and what is executed would, too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execv(program, [name, *arguments])
+    except OSError as error:
+        raise CommandError(f"{shown(program, None)}: {error.strerror}") from error
