@@ -636,7 +636,7 @@ typedef struct segue_activity_delegate segue_activity_delegate;
  *   type      copied: reverse DNS by convention, 1...255 bytes of UTF-8 (R1.1); NULL: the first type that the app or
  *             its manifest declares. The app learns its installed manifest from an agent, when it becomes READY (R6.1)
  *   activity  out, required, owned: release with segue_release
- * Errors: INVALID_ARGUMENT; INVALIDATED (the app is closed).
+ * Errors: INVALID_ARGUMENT, LIMIT_EXCEEDED (the type); INVALIDATED (the app is closed).
  */
 segue_status segue_activity_create(segue_app *app, const char *type, size_t type_length, segue_activity **activity);
 
@@ -1047,8 +1047,10 @@ segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
 segue_status segue_app_set_runtime_folder(segue_app *app, const char *folder, size_t length);
-/** If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). An agent
- * that carries the hub offers the activities of all apps. */
+/**
+ * If set in the app that carries the hub, the device offers its frontmost activity only (R1.12). An agent that carries
+ * the hub offers the activities of all apps.
+ */
 segue_status segue_app_set_offers_frontmost_only(segue_app *app, bool only);
 
 /** When will_save runs (R2.9). Saves that are due by time (R2.2) follow needs_save under both policies. */
@@ -1299,7 +1301,8 @@ segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **
 /**
  * The origin of the activity's webpage_url (R12.1): scheme, host and port, never a path, as in https://example.com or
  * http://[::1]:8080. The host is in lower case, without a trailing dot; the scheme's own port is left out.
- *   origin  out, owned: free with segue_free; NULL if the activity has no page, or its origin does not say so
+ *   origin  out, owned: free with segue_free; NULL if the activity has no page, its origin does not say so, or the
+ *           agent has delivered it
  */
 segue_status segue_offer_get_web_origin(const segue_offer *offer, char **origin, size_t *length);
 segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
@@ -1881,10 +1884,9 @@ segue_status segue_document_observe(segue_document *document, segue_activity_cha
  * The origin's receipt says failed if the document is not opened before the deadline of the continuation, cannot be
  * opened, or is not restored. In the first two cases opening_failed runs if the delegate has continue, and did_fail if
  * it has not (R3.2). If the document is not restored, no callback follows. The same holds if this cannot run: the
- * activity names no document, or one that came as that of no container
- * of this app, or no document type has its type, or the app has no open_document. But an app whose continue has
- * answered "not handled" simply declines what names no document, and so does an app that has neither open_document nor
- * document types.
+ * activity names no document, or one that came as that of no container of this app, or no document type has its type,
+ * or the app has no open_document. But an app whose continue has answered "not handled" simply declines what names no
+ * document, and so does an app that has neither open_document nor document types.
  *   url           borrowed: the file on this device; it may not be there yet (segue_activity_access_begin tells)
  *   activity      borrowed: the document gets it
  *   continuation  borrowed

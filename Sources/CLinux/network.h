@@ -74,11 +74,6 @@ static inline int linux_look_up(const char *name, struct linux_address *addresse
   freeaddrinfo(found);
   return count;
 }
-/** Has the calls of a socket wait; 0 or -1. */
-static inline int linux_block(int socket) {
-  int flags = fcntl(socket, F_GETFL);
-  return flags < 0 ? -1 : fcntl(socket, F_SETFL, flags & ~O_NONBLOCK);
-}
 /** Writes an address in digits, without its port. */
 static inline void linux_address_text(const struct linux_address *address, char *text, socklen_t size) {
   struct sockaddr_storage storage;

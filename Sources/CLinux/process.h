@@ -27,27 +27,14 @@ static inline int linux_message_pair(int *ends) { return socketpair(AF_UNIX, SOC
 static inline ssize_t linux_receive_message(int socket, void *bytes, size_t size, int waits) {
   return recv(socket, bytes, size, MSG_TRUNC | (waits ? 0 : MSG_DONTWAIT));
 }
-/** The same, waiting; a descriptor that comes with the message is in `passed`, close-on-exec, otherwise -1. */
+/** The same, waiting; the first descriptor that comes with the message is in `passed`, close-on-exec, otherwise -1. */
 static inline ssize_t linux_receive_passed(int socket, void *bytes, size_t size, int *passed) {
-  union {
-    struct cmsghdr head;
-    char bytes[CMSG_SPACE(sizeof(int))];
-  } control;
-  struct iovec part = {.iov_base = bytes, .iov_len = size};
-  struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  *passed = -1;
-  ssize_t result = recvmsg(socket, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
-  struct cmsghdr *head = result < 0 ? NULL : CMSG_FIRSTHDR(&message);
-  if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-      head->cmsg_len >= CMSG_LEN(sizeof(int)))
-    memcpy(passed, CMSG_DATA(head), sizeof(int));
+  int descriptors[linux_most_descriptors], count, are_lost;
+  ssize_t result = linux_receive(socket, bytes, size, MSG_TRUNC, descriptors, &count, &are_lost);
+  *passed = count > 0 ? descriptors[0] : -1;
+  for (int index = 1; index < count; index++)
+    close(descriptors[index]);
   return result;
-}
-/** Makes a descriptor standard output, and /dev/null the other two; 0 or -1. */
-static inline int linux_redirect_output(int output) {
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  return null < 0 || dup2(output, 1) < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ? -1 : 0;
 }
 /** Has blocks of `bytes` bytes and more given back to the system as soon as they are freed. */
 static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
@@ -71,6 +58,11 @@ static inline int linux_redirect_to_null(void) {
   /* dup2 keeps the flags of two equal numbers: one of the three was closed, and is to stay open now. */
   return null > 2 ? 0 : fcntl(null, F_SETFD, 0);
 }
+/** Makes a descriptor standard output, and /dev/null the other two; 0 or -1. */
+static inline int linux_redirect_output(int output) {
+  int copy = fcntl(output, F_DUPFD_CLOEXEC, 3);
+  return copy < 0 || linux_redirect_to_null() != 0 || dup2(copy, 1) < 0 ? -1 : 0;
+}
 /** Neither this process nor its children get more rights by executing a program; 0 or -1. */
 static inline int linux_refuse_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
@@ -81,6 +73,7 @@ static inline long linux_call(long number) { return syscall(number, 0, 0, 0, 0, 
 enum {
   linux_landlock_execute = 1 << 0,
   linux_landlock_write_file = 1 << 1,
+  linux_landlock_read_all = 3 << 2, /* file, folder */
   linux_landlock_remove_folder = 1 << 4,
   linux_landlock_remove_file = 1 << 5,
   linux_landlock_make_all = 127 << 6, /* character device, folder, file, socket, FIFO, block device, symbolic link */

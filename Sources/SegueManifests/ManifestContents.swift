@@ -108,7 +108,7 @@ enum ManifestCheck {
       domains.append(domain)
     }
     if entries.count > Limits.typesPerApp {
-      warnings.add("\(key): of \(entries.count) domains the first \(Limits.typesPerApp) have an effect")
+      warnings.add("\(key): only the first \(Limits.typesPerApp) of \(entries.count) entries are read")
     }
     return domains
   }

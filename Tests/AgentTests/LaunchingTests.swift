@@ -28,6 +28,26 @@ import Testing
     #expect(decode([0x84, 1, 1, 0x80, 0x80]) == nil)
   }
 
+  @Test func `a site is asked by its host and one of two paths, and no word besides (R12.9, A27)`() throws {
+    for fetch in [
+      SiteFetch(host: "example.com", path: .wellKnown, isForDevelopers: false),
+      SiteFetch(host: "localhost", path: .root, isForDevelopers: true),
+    ] {
+      let (_, read) = try #require(decode(try LaunchRequest(.fetchSite(fetch)).encoded(as: 8)))
+      guard case .fetchSite(let same) = read.kind else { return #expect(Bool(false), "another kind") }
+      #expect(same.words == fetch.words)
+    }
+    for words in [
+      [], ["example.com"], ["example.com", "other"], ["example.com", "root", "user"], ["-x", "root"], ["a b", "root"],
+      ["example.com/x", "root"], ["127.0.0.1", "root"], ["example.com", "root", "developer", "developer"],
+    ] { #expect(SiteFetch(words: words) == nil, "\(words)") }
+    var service = LauncherService()
+    let fetch = SiteFetch(host: "example.com", path: .root, isForDevelopers: false)
+    #expect(throws: SegueError.self, "nothing takes its answer") {
+      try service.perform(LaunchRequest(.fetchSite(fetch)))
+    }
+  }
+
   @Test func `a page is opened by name of a browser, and names no program (R12.3, A27)`() throws {
     let page = LaunchRequest(.openPage("https://example.com/a", browser: "firefox"))
     try page.check()

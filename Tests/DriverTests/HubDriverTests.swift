@@ -173,6 +173,19 @@ import Testing
     }
   }
 
+  @Test func `a principal that comes back owes what it owed, by one account for all its connections (A8)`() {
+    let process = Principal.process(7)
+    var quota = WorkQuota()
+    let first = quota.account(of: process, 0)
+    first.charge(100 * Int(WorkQuota.rate), 0)
+    quota.remove(process, 1)
+    let back = quota.account(of: process, 2)
+    #expect(back === first && back.turn > 2)
+    // It has paid by now; another one's connection tidies up.
+    _ = quota.account(of: Principal.process(8), 10_000)
+    #expect(quota.account(of: process, 10_001) === back)
+  }
+
   @Test func `a record of TLS that is large costs nothing besides its frames (A8)`() {
     #expect(WorkQuota.cost(ofRecords: 100, with: 100) == 1_600)
     #expect(WorkQuota.cost(ofRecords: 4, with: 4 * 16_384) == 0)

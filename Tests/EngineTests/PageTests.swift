@@ -86,11 +86,13 @@ import Testing
     #expect(agent.inbox.open.isEmpty)
   }
 
-  /// The agent dies at each step of the disk, and comes back; then an extension of the browser opens.
+  /// The agent dies at each step of the disk, and comes back; then the user asks again.
   @Test(arguments: 0..<6) func `kills around the opening of a page open it once at most (W19, R12.3)`(
     steps: Int
   ) throws {
     let id = try offerPage(as: .argument)
+    // No process has the identifier of the program: the native host of a browser has another one.
+    agent.app = ChosenApp(bundleIdentifier: "browser-esr", name: "Browser", types: [], form: .argument)
     agent.isStuck = true
     world.ask(agent, for: id)
     for _ in 0..<steps {
@@ -100,16 +102,44 @@ import Testing
       world.settle()
     }
     let shown = agent.pages.count
+    if steps == 0 || steps == 5 { #expect(shown == steps / 5) }
     let inbox = agent.inbox
     world.killAgent()
     world.wait(2_000)
     let next = world.startAgent(inbox)
     next.app = agent.app
     world.wait(5_000)
-    let host = openViewer()
-    world.wait(5_000)
-    #expect(next.pages.isEmpty && shown + host.continued.count <= 1)
-    #expect(inbox.open.isEmpty)
+    #expect(next.pages.isEmpty, "nobody has asked for it")
+    world.ask(next, for: id)
+    #expect(next.pages.map { $0.url } == [url])
+    #expect(inbox.open.isEmpty, "what the kill has left makes room")
+  }
+
+  @Test func `a page opens although the disk is slower than those who ask (R12.3)`() throws {
+    let id = try offerPage(as: .argument)
+    agent.isStuck = true
+    world.ask(agent, for: id)
+    // The inbox says that nothing waits; then it stands still.
+    agent.isStuck = false
+    _ = agent.poll()
+    agent.isStuck = true
+    world.settle()
+    world.wait(120_000)
+    #expect(agent.outcomes == [.unknown] && agent.pages.isEmpty)
+    agent.isStuck = false
+    world.settle()
+    world.wait(1_000)
+    #expect(agent.pages.map { $0.url } == [url] && agent.inbox.open.isEmpty)
+  }
+
+  @Test(arguments: [ChosenApp.Form.page(keepsState: false), .argument])
+  func `a page whose host hides behind a user is opened nowhere (W2, W10)`(form: ChosenApp.Form) throws {
+    let id = try offerPage(as: form)
+    try editor.change(id) { try $0.setWebpageURL("https://accounts.example.org%2F@example.com/") }
+    world.wait(200)
+    world.ask(agent, for: id)
+    #expect(agent.pages.isEmpty && agent.launches.isEmpty && agent.inbox.entries.isEmpty)
+    #expect(editor.receipts.map { $0.outcome } == [.failed])
   }
 
   @Test func `an extension that opens meanwhile does not get what the browser is started with (R12.3, W19)`() throws {
@@ -128,7 +158,7 @@ import Testing
     agent.isStuck = true
     world.ask(agent, for: id)
     // The entry is stored, and its end is not.
-    while agent.inbox.entries.isEmpty {
+    for _ in 0..<10 where agent.inbox.entries.isEmpty {
       agent.isStuck = false
       _ = agent.poll()
       agent.isStuck = true
@@ -138,7 +168,7 @@ import Testing
     agent.isStuck = false
     world.settle()
     #expect(agent.pages.isEmpty && agent.outcomes == [nil])
-    #expect(editor.receipts.map { $0.outcome } == [.failed])
+    #expect(editor.receipts.map { $0.outcome } == [.unknown], "an app of the browser may get it yet")
     agent.inbox.failure = nil
     world.wait(60_000)
     #expect(agent.pages.isEmpty && agent.inbox.open.count == 1)
@@ -152,7 +182,7 @@ import Testing
     world.ask(agent, for: id)
     world.settle()
     #expect(agent.pages.isEmpty && agent.launches.isEmpty && agent.inbox.entries.isEmpty)
-    guard case .failure(let error)? = agent.answers.first else { return #expect(Bool(false), "it was continued") }
+    guard case .failure(let error)? = agent.answers.first else { return _ = Issue.record("it was continued") }
     #expect(error.status == .handoffFailed && error.message.contains("https://evil.test"))
   }
 

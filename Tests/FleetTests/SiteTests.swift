@@ -115,16 +115,15 @@ import Testing
     let agent = try startAgent()
     try install("com.example.reader", claims: ["example.com"])
     #expect(device.siteFetches.count == 1)
-    let app = try #require(
-      apps.last
-        ?? {
-          _ = try? offer("https://a.example/"); return apps.last
-        }())
+    _ = try offer("https://a.example/")
+    let app = try #require(apps.last)
     for number in 0..<1_000 {
       var activity = try Activity(type: browsing)
       try activity.setWebpageURL("https://host\(number).example/")
-      app.becomeCurrent(fleet.drawIdentifier(), activity)
+      let page = fleet.drawIdentifier()
+      app.becomeCurrent(page, activity)
       fleet.advance(120)
+      if number % 20 == 0 { #expect(try route(agent, page).allSatisfy { !$0.contains("association") }) }
       if number % 100 == 0 { _ = try ask(agent, [(key: .string("ask"), value: .string("apps"))]) }
     }
     #expect(device.siteFetches.count == 1)

@@ -78,8 +78,9 @@ import Testing
 
   @Test func `lists are bounded, and one that is no text hides nothing`() throws {
     try write("a")
+    try write("z")
     let many = (0..<10_000).map { "b\($0).desktop" }.joined(separator: ";")
-    try list("config/mimeapps.list", "[Default Applications]", "x-scheme-handler/https=\(many);a.desktop")
+    try list("config/mimeapps.list", "[Default Applications]", "x-scheme-handler/https=\(many);z.desktop")
     #expect(defaults() == ["a", "a"])
     try folders.write("config/mimeapps.list", bytes: (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     #expect(defaults() == ["a", "a"])

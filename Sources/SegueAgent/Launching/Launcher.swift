@@ -30,7 +30,7 @@ public final class Launcher: ProgramLauncher {
     let number: UInt64
     let app: String
     /// The name under which it counts.
-    let rateName: String
+    let rateName: String?
     let deadline: Int64
     let answer: (Result<Int32, SegueError>) -> Void
   }
@@ -70,11 +70,12 @@ public final class Launcher: ProgramLauncher {
   }
 
   /// Has a program started.
-  /// - Parameter answer: called once, later: with the process, or the error. The launch then counts as under way until
-  ///   `opened`, or for 20 s.
+  /// - Parameters:
+  ///   - descriptor: goes with the request; negative: none.
+  ///   - answer: called once, later: with the process, or the error. The launch then counts as under way until
+  ///     `opened`, or for 20 s.
   /// Throws INVALID_ARGUMENT (the request), BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED
   /// (too many in a minute, or too long), CONNECTION_UNAVAILABLE (the launcher has ended).
-  /// - Parameter descriptor: goes with the request; negative: none.
   public func launch(
     _ request: LaunchRequest, with descriptor: Int32 = -1, _ answer: @escaping (Result<Int32, SegueError>) -> Void
   ) throws(SegueError) {
@@ -86,23 +87,21 @@ public final class Launcher: ProgramLauncher {
     let bytes = try request.encoded(as: lastNumber + 1)
     let now = Clock.uptime
     let rate = request.rate
-    switch request.kind {
-    case .startApp, .unknown: try gate.begin(rate.name, now, until: now + Self.openingTime, atMost: rate.limit)
-    // The answer of the launcher ends the opening of a page: further ones go to the same browser.
-    case .openPage: try gate.begin(rate.name, now, until: 0, atMost: rate.limit)
-    // The schedule of sites has bounds of its own.
-    case .fetchSite: break
+    if let rate {
+      // The answer of the launcher ends the opening of a page: further ones go to the same browser.
+      let isPage = if case .openPage = request.kind { true } else { false }
+      try gate.begin(rate.name, now, until: isPage ? 0 : now + Self.openingTime, atMost: rate.limit)
     }
     lastNumber += 1
     guard bytes.withUnsafeBytes({ linux_send(socket, $0.baseAddress, $0.count, descriptor) }) >= 0 else {
       let number = linux_errno()
-      gate.end(rate.name)
+      if let rate { gate.end(rate.name) }
       if number == EAGAIN { throw SegueError(.busy, "launch of \(request.app): the launcher is busy") }
       throw .system("launch of \(request.app)", number)
     }
     let deadline = now + Self.answerTime
     waiting.append(
-      Waiting(number: lastNumber, app: request.app, rateName: rate.name, deadline: deadline, answer: answer))
+      Waiting(number: lastNumber, app: request.app, rateName: rate?.name, deadline: deadline, answer: answer))
     timer?.set(waiting.first?.deadline)
   }
 
@@ -168,7 +167,7 @@ public final class Launcher: ProgramLauncher {
   }
 
   private func finish(_ launch: Waiting, _ result: Result<Int32, SegueError>) {
-    if case .failure = result { gate.end(launch.rateName) }
+    if case .failure = result, let name = launch.rateName { gate.end(name) }
     launch.answer(result)
   }
 

@@ -25,7 +25,7 @@ struct LauncherService {
     try request.check()
     if case .fetchSite(let fetch) = request.kind { return try ask(fetch, output: descriptor) }
     // Only the agent knows which launch is under way, so here none is after this call.
-    try gate.begin(request.rate.name, Clock.uptime, until: 0, atMost: request.rate.limit)
+    if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }
     let app = request.app
     let deadline = Clock.uptime + Self.readingTime
     let reader = ManifestReader(.fromEnvironment(), isCancelled: { Clock.uptime > deadline })

@@ -23,8 +23,11 @@ public enum Confinement {
   /// - Parameters:
   ///   - folders: those in which the process may go on writing; they exist.
   ///   - files: those that it may go on writing besides, and neither remove nor replace; they exist.
+  ///   - readable: the folders and files that it may go on reading; those that are not there are left out. Nil: all.
   /// Throws SYSTEM if what the kernel has cannot be applied.
-  public static func apply(writing folders: [String], _ files: [String] = []) throws(SegueError) -> Extent {
+  public static func apply(
+    writing folders: [String], _ files: [String] = [], reading readable: [String]? = nil
+  ) throws(SegueError) -> Extent {
     guard linux_refuse_new_privileges() == 0 else { throw .system("no_new_privs") }
     // A kernel without seccomp, or a processor that the filter is not for, has the rest.
     if linux_refuse_calls() != 0 {
@@ -34,13 +37,15 @@ public enum Confinement {
     guard version > 0 else { return .callsOnly }
     let write = writing(version)
     let hasScopes = version >= 6
+    let read = readable == nil ? 0 : UInt64(linux_landlock_read_all)
     let rules = linux_landlock_rules(
-      write | UInt64(linux_landlock_execute), hasScopes ? UInt64(linux_landlock_scopes) : 0)
+      write | read | UInt64(linux_landlock_execute), hasScopes ? UInt64(linux_landlock_scopes) : 0)
     guard rules >= 0 else { throw .system("Landlock") }
     defer { _ = close(rules) }
     for folder in folders { try allow(rules, write, folder) }
     let writeFile = UInt64(linux_landlock_write_file) | (version >= 3 ? UInt64(linux_landlock_truncate) : 0)
     for file in files { try allow(rules, writeFile, file) }
+    for path in readable ?? [] where access(path, F_OK) == 0 { try allow(rules, read, path) }
     try allow(rules, UInt64(linux_landlock_write_file), "/dev/null")
     guard linux_landlock_confine(rules) == 0 else { throw .system("Landlock") }
     return hasScopes ? .full : .withoutScopes

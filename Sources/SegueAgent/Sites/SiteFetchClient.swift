@@ -52,7 +52,7 @@ final class SiteFetchClient: SiteFetcher {
     do throws(SegueError) {
       try begin(request, done)
     } catch {
-      loop.post { done(.failed(error.message)) }
+      loop.post { done(.notAsked(error.message)) }
     }
   }
 
@@ -67,7 +67,7 @@ final class SiteFetchClient: SiteFetcher {
       // `end` closes the watch before this object is released.
       reading.watch = try Watch(ends[0], on: loop) { [unowned(unsafe) self] _, _ in self.read(number) }
       try launcher.fetch(request, output: ends[1]) { [self] error in
-        if let error { finish(number, .failed(error.message)) }
+        if let error { finish(number, .notAsked(error.message)) }
       }
     } catch {
       end(reading)

@@ -10,7 +10,8 @@ import SegueSystem
 import SegueTransport
 
 /// The process that asks one site for its file, `segue-fetch` (R12.9): what comes from the Internet is parsed here, and
-/// not beside the keys of the agent. It executes nothing, writes no file, and ends within 10 s. Its output is
+/// not beside the keys of the agent. It executes nothing, writes no file, reads none of the user once it has the
+/// settings of the host, and ends within 10 s. Its output is
 /// `SiteFetchOutput`.
 enum SiteFetchProcess {
   static let name = "segue-fetch"
@@ -24,7 +25,10 @@ enum SiteFetchProcess {
     alarm(time)
     let result: SiteFetchResult
     do throws(SegueError) {
-      result = try answer(request(arguments))
+      guard let fetch = SiteFetch(words: arguments) else {
+        throw SegueError(.invalidArgument, "\(name): expected HOST, well-known or root, and perhaps developer")
+      }
+      result = try answer(fetch)
     } catch {
       result = .failed(error.message)
     }
@@ -32,32 +36,20 @@ enum SiteFetchProcess {
     return 0
   }
 
-  /// The arguments with which `fetch` is asked for.
-  static func arguments(of fetch: SiteFetch) -> [String] {
-    [fetch.host, fetch.path == .root ? "root" : "well-known"] + (fetch.isForDevelopers ? ["developer"] : [])
-  }
-
-  private static func request(_ arguments: [String]) throws(SegueError) -> SiteFetch {
-    let wrong = SegueError(.invalidArgument, "\(name): expected HOST, well-known or root, and perhaps developer")
-    guard 2...3 ~= arguments.count, AssociatedDomain.isHost(arguments[0]),
-      arguments.count == 2 || Text.isSame(arguments[2], "developer")
-    else { throw wrong }
-    let path: SiteFetch.Path
-    if Text.isSame(arguments[1], "well-known") {
-      path = .wellKnown
-    } else if Text.isSame(arguments[1], "root") {
-      path = .root
-    } else {
-      throw wrong
-    }
-    return SiteFetch(host: arguments[0], path: path, isForDevelopers: arguments.count == 3)
+  /// Everything that the look-up of a name and the check of a certificate read: no file of the user.
+  private static var readable: [String] {
+    let system = [
+      "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/var/lib/ca-certificates", "/run/systemd/resolve",
+      "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/var/run/nscd",
+    ]
+    return system + (Environment.variable("SSL_CERT_DIR").map { [$0] } ?? [])
   }
 
   private static func answer(_ fetch: SiteFetch) throws(SegueError) -> SiteFetchResult {
     let settings = try settings(of: fetch.host)
     // Libraries and certificates are read before.
     let session = try SiteSession.make(for: fetch.host, authorities: settings.authorities)
-    _ = try Confinement.apply(writing: [])
+    _ = try Confinement.apply(writing: [], reading: readable)
     let addresses = try addresses(of: fetch, settings)
     var failure = SegueError(.connectionUnavailable, "\(fetch.host): has no address")
     for address in addresses {
@@ -85,7 +77,7 @@ enum SiteFetchProcess {
           application/pkcs7-mime\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n
           """))
     let answer = try session.ask(request, over: socket)
-    // CMS begins so, JSON never does.
+    // CMS begins so, an object of JSON never does.
     if answer.status == 200, answer.body.first == 0x30 {
       return .answered(status: 200, body: try session.content(ofSigned: answer.body))
     }
@@ -121,7 +113,7 @@ enum SiteFetchProcess {
     // A quarter of the time for each address.
     repeat { ready = poll(&waiting, 1, Int32(time) * 250) } while ready < 0 && linux_errno() == EINTR
     let number = ready == 0 ? ETIMEDOUT : linux_socket_error(socket)
-    guard number == 0, linux_block(socket) == 0 else {
+    guard number == 0, linux_set_blocking(socket) == 0 else {
       _ = close(socket)
       throw unreachable(address, number)
     }
@@ -139,7 +131,10 @@ enum SiteFetchProcess {
     guard let folder = settingsFolder else { return SiteSettings() }
     let file = linux_openat(
       AT_FDCWD, String(joining: "\(folder)/segue/sites"), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0)
-    guard file >= 0 else { return SiteSettings() }
+    guard file >= 0 else {
+      if linux_errno() == ENOENT || linux_errno() == ENOTDIR { return SiteSettings() }
+      throw .system("\(folder)/segue/sites")
+    }
     defer { _ = close(file) }
     let bytes = [UInt8](unsafeUninitializedCapacity: SiteSettings.sizeLimit + 1) { buffer, count in
       while count < buffer.count {

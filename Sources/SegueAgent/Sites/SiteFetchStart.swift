@@ -11,7 +11,7 @@ enum SiteFetchStart {
   /// - Parameter output: where it writes its answer.
   /// - Returns: the process. Throws SYSTEM.
   static func start(_ fetch: SiteFetch, output: Int32) throws(SegueError) -> Int32 {
-    let arguments = CStrings([SiteFetchProcess.name] + SiteFetchProcess.arguments(of: fetch))
+    let arguments = CStrings([SiteFetchProcess.name] + fetch.words)
     let process = linux_fork()
     guard process >= 0 else { throw .system("asking \(fetch.host)") }
     guard process == 0 else { return process }

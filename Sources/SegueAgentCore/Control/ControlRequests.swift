@@ -103,11 +103,11 @@ public final class ControlRequests {
 
   /// Asks sites at once which apps they list.
   private func refresh(_ request: Value) throws(SegueError) -> Value {
-    guard request["site"] != nil else { return try Self.count(sites.refresh(nil)) }
+    guard request["site"] != nil else { return try Self.count(try sites.refresh(nil)) }
     guard let host = HostName.read(try Self.text(request, "site", atMost: HostName.limit)) else {
       throw SegueError(.invalidArgument, "site: must be the name of a host")
     }
-    let count = sites.refresh(host.text)
+    let count = try sites.refresh(host.text)
     guard count > 0 else { throw SegueError(.notFound, "site: no manifest here claims \(host.text)") }
     return try Self.count(count)
   }

@@ -42,11 +42,12 @@ public struct LaunchRequest: Sendable {
   }
 
   /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
-  /// starts.
-  public var rate: (name: String, limit: Int) {
+  /// starts. Nil: the schedule of sites has bounds of its own.
+  public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
-    case .startApp, .fetchSite, .unknown: (app, LaunchGate.appLimit)
+    case .startApp, .unknown: (app, LaunchGate.appLimit)
+    case .fetchSite: nil
     }
   }
 
@@ -75,12 +76,12 @@ public struct LaunchRequest: Sendable {
   /// The grammar of URLs has neither blanks, quotes and control characters nor anything beyond ASCII, and begins with
   /// a scheme: so the page is one argument, and no option. A user in the URL would hide whose page it is.
   private static func checkPage(_ page: String) throws(SegueError) {
-    guard let origin = WebOrigin.of(page) else {
+    guard WebOrigin.of(page) != nil else {
       throw SegueError(.invalidArgument, "launch: page: must be an absolute http or https URL")
     }
-    let authority = page.utf8.dropFirst(origin.scheme.name.utf8CodeUnitCount + 3)
-    let hasUser = authority.prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }.contains(UInt8(ascii: "@"))
-    if hasUser { throw SegueError(.invalidArgument, "launch: page: has a user or a password before its host") }
+    if WebOrigin.hasUser(page) {
+      throw SegueError(.invalidArgument, "launch: page: has a user or a password before its host")
+    }
   }
 
   // MARK: - Encoding
@@ -104,9 +105,7 @@ public struct LaunchRequest: Sendable {
     case .fetchSite(let fetch):
       try writer.put(UInt64(3))
       try writer.begin(.array)
-      try writer.put(fetch.host)
-      try writer.put(fetch.path == .root ? "root" : "well-known")
-      try writer.put(fetch.isForDevelopers ? "developer" : "")
+      for word in fetch.words { try writer.put(word) }
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -138,13 +137,9 @@ public struct LaunchRequest: Sendable {
     switch (kind, texts.count) {
     case (1, 1): return (number, LaunchRequest(.startApp(texts[0]), environment: environment))
     case (2, 2): return (number, LaunchRequest(.openPage(texts[0], browser: texts[1]), environment: environment))
-    case (3, 3):
-      let isRoot = Text.isSame(texts[1], "root")
-      guard isRoot || Text.isSame(texts[1], "well-known") else { return nil }
-      let fetch = SiteFetch(
-        host: texts[0], path: isRoot ? .root : .wellKnown, isForDevelopers: Text.isSame(texts[2], "developer"))
-      return (number, LaunchRequest(.fetchSite(fetch), environment: environment))
-    case (1, _), (2, _), (3, _): return nil
+    case (3, _):
+      return SiteFetch(words: texts).map { (number, LaunchRequest(.fetchSite($0), environment: environment)) }
+    case (1, _), (2, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

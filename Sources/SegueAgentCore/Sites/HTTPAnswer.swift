@@ -20,32 +20,28 @@ public struct HTTPAnswer: Sendable {
   /// - Returns: nil if more is to come.
   /// Throws MALFORMED, LIMIT_EXCEEDED, UNSUPPORTED_VALUE (a compressed body).
   public static func read(_ bytes: [UInt8], isEnded: Bool) throws(SegueError) -> HTTPAnswer? {
-    guard let end = headEnd(bytes) else {
-      if bytes.count > headLimit {
-        throw SegueError(.limitExceeded, "the answer has more than \(headLimit) bytes before its body")
+    var rest = bytes[...]
+    while true {
+      guard let end = headEnd(rest) else {
+        // All heads together: any number of interim answers may precede the one that counts.
+        if bytes.count > headLimit { throw headTooLong }
+        if isEnded { throw SegueError(.malformed, "the answer ends before its body") }
+        return nil
       }
-      if isEnded { throw SegueError(.malformed, "the answer ends before its body") }
-      return nil
+      guard end <= headLimit else { throw headTooLong }
+      let head = try Head(rest[..<end])
+      rest = bytes[end...]
+      if 100..<200 ~= head.status { continue }
+      guard head.status == 200 else { return HTTPAnswer(status: head.status, body: []) }
+      if head.isEncoded { throw SegueError(.unsupportedValue, "the answer is compressed, and was not to be") }
+      return try head.body(rest, isEnded: isEnded).map { HTTPAnswer(status: 200, body: $0) }
     }
-    guard end <= headLimit else {
-      throw SegueError(.limitExceeded, "the answer has more than \(headLimit) bytes before its body")
-    }
-    let head = try Head(bytes[..<end])
-    // An interim answer precedes the one that counts.
-    if 100..<200 ~= head.status {
-      guard bytes.count <= readLimit else { throw tooLong }
-      return try read(Array(bytes[end...]), isEnded: isEnded)
-    }
-    guard head.status == 200 else { return HTTPAnswer(status: head.status, body: []) }
-    if head.isEncoded { throw SegueError(.unsupportedValue, "the answer is compressed, and was not to be") }
-    guard let body = try head.body(bytes[end...], isEnded: isEnded) else { return nil }
-    return HTTPAnswer(status: head.status, body: body)
   }
 
-  /// The index after the empty line.
-  private static func headEnd(_ bytes: [UInt8]) -> Int? {
-    var index = 0
-    let limit = min(bytes.count, headLimit + 4)
+  /// The index after the empty line; nil if there is none within the limit.
+  private static func headEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
+    var index = bytes.startIndex
+    let limit = min(bytes.endIndex, headLimit + 4)
     while index + 1 < limit {
       if bytes[index] == 0x0A {
         if bytes[index + 1] == 0x0A { return index + 2 }
@@ -54,6 +50,10 @@ public struct HTTPAnswer: Sendable {
       index += 1
     }
     return nil
+  }
+
+  private static var headTooLong: SegueError {
+    SegueError(.limitExceeded, "the answer has more than \(headLimit) bytes before its body")
   }
 
   fileprivate static var tooLong: SegueError {
@@ -75,7 +75,7 @@ private struct Head {
     let line = lines.isEmpty ? [] : lines.removeFirst()
     let digits = line.dropFirst(9).prefix(3)
     guard line.starts(with: Array("HTTP/1.".utf8)), line.count >= 12, line[line.startIndex + 8] == 0x20,
-      line.count == 12 || line[line.startIndex + 12] == 0x20, let status = Self.number(digits), status >= 100
+      line.count == 12 || line[line.startIndex + 12] == 0x20, let status = Self.number(digits), 100..<600 ~= status
     else { throw SegueError(.malformed, "the answer does not begin as one of HTTP/1.1") }
     self.status = status
     for line in lines where !line.isEmpty {

@@ -5,15 +5,22 @@ import SegueModel
 /// A request for the file of a site (R12.8). It names a host and one of two paths, and nothing of the user.
 public struct SiteFetch: Sendable {
   /// A path of the file.
-  public enum Path: UInt64, Sendable {
-    case wellKnown = 0
+  public enum Path: Sendable {
+    case wellKnown
     /// Asked only if the other one answers 404.
-    case root = 1
+    case root
 
     public var text: StaticString {
       switch self {
       case .wellKnown: "/.well-known/apple-app-site-association"
       case .root: "/apple-app-site-association"
+      }
+    }
+
+    fileprivate var word: String {
+      switch self {
+      case .wellKnown: "well-known"
+      case .root: "root"
       }
     }
   }
@@ -29,6 +36,20 @@ public struct SiteFetch: Sendable {
     self.path = path
     self.isForDevelopers = isForDevelopers
   }
+
+  /// The same request as words: to the launcher, and as arguments of the process that asks.
+  public var words: [String] {
+    isForDevelopers ? [host, path.word, "developer"] : [host, path.word]
+  }
+
+  /// Nil: these are no words of a request.
+  public init?(words: [String]) {
+    guard 2...3 ~= words.count, AssociatedDomain.isHost(words[0]),
+      words.count == 2 || Text.isSame(words[2], "developer")
+    else { return nil }
+    guard let path = [Path.wellKnown, .root].first(where: { Text.isSame($0.word, words[1]) }) else { return nil }
+    self.init(host: words[0], path: path, isForDevelopers: words.count == 3)
+  }
 }
 
 /// The end of such a request.
@@ -37,6 +58,8 @@ public enum SiteFetchResult: Sendable {
   case answered(status: Int, body: [UInt8])
   /// No answer that counts has come, for this reason: no connection, no valid certificate, an answer that is too long.
   case failed(String)
+  /// The site was not asked, for this reason: too many requests wait, or the system has no descriptor or process left.
+  case notAsked(String)
 }
 
 /// Asks sites. The product has a process for each request, the fleet simulated sites.

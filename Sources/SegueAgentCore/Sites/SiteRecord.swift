@@ -9,6 +9,8 @@ struct SiteRecord: Sendable {
   static let freshTime: Double = 24 * 3_600
   static let keptTime: Double = 7 * 24 * 3_600
   static let retryTime: Double = 3 * 3_600
+  /// Seconds until the next attempt if this device could not ask.
+  static let busyTime: Double = 60
   /// The most seconds by which a site is asked before its answer is old, so that not all are asked at once.
   static let jitterTime: Double = 2 * 3_600
 
@@ -53,10 +55,13 @@ struct SiteRecord: Sendable {
 
   /// The site could not be asked: the former answer is kept for a while.
   mutating func failed(_ reason: String, at now: Double) {
-    unreachable = (unreachable?.since ?? now, Text.start(of: reason, atMost: Limits.identifier))
-    nextAt = now + Self.retryTime
     expire(at: now)
+    unreachable = (min(unreachable?.since ?? now, now), Text.start(of: reason, atMost: Limits.identifier))
+    nextAt = now + Self.retryTime
   }
+
+  /// This device could not ask: it says nothing of the site.
+  mutating func wasNotAsked(at now: Double) { nextAt = now + Self.busyTime }
 
   /// Apps that the last answer was not about have appeared, or the user asks.
   mutating func ask(about apps: [String], at now: Double) {
@@ -64,10 +69,18 @@ struct SiteRecord: Sendable {
     nextAt = now
   }
 
+  /// Whether the answer is about all of these apps.
+  func isAbout(_ apps: [String]) -> Bool {
+    apps.allSatisfy { app in self.apps.contains { Text.isSame($0, app) } }
+  }
+
+  mutating func forget() { answer = nil }
+
   /// Forgets an answer that is too old. A date of the future was stored while the clock was wrong.
   mutating func expire(at now: Double) {
-    if checkedAt > now || nextAt > now + Self.freshTime { nextAt = now }
-    if checkedAt > now || now - checkedAt >= Self.keptTime { answer = nil }
+    if checkedAt > now { (answer, checkedAt, nextAt) = (nil, 0, now) }
+    if nextAt > now + Self.freshTime { nextAt = now }
+    if now - checkedAt >= Self.keptTime { answer = nil }
   }
 
   /// The state that the router gets.

@@ -60,8 +60,11 @@ struct SiteSchedule {
     var records: [SiteRecord] = []
     for claim in claims {
       var record = take(claim.host) ?? SiteRecord(host: claim.host, apps: claim.apps, at: now)
-      let isKnown = claim.apps.allSatisfy { app in record.apps.contains { Text.isSame($0, app) } }
-      if !isKnown { record.ask(about: claim.apps, at: now) }
+      let former = self.claims.first { Text.isSame($0.host, claim.host) }
+      let isOtherMode = former.map { $0.isForDevelopers != claim.isForDevelopers } ?? false
+      // The answer of a private address counts for developers alone.
+      if isOtherMode, !claim.isForDevelopers { record.forget() }
+      if isOtherMode || !record.isAbout(claim.apps) { record.ask(about: claim.apps, at: now) }
       record.expire(at: now)
       records.append(record)
     }
@@ -126,11 +129,12 @@ struct SiteSchedule {
         records[index].failed(String(joining: "the site answers \(status)"), at: now)
       }
     case .failed(let reason): records[index].failed(reason, at: now)
+    case .notAsked: records[index].wasNotAsked(at: now)
     }
     // An app may have appeared meanwhile.
-    let claimed = claims[index].apps
-    let isKnown = claimed.allSatisfy { app in records[index].apps.contains { Text.isSame($0, app) } }
-    if !isKnown { records[index].ask(about: claimed, at: now) }
+    if case .answered = result, !records[index].isAbout(claims[index].apps) {
+      records[index].ask(about: claims[index].apps, at: now)
+    }
     return nil
   }
 
@@ -151,9 +155,6 @@ struct SiteSchedule {
     for record in records where !isPending(record.host) { next = min(next ?? record.nextAt, record.nextAt) }
     return next
   }
-
-  /// Whether a request is under way.
-  var isAsking: Bool { !pending.isEmpty }
 
   /// The state of all sites, for the router.
   var statuses: SiteStatuses { SiteStatuses(records.map { ($0.host, $0.status) }) }

@@ -67,7 +67,9 @@ public final class SiteService {
 
   /// The user wants all sites, or one, to be asked now.
   /// - Returns: how many are.
-  public func refresh(_ host: String?) -> Int {
+  /// Throws BUSY: what is stored is not read yet.
+  public func refresh(_ host: String?) throws(SegueError) -> Int {
+    guard early == nil else { throw SegueError(.busy, "sites: what is stored of them is being read") }
     let count = schedule.refresh(host, at: environment.now.date)
     ask()
     return count

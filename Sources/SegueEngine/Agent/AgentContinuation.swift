@@ -53,8 +53,6 @@ struct AgentContinuation {
   /// at the latest.
   var deadline: Int64
   var phase: Phase
-  /// The page of the activity, if its app gets that alone.
-  var page: Activity?
   /// Bytes of the document until it is on the disk.
   var size = 0
   /// Whether the origin has sent an older state (R2.4), and why as far as that is known: not of an entry that waited
@@ -123,8 +121,8 @@ struct AgentContinuation {
   }
 
   var nextDeadline: Int64? {
-    // Once the receipt is decided, or about to be, each requester has its own time.
-    // The receipt of a page that goes to the browser is decided.
+    // Once the receipt is decided, or about to be, each requester has its own time. The receipt of a page that goes to
+    // the browser is decided.
     let isDecided = if case .showing = phase { true } else { decision != nil }
     let first = requesters.reduce(nil) { earlier($0, isDecided || $1.deadline < deadline ? $1.deadline : nil) }
     return switch phase {

@@ -189,30 +189,33 @@ final class AgentContinuations: AppFeature {
     guard case .looking(let beginning) = starts[index].phase else { return }
     do throws(SegueError) {
       let former = try result.get()
-      if let former {
+      if let former, starts[index].app.form == .argument {
+        // It was stored, and its program was not started: an agent has ended in between, or the disk has refused its
+        // end. No process gets it, so it makes room for a new one.
+        endUnopened(former, of: starts[index], now)
+      } else if let former {
         (starts[index].id, starts[index].isStale) = (former.continuation, former.isStale)
         starts[index].phase = .kept
         for place in starts[index].requesters.indices { starts[index].requesters[place].isShared = true }
       }
       let start = starts[index]
       let (type, name) = (start.offer.description.type, start.app.name)
+      let isWaiting = if case .kept = start.phase { true } else { false }
       agent.app.log(
         .info,
-        former == nil
+        !isWaiting
           ? "\(type) of \(start.offer.appName) is to be continued by \(name)" : "\(type) waits for \(name) already")
       for requester in start.requesters {
         agent.owner.began(requester.number, start.id, in: start.app, isShared: requester.isShared)
       }
-      guard former == nil else { return deliver(start, now) }
       // The owner may have called back.
       guard let index = self.index(of: start.id) else { return }
+      if case .kept = starts[index].phase { return deliver(start, now) }
       switch beginning {
       case .fetch:
         starts[index].phase = .fetching
         fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
-      case .store(let document):
-        let activity = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
-        try take(activity, document, at: index)
+      case .store(let document): store(at: index, document, [])
       }
     } catch {
       end(at: index, .failure(error))
@@ -239,18 +242,20 @@ final class AgentContinuations: AppFeature {
     }
   }
 
-  private func store(at index: Int, _ document: [UInt8], _ attachments: [Attachment]) {
+  /// - Parameter description: of the page, if its app gets that alone.
+  private func store(
+    at index: Int, _ document: [UInt8], _ attachments: [Attachment], as description: OfferDescription? = nil
+  ) {
     starts[index].phase = .storing
     starts[index].size = document.count
     let start = starts[index]
-    var offer = start.offer
-    if let page = start.page { offer = offer.described(OfferDescription(page, id: offer.description.id)) }
+    let offer = description.map { start.offer.described($0) } ?? start.offer
     agent.owner.perform(
       .put(
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
           document: document, attachments: attachments, principal: start.principal?.id),
-        begins: start.app.form == .argument || !deliveries.isOpen(start.app.bundleIdentifier)))
+        begins: start.app.form != .argument && !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -290,27 +295,26 @@ final class AgentContinuations: AppFeature {
         ?? activity.rejection(to: start.offer.description, at: now.date)
       if let error { return fail(at: index, error, now) }
       (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
-      try take(activity, fetch.document, at: index)
+      try take(activity, fetch.document, at: index, now)
     } catch {
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
   }
 
   /// The activity is whole, in the form in which its origin sent it: the app gets it in its own form.
-  private func take(_ activity: Activity, _ document: [UInt8], at index: Int) throws(SegueError) {
-    let keepsState: Bool
-    switch starts[index].app.form {
-    case .activity: return collect(at: index, document, activity.attachments)
-    case .page(let keeps): keepsState = keeps
-    case .argument: keepsState = false
-    }
-    let page = try activity.page(keepsState: keepsState)
+  private func take(
+    _ activity: Activity, _ document: [UInt8], at index: Int, _ now: Instant
+  ) throws(SegueError) {
+    let start = starts[index]
+    if start.app.form == .activity { return collect(at: index, document, activity.attachments) }
+    let page = try activity.page(keepsState: start.app.form == .page(keepsState: true))
     // The app was chosen for a page of that site, and none else (R12.1).
-    guard WebOrigin.isSame(page.webOrigin, starts[index].offer.description.webOrigin) else {
+    guard WebOrigin.isSame(page.webOrigin, start.offer.description.webOrigin) else {
       throw SegueError(.handoffFailed, "the page is of another site than was offered")
     }
-    starts[index].page = page
-    store(at: index, try ActivityDocument.encode(page, .none), [])
+    let description = OfferDescription(page, id: start.offer.description.id)
+    store(at: index, try ActivityDocument.encode(page, .none), [], as: description)
+    if start.app.form == .argument, let url = page.webpageURL { decideToShow(url, at: index, now) }
   }
 
   /// Fetches the attachments that the inbox may store, in their order; larger ones stay with the origin.
@@ -362,9 +366,7 @@ final class AgentContinuations: AppFeature {
     guard let index = index(of: id) else { return }
     if let error { return fail(at: index, error, now) }
     starts[index].size = 0
-    if starts[index].app.form == .argument, let page = starts[index].page?.webpageURL {
-      return decideToShow(page, at: index, now)
-    }
+    if case .showing = starts[index].phase { return }
     starts[index].phase = .kept
     let start = starts[index]
     let isOpen = deliveries.deliver(to: start.app.bundleIdentifier, now)
@@ -373,49 +375,53 @@ final class AgentContinuations: AppFeature {
 
   // MARK: Pages that go to the browser as an argument (R12.3)
 
-  /// Whether its page goes to the browser as an argument.
-  func shows(_ id: Identifier) -> Bool { index(of: id).map { starts[$0].app.form == .argument } ?? false }
-
-  /// Ends the entry with the receipt `unknown` before the browser is started. Its delivery has begun, so no process of
-  /// the browser gets it until then; after a crash one may, which is then the only one. So a page is opened once at
-  /// most.
+  /// Has the entry end, with the receipt `unknown`, as soon as it is stored and before the browser is started: the disk
+  /// does one after the other, so no process of the browser gets it in between. A page is opened once at most.
   private func decideToShow(_ page: String, at index: Int, _ now: Instant) {
     starts[index].phase = .showing(page)
-    let start = starts[index]
+    endUnopened(WaitingEntry(starts[index].id, isStale: starts[index].isStale), of: starts[index], now)
+  }
+
+  private func endUnopened(_ entry: WaitingEntry, of start: AgentContinuation, _ now: Instant) {
     let receipt = Receipt(
-      continuation: start.id, receiver: receiver(start.app), outcome: .unknown, status: Self.shown.status,
-      reason: InboxDeliveries.bounded(Self.shown.message), isStale: start.isStale, date: now.date)
-    agent.owner.perform(.acknowledge(start.id, app: agent.app.identity.id, wasSent: true, receipt))
+      continuation: entry.continuation, receiver: receiver(start.app), outcome: .unknown, status: Self.unheard.status,
+      reason: InboxDeliveries.bounded(Self.unheard.message), isStale: entry.isStale, date: now.date)
+    agent.owner.perform(.acknowledge(entry.continuation, app: agent.app.identity.id, wasSent: true, receipt))
   }
 
   /// The entry of a page has ended; or it was gone before, or the disk has refused that.
   func decidedToShow(_ id: Identifier, _ result: Result<OwedReceipt?, SegueError>, _ now: Instant) {
-    guard let index = index(of: id), case .showing(let page) = starts[index].phase else { return }
+    guard let index = index(of: id), case .showing(let page) = starts[index].phase else {
+      // One that was left from before.
+      if case .success(let owed?) = result { report(owed, now) }
+      return
+    }
     let start = starts[index]
     do throws(SegueError) {
       guard try result.get() != nil else { return shown(id, Self.expired, now) }
       agent.owner.show(page, in: start.app, for: id, start.launchNumber)
     } catch {
-      agent.owner.perform(.end(id, .untold))
-      shown(id, SegueError(error.status, "\(error.message); the page waits in the inbox"), now)
+      // The entry stays: the next one who asks for the page has it opened.
+      shown(id, .unknown, SegueError(error.status, "\(error.message); the page is not opened"), now)
     }
   }
 
   /// The browser was started with the page, or could not be.
   func shown(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
+    shown(id, error == nil ? .unknown : .failed, error, now)
+  }
+
+  private func shown(_ id: Identifier, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     guard let index = index(of: id), case .showing = starts[index].phase else { return }
     let start = starts[index]
-    let deadline = now.uptime + agent.limits.continuation
-    guard let error else {
-      report(start.continuation, .unknown, Self.shown, by: deadline, receiver(start.app), now)
-      return end(at: index, .success((.unknown, Self.shown)))
-    }
-    report(start.continuation, .failed, error, by: deadline, receiver(start.app), now)
-    end(at: index, .failure(error))
+    report(
+      start.continuation, outcome, error ?? Self.unheard, by: now.uptime + agent.limits.continuation,
+      receiver(start.app), now)
+    end(at: index, error.map { .failure($0) } ?? .success((.unknown, Self.unheard)))
   }
 
   /// No one tells whether a browser has opened what it was started with.
-  private static var shown: SegueError {
+  private static var unheard: SegueError {
     SegueError(.handoffFailed, "the browser was started with the page: nothing tells whether it has opened it")
   }
 
@@ -516,6 +522,10 @@ final class AgentContinuations: AppFeature {
     SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
   }
 
+  private static var unopened: SegueError {
+    SegueError(.remoteApplicationTimedOut, "the page is not opened yet; it is once the disk has stored that")
+  }
+
   /// Fails before the entry is in the inbox.
   private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Instant) {
     let start = starts[index]
@@ -563,8 +573,8 @@ final class AgentContinuations: AppFeature {
       end(awaited.remove(at: index), now)
     }
     while let (start, requester) = takeOverdue(now) {
-      answer(
-        requester, of: start, start.isStored ? .success(start.decision ?? (.unknown, Self.late)) : .failure(Self.slow))
+      let late = start.app.form == .argument ? Self.unopened : Self.late
+      answer(requester, of: start, start.isStored ? .success(start.decision ?? (.unknown, late)) : .failure(Self.slow))
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {
       switch starts[index].phase {
@@ -574,7 +584,7 @@ final class AgentContinuations: AppFeature {
       case .looking: end(at: index, .failure(Self.slow))
       case .fetching: fail(at: index, Self.slow, now)
       case .storing, .kept: decide(.unknown, Self.late, at: index, now)
-      // Its requesters alone have deadlines.
+      // It has no deadline: only its requesters have, and these are answered above.
       case .showing: return
       }
     }

@@ -134,8 +134,7 @@ public final class AgentEngine: HubParticipant {
     case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
     case .shared(let id, let result): starts.shared(id, result, now)
     case .put(let id, .success(let item)):
-      // No process of a browser gets a page with which its program is started.
-      if let item, case .put(let record, _) = request, !starts.shows(id) { deliveries.add(item, for: record.app, now) }
+      if let item, case .put(let record, _) = request { deliveries.add(item, for: record.app, now) }
       starts.put(id, nil, now)
     case .put(let id, .failure(let error)): starts.put(id, error, now)
     case .begun(let app, let result): deliveries.begun(app, result, of: request, now)

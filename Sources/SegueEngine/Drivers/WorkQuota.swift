@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueModel
+
 /// The hub's work for each principal: messages and frames that it has sent and caused, reads, and records that were
 /// decrypted for them. A principal that has caused too much waits while others have their turn, whichever of its
 /// connections it has used. So a process that floods the hub costs others little time.
@@ -29,8 +31,12 @@ struct WorkQuota {
 
   /// The account of a principal with a connection.
   mutating func account(of principal: Principal, _ uptime: Int64) -> WorkAccount {
+    if let account = accounts[principal] {
+      // It is back: its connections keep the account.
+      departed.removeAll { $0 == principal }
+      return account
+    }
     if let index = departed.firstIndex(where: { isPaid($0, uptime) }) { accounts[departed.remove(at: index)] = nil }
-    if let account = accounts[principal] { return account }
     let account = WorkAccount()
     accounts[principal] = account
     return account

@@ -51,6 +51,7 @@ public final class SiteSession {
     guard functions.pointee.SSL_set_fd(session, socket) == 1, site_expect_host(functions, session, host) == 1 else {
       throw SegueError(.system, "TLS: \(OpenSSL.takeError(functions))")
     }
+    functions.pointee.ERR_clear_error()
     guard functions.pointee.SSL_connect(session) == 1 else { throw refusal(session) }
     let sent = request.withUnsafeBytes {
       functions.pointee.SSL_write(session, $0.baseAddress, Int32(clamping: $0.count))
@@ -77,6 +78,8 @@ public final class SiteSession {
     while true {
       var count: Int32 = 0
       let more = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, size in
+        // SSL_get_error looks at the queue of errors first.
+        functions.pointee.ERR_clear_error()
         count = functions.pointee.SSL_read(session, buffer.baseAddress, Int32(clamping: buffer.count))
         size = max(0, min(Int(count), buffer.count))
       }

@@ -72,8 +72,17 @@ import Testing
     #expect(throws: SegueError.self) { try read(head + "Content-Length: \(HTTPAnswer.bodyLimit + 1)\r\n\r\n") }
     let chunks = String(repeating: "1\r\na\r\n", count: HTTPAnswer.bodyLimit)
     #expect(throws: SegueError.self) { try read(head + "Transfer-Encoding: chunked\r\n\r\n" + chunks, isEnded: false) }
-    let interim = String(repeating: "HTTP/1.1 100 a\r\n\r\n", count: HTTPAnswer.readLimit / 18 + 1)
-    #expect(throws: SegueError.self) { try read(interim, isEnded: false) }
+    // Interim answers count as parts of the head, however many bytes have come.
+    for count in [HTTPAnswer.headLimit / 18 + 1, HTTPAnswer.readLimit / 18 + 1] {
+      let interim = String(repeating: "HTTP/1.1 100 a\r\n\r\n", count: count)
+      #expect(status { try read(interim, isEnded: false) } == .limitExceeded)
+      #expect(status { try read(interim + head + "\r\n") } == .limitExceeded)
+    }
+  }
+
+  private func status<Result>(_ body: () throws -> Result) -> Status? {
+    do { _ = try body() } catch { return (error as? SegueError)?.status }
+    return nil
   }
 }
 
@@ -136,10 +145,15 @@ import Testing
     #expect("\(read(.answered(status: 200, body: [1, 10, 2])))" == "answered(status: 200, body: [1, 10, 2])")
     #expect("\(read(.answered(status: 404, body: [])))" == "answered(status: 404, body: [])")
     #expect("\(read(.failed("no\nroute")))" == #"failed("no route")"#)
-    for text in ["", "\n", "200\n", "2000 a\n", "-1 a\n", "x", "700 a\n", String(repeating: "a", count: 1_000)] {
-      guard case .failed = SiteFetchOutput.decode(Array(text.utf8)) else { return #expect(Bool(false), "\(text)") }
-    }
-    let long = Array("200 a\n".utf8) + [UInt8](repeating: 1, count: SiteFetchOutput.sizeLimit)
-    guard case .failed = SiteFetchOutput.decode(long) else { return #expect(Bool(false), "too long") }
+    func fails(_ bytes: [UInt8]) -> Bool { if case .failed = SiteFetchOutput.decode(bytes) { true } else { false } }
+    for text in [
+      "", "\n", "200\n", "2000 0\n", "-1 0\n", "x", "700 0\n", "200 a\n", "200 1\n", "200 0\nx", "200 00\n",
+      String(repeating: "a", count: 1_000),
+    ] { #expect(fails(Array(text.utf8)), "\(text)") }
+    let many = HTTPAnswer.bodyLimit + 1
+    #expect(fails(Array("200 \(many)\n".utf8) + [UInt8](repeating: 1, count: many)))
+    // A process may end while it writes.
+    let whole = SiteFetchOutput.encode(.answered(status: 200, body: Array("{\"a\":1}".utf8)))
+    for count in whole.indices { #expect(fails(Array(whole.prefix(count)))) }
   }
 }

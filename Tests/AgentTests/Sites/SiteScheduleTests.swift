@@ -67,7 +67,7 @@ import Testing
     let third = try #require(twice.next(at: 0))
     let fourth = try #require(twice.ended(third, .answered(status: 404, body: []), at: 0, jitter: 0))
     #expect(twice.ended(fourth, .answered(status: 404, body: []), at: 0, jitter: 0) == nil)
-    #expect(obstacle(twice).contains("404") && !twice.isAsking)
+    #expect(obstacle(twice).contains("404") && twice.nextDate != nil)
   }
 
   @Test(arguments: [
@@ -142,8 +142,32 @@ import Testing
     try ask(ahead, listing, at: 1_000_000_000)
     try ask(ahead, .failed("no route"), at: 1_000)
     #expect(obstacle(ahead).hasPrefix("unreachable(1000.0"))
+    #expect(ahead.nextDate == 1_000 + 3 * hour, "without a pause it would be asked again and again")
     try ask(ahead, listing, at: 1_000 + 3 * hour)
     #expect(obstacle(ahead) == "listed")
+  }
+
+  @Test func `what this device could not ask says nothing of the site (R12.9)`() throws {
+    let schedule = schedule("a.com")
+    try ask(schedule, listing, at: 0)
+    let due = try #require(schedule.nextDate)
+    try ask(schedule, .notAsked("the launcher is busy"), at: due)
+    #expect(obstacle(schedule) == "listed" && schedule.nextDate == due + 60)
+  }
+
+  @Test func `an answer counts for the mode in which the site was asked (R12.8, W13)`() throws {
+    let schedule = Scheduled()
+    func claim(_ isForDevelopers: Bool, at now: Double) {
+      schedule.claim([SiteSchedule.Claim(host: "a.com", apps: ["T.a"], isForDevelopers: isForDevelopers)], at: now)
+    }
+    claim(false, at: 0)
+    try ask(schedule, .failed("a private address"), at: 0)
+    claim(true, at: 10)
+    #expect(schedule.nextDate == 10)
+    try ask(schedule, listing, at: 10)
+    #expect(obstacle(schedule) == "listed")
+    claim(false, at: 20)
+    #expect(schedule.nextDate == 20 && obstacle(schedule) != "listed")
   }
 
   @Test func `the user can have all sites asked, or one`() throws {
@@ -222,7 +246,6 @@ private final class Scheduled {
   var records: [SiteRecord] { schedule.records }
   var statuses: SiteStatuses { schedule.statuses }
   var nextDate: Double? { schedule.nextDate }
-  var isAsking: Bool { schedule.isAsking }
   func claim(_ claims: [SiteSchedule.Claim], at now: Double) { schedule.claim(claims, at: now) }
   func refresh(_ host: String?, at now: Double) -> Int { schedule.refresh(host, at: now) }
   func next(at now: Double) -> SiteFetch? { schedule.next(at: now) }

@@ -29,7 +29,7 @@ def beside_library() -> Path:
 
 
 def prefixes() -> Iterator[Path]:
-    """Where `make install` and packages put files, the most likely first."""
+    """Returns the folders into which `make install` and packages put files, the most likely first."""
     yield from (beside_library().parent, Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 
 
