@@ -294,9 +294,9 @@ extension App {
     return hasBegun
   }
 
-  /// Called with the lock.
+  /// An app that closes opens no document: its answer would be refused. Called with the lock.
   func open(_ continuation: Continuation) -> CallbackInvocation {
-    let delegate = self.delegate
+    let delegate = isOpen ? self.delegate : nil
     return { continuation.runOpening(delegate) }
   }
 

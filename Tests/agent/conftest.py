@@ -17,6 +17,7 @@ import wire
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build
+from site_server import KEY, Certificates, Site
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 CARRIES = r"this process is the hub of generation (\d+) "
@@ -124,3 +125,18 @@ def masked_agent(command: Callable[..., list[str | Path]]) -> Iterator[Callable[
             return masked
 
         yield ready
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory) -> Certificates:
+    made = Certificates(tmp_path_factory.mktemp("certificates"))
+    made.openssl("req", "-x509", *KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=A test CA")
+    made.sign("site", "localhost")
+    return made
+
+
+@pytest.fixture
+def site(certificates: Certificates) -> Iterator[Site]:
+    made = Site(certificates)
+    yield made
+    made.close()

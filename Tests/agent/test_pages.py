@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import commands
 import pytest
 from inbox import command_line
-from programs import programs
+from programs import PATIENCE, programs
 
 BROWSING = "NSUserActivityTypeBrowsingWeb"
 HANDLER = "MimeType=x-scheme-handler/http;x-scheme-handler/https;"
@@ -113,8 +114,9 @@ def test_the_users_choice_comes_first_and_changes_of_the_desktop_count_at_once(a
     assert wait_for(desktop, "first") == ["1", "http://example.com/"]
     segue("choose", BROWSING, "--forget")
     (desktop.home / "data" / "applications" / "second.desktop").unlink()
+    limit = time.monotonic() + PATIENCE
     while segue("route")["candidates"][0]["bundle_identifier"] != "first":
-        pass  # the agent reads the folder again
+        assert time.monotonic() < limit, "the agent reads the folder again"
     (desktop.home / "first.opened").unlink()
     segue("continue", "--launch", status=1)
     assert wait_for(desktop, "first") == ["1", "http://example.com/"]

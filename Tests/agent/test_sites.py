@@ -5,116 +5,17 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import ssl
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from project import ROOT
+from site_server import LISTING, Certificates, Site, http
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
-LISTING = b'{"activitycontinuation": {"apps": ["TEAM.com.example.notes"]}}'
-
-
-class Certificates(NamedTuple):
-    """Files of a certificate authority, and of certificates that it has signed."""
-
-    folder: Path
-
-    def openssl(self, *words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
-
-    def sign(self, name: str, host: str, *more: str, purpose: str = "serverAuth") -> str:
-        """Makes NAME.pem and NAME.key: a certificate for a host."""
-        (self.folder / f"{name}.ext").write_text(f"subjectAltName=DNS:{host}\nextendedKeyUsage={purpose}\n")
-        self.openssl("req", "-new", *KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", f"{name}.ext")
-        self.openssl("x509", "-req", "-in", f"{name}.csr", *signing, "-out", f"{name}.pem", *(more or ("-days", "2")))
-        return name
-
-
-KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory) -> Certificates:
-    made = Certificates(tmp_path_factory.mktemp("certificates"))
-    made.openssl("req", "-x509", *KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=A test CA")
-    made.sign("site", "localhost")
-    return made
-
-
-def http(body: bytes, status: str = "200 OK", *fields: str) -> bytes:
-    head = [f"HTTP/1.1 {status}", *(fields or (f"Content-Length: {len(body)}",)), "", ""]
-    return "\r\n".join(head).encode() + body
-
-
-class Site:
-    """A server on this machine; `answer` gets the path, and gives all bytes of the answer, or nothing: silence."""
-
-    def __init__(self, certificates: Certificates):
-        self.certificates = certificates
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.answer: Callable[[str], bytes | None] = lambda path: http(LISTING)
-        self.requests: list[str] = []
-        self.connections = 0
-        self.use("site")
-        self.server = threading.Thread(target=self.serve, daemon=True)
-        self.server.start()
-
-    def close(self) -> None:
-        """Waits for the thread: one that is about to accept would accept for the next server with its descriptor."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.server.join()
-        self.listener.close()
-
-    def use(self, name: str, version: ssl.TLSVersion | None = None) -> None:
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        folder = self.certificates.folder
-        self.context.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
-        if version is not None:
-            self.context.set_ciphers("ALL:@SECLEVEL=0")
-            self.context.minimum_version = self.context.maximum_version = version
-
-    def serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self.talk, args=(connection,), daemon=True).start()
-
-    def talk(self, plain: socket.socket) -> None:
-        try:
-            with self.context.wrap_socket(plain, server_side=True) as connection:
-                request = b""
-                while b"\r\n\r\n" not in request:
-                    more = connection.recv(65536)
-                    if not more:
-                        return
-                    request += more
-                self.requests.append(request.decode())
-                answer = self.answer(request.split()[1].decode())
-                if answer is None:
-                    connection.recv(1)
-                    return
-                connection.sendall(answer)
-                connection.unwrap()
-        except (OSError, ssl.SSLError):
-            pass
-
-
-@pytest.fixture
-def site(certificates: Certificates) -> Iterator[Site]:
-    made = Site(certificates)
-    yield made
-    made.close()
 
 
 class Fetch(NamedTuple):
@@ -128,7 +29,12 @@ def fetch(tmp_path: Path, site: Site, certificates: Certificates) -> Callable[..
     """fetch(…) asks the site with the settings that let it be on this machine."""
 
     def run(
-        *words: str, host: str = "localhost", path: str = "well-known", settings: dict | None = None, **more
+        *words: str,
+        host: str = "localhost",
+        path: str = "well-known",
+        settings: dict | None = None,
+        environment: dict[str, str] | None = None,
+        **more,
     ) -> Fetch:
         own = {"private": True, "port": site.port, "ca": str(certificates.folder / "ca.pem")}
         own = {name: value for name, value in (own | more).items() if value is not None}
@@ -137,7 +43,7 @@ def fetch(tmp_path: Path, site: Site, certificates: Certificates) -> Callable[..
         made = subprocess.run(
             ["segue-fetch", host, path, *(words or ("developer",))],
             executable=AGENT,
-            env=os.environ | {"XDG_CONFIG_HOME": str(tmp_path)},
+            env=os.environ | {"XDG_CONFIG_HOME": str(tmp_path)} | (environment or {}),
             capture_output=True,
             timeout=30,
         )
@@ -319,3 +225,27 @@ def test_wrong_settings_are_named(fetch):
     assert "port: must be 1 to 65535" in fetch(port=0).reason
     assert "there is no setting 'prt'" in fetch(prt=1).reason
     assert "ca: must be an absolute path" in fetch(ca="ca.pem").reason
+
+
+def test_it_reads_no_file_of_its_user_once_it_knows_its_settings(fetch, certificates, tmp_path):
+    """OpenSSL reads a folder of authorities when it needs one of them, which is after the process has given its rights
+    up. The folder that the user names may be read; a file elsewhere, to which a link in it leads, may not."""
+    named, elsewhere = tmp_path / "named", tmp_path / "elsewhere"
+    named.mkdir()
+    elsewhere.mkdir()
+    authority = (certificates.folder / "ca.pem").read_bytes()
+    hashed = subprocess.run(
+        ["openssl", "x509", "-hash", "-noout", "-in", certificates.folder / "ca.pem"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    place = named / f"{hashed}.0"
+    place.write_bytes(authority)
+    for folders in (str(named), f"/nonexistent:{named}"):
+        assert fetch(ca=None, environment={"SSL_CERT_DIR": folders}).status == 200
+    place.unlink()
+    (elsewhere / "ca.pem").write_bytes(authority)
+    place.symlink_to(elsewhere / "ca.pem")
+    refused = fetch(ca=None, environment={"SSL_CERT_DIR": str(named)})
+    assert refused.status == 0 and "certificate is not valid" in refused.reason, refused

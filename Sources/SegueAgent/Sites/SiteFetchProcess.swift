@@ -42,7 +42,8 @@ enum SiteFetchProcess {
       "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/var/lib/ca-certificates", "/run/systemd/resolve",
       "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/var/run/nscd",
     ]
-    return system + (Environment.variable("SSL_CERT_DIR").map { [$0] } ?? [])
+    let named = (Environment.variable("SSL_CERT_DIR") ?? "").utf8.split(separator: UInt8(ascii: ":"))
+    return system + named.map { String(decoding: Array($0), as: UTF8.self) }
   }
 
   private static func answer(_ fetch: SiteFetch) throws(SegueError) -> SiteFetchResult {

@@ -6,6 +6,9 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import logging
+import queue
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -845,3 +848,63 @@ def test_async_handlers_open_documents(folder: str, tmp_path: Path) -> None:
                 await asyncio.sleep(0)
 
     asyncio.run(asyncio.wait_for(play(), 20))
+
+
+@pytest.mark.parametrize("turns", range(1, 9))
+def test_an_app_that_closes_opens_no_document(folder: str, tmp_path: Path, turns: int) -> None:
+    """R3.5, R3.14: whatever has happened of the continuation when it closes."""
+    opened: list[bool] = []
+
+    class Watching(segue.App):
+        def on_open_document(self, url: URL, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            opened.append(self._stopped)
+            return Letter(self, url, TEXT)
+
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    with (
+        segue.App("com.example.notes", document_types=TYPES, delivery="thread") as origin,
+        Watching("com.example.notes", document_types=TYPES) as reader,
+    ):
+        origin.add_container(NAME, tmp_path / "here")
+        reader.add_container(NAME, tmp_path / "there")
+        letter = origin.main_responder = Letter(origin, tmp_path / "here" / "a", TEXT)
+        while not reader.offers:
+            reader.dispatch(20)
+        continuation = reader.continue_(reader.offers[0])
+        for _ in range(turns):
+            reader.dispatch(0.2)
+    assert continuation.done and True not in opened and letter.user_activity is None
+
+
+def test_an_app_may_close_while_a_document_opens(folder: str, tmp_path: Path, log: Log) -> None:
+    """R3.5, R3.14: the document comes too late, which is no failure of the callback."""
+    opening = threading.Event()
+
+    class Slow(segue.App):
+        def on_open_document(self, url: URL, activity: segue.Activity, continuation: segue.Continuation) -> Any:
+            opening.set()
+            limit = time.monotonic() + 20
+            while time.monotonic() < limit:  # nothing tells a callback that its app closes
+                try:
+                    self.main_responder = None
+                except segue.InvalidatedError:
+                    return late
+            return None
+
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    came: queue.SimpleQueue[segue.Offer] = queue.SimpleQueue()
+    with (
+        segue.App("com.example.notes", document_types=TYPES, delivery="thread") as origin,
+        Slow("com.example.notes", document_types=TYPES, delivery="thread") as reader,
+    ):
+        reader.on_offer(lambda kind, offer: came.put(offer))
+        origin.add_container(NAME, tmp_path / "here")
+        reader.add_container(NAME, tmp_path / "there")
+        late, letter = Letter(reader, tmp_path / "there" / "b", TEXT), Letter(origin, tmp_path / "here" / "a", TEXT)
+        origin.main_responder = letter
+        continuation = reader.continue_(came.get(timeout=20))
+        assert opening.wait(20)
+    assert continuation.done
+    assert not any("INVALIDATED" in text for _, text in log)

@@ -199,6 +199,7 @@ class Opener(Protocol):
     """An app, as far as its documents concern it."""
 
     _handle: int
+    _stopped: bool
 
     def _handler(self, name: str) -> Any: ...
 
@@ -223,7 +224,7 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
 
     def answered(document: Any, error: BaseException | None) -> BaseException | None:
         try:
-            _answer(continuation, activity, document, error)
+            _answer(app, continuation, activity, document, error)
         except Exception as wrong:
             return wrong
         return None
@@ -234,14 +235,18 @@ def open_document(app: Opener, url: str, activity: Activity, continuation: Conti
             continuation._cancel_opening = app._answer_later(result, answered)
             return _REPLY_LATER
     except BaseException as error:
-        _answer(continuation, activity, None, error)
+        _answer(app, continuation, activity, None, error)
         raise
-    _answer(continuation, activity, result, None)
+    _answer(app, continuation, activity, result, None)
     return _REPLY_YES
 
 
 def _answer(
-    continuation: Continuation, activity: Activity, document: Document | None, error: BaseException | None
+    app: Opener,
+    continuation: Continuation,
+    activity: Activity,
+    document: Document | None,
+    error: BaseException | None,
 ) -> None:
     continuation._cancel_opening = None
     if continuation.done:  # too late: the document goes when its last reference does
@@ -259,7 +264,9 @@ def _answer(
     except RemoteApplicationTimedOutError:
         return  # it has ended, and on_did_fail, which comes, says how
     except BaseException as failure:
-        _answer(continuation, activity, None, failure)
+        if app._stopped and isinstance(failure, InvalidatedError):
+            return  # the app closes meanwhile in another thread, which ends the continuation
+        _answer(app, continuation, activity, None, failure)
         raise
     opened.activity = activity
     continuation._end(activity)

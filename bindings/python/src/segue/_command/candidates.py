@@ -44,12 +44,17 @@ def add(verbs: Verbs) -> None:
 
 
 async def apps(options: argparse.Namespace) -> int:
-    if not sites.change(options) and not options.refresh:
+    site = sites.change(options)
+    if site is not None and not options.refresh:
+        sites.show(site, None, options)
         return 0
     async with chooser() as app:
         if options.refresh:
             count = await asked(app, app.refresh_sites, options.site)
             note(f"{count} site{' is' if count == 1 else 's are'} asked; `segue route` says what they have answered")
+            if site is not None:
+                sites.show(site, count, options)
+                return 0
         known = await asked(app, app.apps)
     if options.json:
         show_json(known)

@@ -16,6 +16,7 @@ from .output import CommandError, UsageError, show_json
 
 HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*\Z")
 SETTINGS = ("private", "port", "ca")
+SIZE_LIMIT = 1 << 16  # bytes of the file that the process reads
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,29 +31,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forget", action="store_true", help="forget what was set for the host")
 
 
-def change(options: argparse.Namespace) -> bool:
-    """Does what the options say about a site. Returns whether none of them does."""
-    named = options.private or options.no_private or options.port is not None or options.ca or options.forget
+def change(options: argparse.Namespace) -> str | None:
+    """Stores what the options say about a site. Returns the name of its host; None: they name no site."""
+    others = (options.private, options.no_private, options.forget, options.port is not None, options.ca is not None)
     if options.site is None:
-        if named:
+        if any(others):
             raise UsageError("--private, --no-private, --port, --ca and --forget are about a --site")
-        return True
-    host = options.site.lower()
-    host = host[:-1] if host.endswith(".") else host
+        return None
+    if options.forget and sum(others) > 1:
+        raise UsageError("--forget forgets all settings of the site: leave the other options out")
+    host = options.site.lower().removesuffix(".")
     if not HOST.match(host):
         raise UsageError(f"{shown(options.site)}: is no name of a host")
     options.site = host
-    if named:
-        store(host, changed(settings().get(host, {}), options))
-    elif options.refresh:
-        return False
-    show(host, settings().get(host, {}), options)
-    return False
+    if any(others):
+        store(host, {} if options.forget else changed(settings().get(host, {}), options))
+    return host
 
 
 def changed(own: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    if options.forget:
-        return {}
     if options.private:
         own["private"] = True
     if options.no_private:
@@ -62,16 +59,21 @@ def changed(own: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
             raise UsageError("--port: must be 1 to 65535")
         own["port"] = options.port
     if options.ca is not None:
-        path = Path(options.ca).resolve()
-        if not path.is_file():
-            raise UsageError(f"--ca: {shown(str(path), None)} is no file")
-        own["ca"] = str(path)
+        if not Path(options.ca).is_file():
+            raise UsageError(f"--ca: {shown(options.ca, None)} is no file")
+        own["ca"] = str(Path(options.ca).resolve())
+        try:
+            own["ca"].encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"--ca: {shown(own['ca'], None)} is no UTF-8") from None
     return own
 
 
-def show(host: str, own: dict[str, Any], options: argparse.Namespace) -> None:
+def show(host: str, asked: int | None, options: argparse.Namespace) -> None:
+    """Prints the settings of a host, and, if it is not None, how many sites are asked."""
+    own = settings().get(host, {})
     if options.json:
-        show_json({"site": host, "settings": own})
+        show_json({"site": host, "settings": own, **({} if asked is None else {"asked": asked})})
     else:
         said = ", ".join(f"{name} {shown(str(own[name]), None)}" for name in SETTINGS if name in own)
         print(f"{shown(host)}: {said or 'asked as every site is'}")
@@ -101,8 +103,10 @@ def store(host: str, own: dict[str, Any]) -> None:
     all_of_them.pop(host, None)
     if own:
         all_of_them[host] = own
+    text = json.dumps(all_of_them, indent=2, sort_keys=True) + "\n"
+    if len(text) > SIZE_LIMIT:
+        raise CommandError(f"{file()}: there is no room for another host, the file may have {SIZE_LIMIT} bytes")
     file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=file().parent, delete=False) as made:
-        json.dump(all_of_them, made, indent=2, sort_keys=True)
-        made.write("\n")
+        made.write(text)
     Path(made.name).replace(file())
