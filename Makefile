@@ -103,7 +103,8 @@ APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$O
 app_files = $(wildcard $(addprefix $(1)/*.,c h inc) libexec/common/*.c libexec/common/*.h)
 
 lib/segue-stdio: $(call app_files,libexec/stdio)
-lib/segue-browser-host: $(call app_files,browser/host)
+lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_calls.h
+lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
 lib/segue-stdio lib/segue-browser-host: include/segue.h lib/libsegue.so.0
 	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK)
 	objcopy --only-keep-debug $@.whole $@.debug

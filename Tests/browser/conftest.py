@@ -58,6 +58,11 @@ def firefox(desk: Desk) -> Any:
 
 
 @pytest.fixture
+def browser(word: str, request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(word)
+
+
+@pytest.fixture
 def own_desk() -> Iterator[Desk]:
     """A desk of a test that kills, removes or configures browsers."""
     with prepared_desk() as made:

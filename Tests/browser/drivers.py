@@ -5,11 +5,11 @@ Marionette. Neither needs a driver of the browser's maker."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -121,14 +121,14 @@ class Chromium(Browser):
             "--enable-unsafe-extension-debugging", "--disable-background-networking", "--disable-component-update",
             "--hide-scrollbars", f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", "about:blank",
         ]  # fmt: skip
-        reading, self.commands = os.pipe()
-        self.answers, writing = os.pipe()
-
-        def descriptors() -> None:
-            os.dup2(reading, 10), os.dup2(writing, 11), os.dup2(10, 3), os.dup2(11, 4)
-
-        super().__init__(home, command, environment, preexec_fn=descriptors, close_fds=False)
-        os.close(reading), os.close(writing)
+        pipe, self.commands = os.pipe()
+        self.answers, other = os.pipe()
+        # Above those that they become, so that neither takes the place of the other.
+        passed = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 10) for each in (pipe, other)]
+        starter = ["bash", "-c", f'exec "$@" 3<&{passed[0]}- 4>&{passed[1]}-', "bash"]
+        super().__init__(home, [*starter, *command], environment, pass_fds=passed)
+        for each in (pipe, other, *passed):
+            os.close(each)
         self.buffer = b""
         self.sessions: dict[str, str] = {}
         self.version = self.send("Browser.getVersion")["product"]
@@ -189,9 +189,14 @@ class Chromium(Browser):
 
     def press(self, tab: str) -> None:
         """Presses the extension's button, and waits for its popup."""
-        url = self.tabs()[tab]
-        tabs = self.send("Target.getTargets", filter=[{"type": "tab"}])["targetInfos"]
-        target = next(each["targetId"] for each in tabs if each["url"] == url)
+        end = time.monotonic() + STARTING
+        target = None
+        while target is None:  # while a tab navigates, only one of its two targets has the new address
+            url = self.tabs()[tab]
+            tabs = self.send("Target.getTargets", filter=[{"type": "tab"}])["targetInfos"]
+            target = next((each["targetId"] for each in tabs if each["url"] == url), None)
+            if time.monotonic() > end:
+                raise BrowserError(f"no tab shows {url}")
         self.send("Extensions.triggerAction", id=IDENTITY["CHROMIUM_ID"], targetId=target)
 
     def popup(self, expression: str) -> Any:
@@ -233,10 +238,10 @@ class Firefox(Browser):
         for folder in (home / ".mozilla/native-messaging-hosts", home / ".config/mozilla/native-messaging-hosts"):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("firefox", home))
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        named = profile / "MarionetteActivePort"
+        named.unlink(missing_ok=True)
         settings = {
-            "marionette.port": port,
+            "marionette.port": 0,  # a free one, which Firefox writes into that file
             "datareporting.policy.dataSubmissionEnabled": False,
             "browser.shell.checkDefaultBrowser": False,
             "browser.startup.page": 0,
@@ -254,19 +259,16 @@ class Firefox(Browser):
         ]  # fmt: skip
         super().__init__(home, command, {"MOZ_REMOTE_SETTINGS_DEVTOOLS": "1", **environment})
         end = time.monotonic() + STARTING
-        while True:
-            try:
-                self.wire = socket.create_connection(("127.0.0.1", port))
-                break
-            except ConnectionRefusedError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    raise BrowserError("firefox did not start") from None
-                time.sleep(0.05)  # there is no event for a port that begins to listen
+        while not (port := named.read_text() if named.exists() else ""):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise BrowserError("firefox did not start")
+            time.sleep(0.05)  # a name in a folder of a program that starts
+        self.wire = socket.create_connection(("127.0.0.1", int(port)))
         self.wire.settimeout(STARTING)
         self.stream = self.wire.makefile("rwb")
         self.receive()
-        wanted = {"capabilities": {"alwaysMatch": {"pageLoadStrategy": "none"}}}  # a page may never end
-        self.version = "Firefox/" + self.send("WebDriver:NewSession", **wanted)["capabilities"]["browserVersion"]
+        session = self.send("WebDriver:NewSession", pageLoadStrategy="none")  # a page may never end
+        self.version = f"Firefox/{session['capabilities']['browserVersion']}"
         if extension is not None:
             self.send("Addon:Install", path=str(extension), temporary=True)
 
@@ -357,7 +359,3 @@ class Firefox(Browser):
 
 
 KINDS = {"chromium": Chromium, "firefox": Firefox}
-
-
-def forget(home: Path) -> None:
-    shutil.rmtree(home, ignore_errors=True)

@@ -9,7 +9,6 @@ import select
 import struct
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +32,14 @@ class Host:
         browser: str = "chromium",
         arguments: list[str] | None = None,
         greets: bool = True,
-        program: Path = HOST,
-        environment: Mapping[str, str] | None = None,
     ):
         self.browser = browser
         self.process = subprocess.Popen(
-            [program, *(ARGUMENTS[browser] if arguments is None else arguments)],
+            [HOST, *(ARGUMENTS[browser] if arguments is None else arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), **(environment or {})},
+            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
             bufsize=0,
         )
         self.buffer = b""
@@ -50,7 +47,7 @@ class Host:
             self.greet()
 
     def greet(self) -> None:
-        self.send(t="hello", v=1, browser=self.browser, version="1", profile="p")
+        self.send(t="hello", v=1, browser=self.browser)
         assert self.receive() == {"t": "welcome", "v": 1}
 
     def send(self, **message: Any) -> None:

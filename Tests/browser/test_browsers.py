@@ -3,71 +3,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.server
 import json
-import os
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import pytest
 import segue
-from desk import Desk, until
-from drivers import Browser, BrowserError, name_of
-from identity import IDENTITY, TEAM, TYPE
-
-BOTH = pytest.mark.parametrize("word", ["chromium", "firefox"])
-
-
-@pytest.fixture
-def browser(word: str, request: pytest.FixtureRequest) -> Any:
-    return request.getfixturevalue(word)
-
-
-def other(request: pytest.FixtureRequest, word: str) -> Any:
-    return request.getfixturevalue({"chromium": "firefox", "firefox": "chromium"}[word])
-
-
-def shown(browser: Browser, url: str) -> Any:
-    """Opens a page, and waits until it is whole."""
-    tab = browser.open(url)
-    until(lambda: attempt(lambda: browser.evaluate(tab, "document.readyState") == "complete"), 20)
-    return tab
-
-
-def attempt(look: Any) -> Any:
-    with contextlib.suppress(BrowserError):
-        return look()
-    return None
-
-
-@contextlib.contextmanager
-def reader(desk: Desk, title: str, url: str, info: dict[str, Any]) -> Any:
-    """Another program that offers a page, with state of its own making."""
-    with segue.App("com.example.reader", team=TEAM, types=[TYPE], runtime_folder=desk.run, delivery="thread") as app:
-        activity = segue.Activity(app, TYPE)
-        activity.title, activity.webpage_url, activity.user_info = title, url, info
-        activity.become_current()
-        yield until(lambda: next((each for each in desk.chooser.offers if each.title == title), None))
-
-
-def taken(desk: Desk, title: str, bundle: str) -> dict[str, Any]:
-    """Continues a page in a program that keeps what came."""
-    with segue.App("com.example.taker", team=TEAM, types=[TYPE], runtime_folder=desk.run, delivery="thread") as app:
-        offer = until(lambda: next((o for o in app.offers if (o.title, o.bundle_identifier) == (title, bundle)), None))
-        with app.continue_(offer, 10) as activity:
-            info = {key: dict(value) for key, value in (activity.user_info or {}).items()}
-            return {"url": activity.webpage_url, "info": info}
-
-
-def page(title: str, body: str = "") -> str:
-    filler = "".join(f"<p data-n={n}>Paragraph {n} of {title} is here for the length of it.</p>" for n in range(60))
-    return f"<!doctype html><meta charset=utf-8><title>{title}</title><body>{body}{filler}"
-
+from desk import until
+from identity import IDENTITY
+from visits import BOTH, attempt, page, reader, shown, taken
 
 # ---- Offering
 
@@ -117,9 +63,8 @@ def test_characters_that_rfc_3986_lacks_are_escaped(desk, browser, word):
     tab = shown(browser, desk.web.url("/q?a=b|c&d='e'{f}%zz#x^y"))
     desk.offer("Query", browser.bundle)
     came = taken(desk, "Query", browser.bundle)
-    assert came["url"].split("/q", 1)[1].upper() == "?A=B%7CC&D=%27E%27%7BF%7D%25ZZ#X%5EY".replace(
-        "%27", came["url"][came["url"].index("d=") + 2 :].split("e")[0].upper()
-    )
+    # Browsers differ in whether they escape an apostrophe, and both are right.
+    assert came["url"].split("/q", 1)[1].replace("%27", "'") == "?a=b%7Cc&d='e'%7Bf%7D%25zz#x%5Ey"
     browser.close_tab(tab)
 
 
@@ -261,16 +206,46 @@ def test_a_tab_that_goes_elsewhere_while_it_is_asked_gives_nothing_of_there(desk
     desk.web.added["/from"] = page("From")
     desk.web.added["/to"] = page("From", "OTHER-ORIGIN")  # the same title
     tab = shown(browser, desk.web.url("/from"))
-    desk.offer("From", browser.bundle)
+    origin = desk.web.url("").rstrip("/")
     for _ in range(3):
+        until(lambda: desk.offer("From", browser.bundle).web_origin == origin)
+        asked = browser.received().count('"save"')
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(taken, desk, "From", browser.bundle)
+            until(lambda asked=asked: browser.received().count('"save"') > asked)
             browser.navigate(tab, desk.web.url("/to", "localhost"))
-            came = running.result(20)
-        if came["url"] == desk.web.url("/from"):
-            assert "OTHER" not in json.dumps(came)
+            try:
+                came = running.result(20)
+            except segue.Error:
+                came = None  # the offer is one of the other origin by now (R12.1)
+        assert came is None or came["url"] == desk.web.url("/from"), came
+        assert "OTHER" not in json.dumps(came)
         browser.navigate(tab, desk.web.url("/from"))
         until(lambda: attempt(lambda: browser.evaluate(tab, "location.pathname") == "/from"), 20)
+    browser.close_tab(tab)
+
+
+@BOTH
+def test_a_place_is_one_of_the_address_that_travels(desk, browser, word):
+    """(W4) A page changes its address and its text again and again: neither travels with the other one of before."""
+    script = """<div id=text></div><script>
+        let n = 0;
+        setInterval(() => {
+          n = 1 - n;
+          history.replaceState(0, '', '?' + n);
+          text.textContent = `The words of address ${n}.`;
+        }, 170)
+        </script>"""
+    desk.web.added["/turning"] = page("Turning", script)
+    tab = shown(browser, desk.web.url("/turning"))
+    places = 0
+    for _ in range(12):
+        desk.offer("Turning", browser.bundle)
+        came = taken(desk, "Turning", browser.bundle)
+        if place := came["info"].get("SegueBrowserState"):
+            places += 1
+            assert place["text"] == f"The words of address {came['url'][-1]}."
+    assert places, "the control: the place is read"
     browser.close_tab(tab)
 
 
@@ -296,121 +271,6 @@ def test_a_page_that_is_led_elsewhere_gets_no_place(desk, browser, word, request
                 time.sleep(2)  # the silence itself
                 assert browser.evaluate(tab, "scrollY") == 0
             browser.close_tab(tab)
-
-
-# ---- One tab
-
-
-@BOTH
-def test_a_host_that_is_killed_around_the_opening_leaves_one_tab(own_desk, word):
-    """(W19, R12.3, R3.8) The entry comes again to the next host; the tab that is there comes to the front."""
-    browser = own_desk.start(word)
-    for number, delay in enumerate((0.0, 0.05, 0.2, 0.6)):
-        path = f"/once-{number}"
-        own_desk.web.added[path] = page(f"Once {number}")
-        url = own_desk.web.url(path)
-        until(lambda: browser.hosts() or nudge(browser), 30)
-        seen = browser.received().count('"open"')
-        with reader(own_desk, f"Once {number}", url, {}) as offer, ThreadPoolExecutor(1) as pool:
-            running = pool.submit(own_desk.continue_in, browser, offer)
-            until(lambda seen=seen: browser.received().count('"open"') > seen)
-            time.sleep(delay)  # at different moments of the opening
-            kill_host(browser)
-            until(lambda: is_delivered(browser, own_desk), 30)
-            running.result(30)
-        assert len(browser.with_url(url)) == 1
-        for tab in browser.with_url(url):
-            browser.close_tab(tab)
-
-
-def is_delivered(browser: Any, desk: Desk) -> bool:
-    """An event of a tab has the extension start its host again, but not one that has just ended within 5 s."""
-    if not desk.chooser.inbox():
-        return True
-    nudge(browser)
-    return False
-
-
-def nudge(browser: Any) -> None:
-    """Makes events of a tab."""
-    browser.close_tab(browser.open("about:blank"))
-
-
-def kill_host(browser: Any) -> None:
-    for pid in browser.hosts():
-        if name_of(pid) == "segue-browser-h":
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            until(lambda pid=pid: pid not in browser.hosts())
-
-
-@BOTH
-def test_a_browser_that_is_killed_while_it_opens_a_page_has_one_tab_later(own_desk, word):
-    """(W19)"""
-    home = own_desk.home / "profile"
-    browser = own_desk.start(word, home=home)
-    own_desk.web.added["/killed"] = page("Killed")
-    url = own_desk.web.url("/killed")
-    until(browser.hosts, 30)
-    with reader(own_desk, "Killed", url, {}) as offer, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(own_desk.continue_in, browser, offer)
-        until(lambda: '"open"' in browser.received())
-        browser.kill()
-        own_desk.browsers.remove(browser)
-        again = own_desk.start(word, home=home)
-        until(lambda: not own_desk.chooser.inbox(), 40)
-        running.result(40)
-    assert len(again.with_url(url)) <= 1
-
-
-@BOTH
-def test_the_host_ends_when_the_extension_is_removed(own_desk, word):
-    """(W19)"""
-    browser = own_desk.start(word)
-    own_desk.web.added["/gone"] = page("Gone")
-    shown(browser, own_desk.web.url("/gone"))
-    own_desk.offer("Gone", browser.bundle)
-    assert browser.hosts()
-    if word == "chromium":
-        browser.send("Extensions.uninstall", id=IDENTITY["CHROMIUM_ID"])
-    else:
-        browser.send("Addon:Uninstall", id=IDENTITY["FIREFOX_ID"])
-    until(lambda: not browser.hosts(), 20)
-    until(lambda: not own_desk.chooser.offers)
-
-
-@BOTH
-def test_two_profiles_one_copied_from_the_other_open_one_tab(own_desk, word):
-    """(R12.3) They are one browser for Segue, with a host each."""
-    import shutil
-
-    first = own_desk.start(word, home=own_desk.home / "first")
-    until(first.hosts, 30)
-    first.end()
-    own_desk.browsers.remove(first)
-    shutil.copytree(own_desk.home / "first", own_desk.home / "second", symlinks=True, ignore_dangling_symlinks=True)
-    browsers = [own_desk.start(word, home=own_desk.home / name) for name in ("first", "second")]
-    for browser in browsers:
-        until(browser.hosts, 30)
-    own_desk.web.added["/one-of-two"] = page("One of two")
-    url = own_desk.web.url("/one-of-two")
-    with reader(own_desk, "One of two", url, {}) as offer:
-        assert own_desk.continue_in(browsers[0], offer).outcome == segue.Outcome.RESTORED
-    assert sum(len(browser.with_url(url)) for browser in browsers) == 1
-
-
-@BOTH
-def test_a_port_that_is_idle_stays_open(own_desk, word):
-    """(R12.4) Longer than browsers keep an idle background script. SEGUE_IDLE_SECONDS: an hour in make soak."""
-    browser = own_desk.start(word)
-    own_desk.web.added["/idle"] = page("Idle")
-    shown(browser, own_desk.web.url("/idle"))
-    offer = own_desk.offer("Idle", browser.bundle)
-    hosts = browser.hosts()
-    time.sleep(float(os.environ.get("SEGUE_IDLE_SECONDS", 45)))  # the idleness itself
-    assert browser.hosts() == hosts
-    assert [each.id for each in own_desk.chooser.offers] == [offer.id]
-    assert taken(own_desk, "Idle", browser.bundle)["info"]["SegueBrowserState"]["text"].startswith("Paragraph 0")
 
 
 # ---- Load

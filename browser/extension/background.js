@@ -54,8 +54,9 @@ chrome.windows.onFocusChanged.addListener((window) => {
   offering.focused();
   followSoon();
 });
-chrome.tabs.onRemoved.addListener((tab) => {
-  opening.tabRemoved(tab);
+chrome.tabs.onRemoved.addListener((tab, { isWindowClosing }) => {
+  // A browser that ends is no answer: the page comes again to the next host.
+  if (!isWindowClosing) opening.tabRemoved(tab);
   offering.tabRemoved(tab);
   followSoon();
 });
@@ -72,10 +73,13 @@ chrome.runtime.onMessage.addListener((question, sender, answer) => {
     offered: offering.tab,
     reason: offering.reason,
     problem: port.problem,
-    isConnected: port.isOpen,
     continued: offering.continued,
   });
-  const work = { offer: () => offering.offerByButton(question.tab), withdraw: () => offering.withdraw() }[question.ask];
+  const work = {
+    offer: () => offering.offerByButton(question.tab),
+    withdraw: () => offering.withdraw(true),
+    exclude: () => offering.withdraw(),
+  }[question.ask];
   Promise.resolve(work?.()).then(() => answer(state()));
   return true;
 });

@@ -8,6 +8,9 @@ import { excludedHosts, level, mayEnter } from "./settings.js";
 /** Milliseconds that a page is in front before it is offered. */
 const IN_FRONT_MS = 1000;
 
+/** Characters of a title that travel: a page can have one of any length. */
+const TITLE_MOST = 1024;
+
 /** Runs in the page: whether it asks not to be handed over. */
 function asksToStay() {
   return [...document.querySelectorAll("meta[name]")].some(
@@ -17,12 +20,17 @@ function asksToStay() {
 export class Offering {
   #port;
   #timer = null;
+  /** The tab that the timer is for: it is in front, and not offered yet. */
+  #awaited = null;
   /** { tab, url, title, byButton }, or null */
   #offered = null;
   /** Grows with each event, so that what was begun before it is not ended after it. */
   #turn = 0;
   /** Whether a window of this profile has got the focus since the page was offered. */
   #hasFocus = false;
+
+  /** The addresses of pages that the user has withdrawn, by tab, until it goes to another page. */
+  #withdrawn = new Map();
 
   /** The reason why the page in front is not offered. */
   reason = null;
@@ -40,18 +48,25 @@ export class Offering {
   /** The page in front may be another one, or may have changed. */
   async consider() {
     const turn = ++this.#turn;
+    const [tab] = (await level()) === "ask" ? [] :
+      await chrome.tabs.query({ active: true, lastFocusedWindow: true, windowType: "normal" });
+    if (turn !== this.#turn) return;
+    // A page may change its title and address without end: that does not begin the second anew.
+    if (tab && tab.id === this.#awaited) return;
     clearTimeout(this.#timer);
-    if ((await level()) === "ask") return;
-    const [tab] = await chrome.tabs.query({ active: true, lastFocusedWindow: true, windowType: "normal" });
-    if (turn !== this.#turn || !tab) return;
-    if (tab.id === this.tab) await this.#offer(tab, false, turn);
-    else this.#timer = setTimeout(() => this.#offer(tab, false, turn), IN_FRONT_MS);
+    this.#awaited = tab && tab.id !== this.tab ? tab.id : null;
+    if (tab && this.#awaited === null) return this.#offer(tab, false, turn);
+    if (tab) this.#timer = setTimeout(() => {
+      this.#awaited = null;
+      this.#offer(tab, false, ++this.#turn);
+    }, IN_FRONT_MS);
   }
 
   /** The user has pressed the button. */
   async offerByButton(tab) {
     const turn = ++this.#turn;
     clearTimeout(this.#timer);
+    this.#awaited = null;
     this.#port.forgive();
     await this.#offer(tab, true, turn);
   }
@@ -61,10 +76,12 @@ export class Offering {
     const address = tabAddress(tab, await excludedHosts());
     if (turn !== this.#turn) return;
     if (address.reason) return this.#refuse(seen.id, address.reason);
+    if (byButton || !isSamePage(this.#withdrawn.get(tab.id) ?? "", address.url)) this.#withdrawn.delete(tab.id);
+    if (this.#withdrawn.has(tab.id)) return this.#refuse(tab.id, "You have withdrawn this page.");
     if (await this.#stays(tab.id, address.url, byButton))
       return turn === this.#turn && this.#refuse(tab.id, "The page asks not to be handed over.");
     if (turn !== this.#turn || !(await this.#port.open()) || turn !== this.#turn) return;
-    const offered = { tab: tab.id, url: address.url, title: tab.title ?? "", byButton };
+    const offered = { tab: tab.id, url: address.url, title: (tab.title ?? "").slice(0, TITLE_MOST), byButton };
     const former = this.#offered;
     this.reason = null;
     this.#offered = offered;
@@ -93,7 +110,9 @@ export class Offering {
     if (this.tab === tab || this.#offered?.byButton === false) this.withdraw();
   }
 
-  withdraw() {
+  /** byButton: the user has pressed the button again, so other events do not offer the page again. */
+  withdraw(byButton = false) {
+    if (byButton && this.#offered) this.#withdrawn.set(this.#offered.tab, this.#offered.url);
     if (this.#offered) this.#port.send({ t: "gone", tab: this.#offered.tab });
     this.#offered = null;
   }
@@ -114,17 +133,18 @@ export class Offering {
   }
 
   tabRemoved(tab) {
+    this.#withdrawn.delete(tab);
     if (tab === this.tab) this.withdraw();
   }
 
-  /** What the button has offered is offered until it navigates. */
+  /** A page that the button has offered is offered until it navigates. */
   tabChanged(tab, change, details) {
     if (!this.#offered?.byButton || tab !== this.tab || (change.status !== "loading" && !change.url)) return;
     // The address is visible only as long as the click counts for it.
     if (!details.url || !isSamePage(pageAddress(details.url).url ?? "", this.#offered.url)) this.withdraw();
   }
 
-  /** Somebody continues the page: a script enters it now, and not before. */
+  /** Somebody continues the page: it is read now, and not before. */
   async save({ id, tab }, reply) {
     const offered = this.#offered;
     const answer = await this.#place(tab, offered).catch(() => ({}));
@@ -134,6 +154,7 @@ export class Offering {
 
   async #place(tab, offered) {
     if (!offered || offered.tab !== tab) return {};
+    if (await this.#stays(tab, offered.url, offered.byButton)) return { refused: true };
     const target = { tabId: tab, frameIds: [0] };
     // At once: a page may never end.
     const injectImmediately = true;
@@ -143,9 +164,8 @@ export class Offering {
       injectImmediately,
       func: () => globalThis.seguePlace.take(),
     });
-    if (result?.stays) return { refused: true };
-    // The tab may have gone to another page since.
-    if (!result?.position || !isSamePage(pageAddress(result.url).url ?? "", offered.url)) return {};
+    // The tab may have gone to another page since, and that may be offered by now.
+    if (!result?.position || !isSamePage(pageAddress(result.url).url ?? "", this.#offered?.url ?? "")) return {};
     return { position: result.position };
   }
 }

@@ -7,6 +7,9 @@ import { mayEnter } from "./settings.js";
 /** Continuations that are remembered. */
 const REMEMBERED = 64;
 
+/** Milliseconds for a tab to show its page, as for the whole continuation (R3.9). Other pages wait for the answer. */
+const SHOWN_MS = 20_000;
+
 export class Opening {
   /** { tab, isReady, resolve } for each wait for a tab. */
   #waiting = [];
@@ -22,20 +25,25 @@ export class Opening {
   tabChanged(tab, change, details) {
     this.#waiting = this.#waiting.filter((each) => {
       const isOver = each.tab === tab && each.isReady(change, details);
-      if (isOver) each.resolve();
+      if (isOver) each.resolve(true);
       return !isOver;
     });
   }
 
   tabRemoved(tab) {
-    this.#waiting = this.#waiting.filter((each) => each.tab !== tab);
+    this.#waiting = this.#waiting.filter((each) => each.tab !== tab || each.resolve(false));
   }
 
-  /** Waits for a tab; for ever, if it ends before. */
+  /** Waits for a tab. Returns whether it is ready; false if it was closed before, or took too long. */
   async #until(tab, isReady) {
-    const ready = new Promise((resolve) => this.#waiting.push({ tab, isReady, resolve }));
+    const ready = new Promise((resolve) => {
+      const wait = { tab, isReady, resolve };
+      this.#waiting.push(wait);
+      setTimeout(() => (this.#waiting = this.#waiting.filter((each) => each !== wait || resolve(false))), SHOWN_MS);
+    });
     const now = await chrome.tabs.get(tab).catch(() => null);
     if (now) this.tabChanged(tab, { status: now.status }, now);
+    else this.tabRemoved(tab);
     return ready;
   }
 
@@ -63,15 +71,16 @@ export class Opening {
     const tab = await created(target);
     await chrome.storage.local.set({ openings: [...others, { ...entry, tab: tab.id }] });
     // Other pages need not wait for this one.
-    this.#until(tab.id, hasPage).then(async () => {
-      reply({ t: "opened", id });
+    this.#until(tab.id, hasPage).then(async (isThere) => {
+      reply({ t: isThere ? "opened" : "deferred", id });
+      if (!isThere) return;
       if (mayPlace) await place(tab.id, address.url, position);
       if (isLate) await this.#direct(tab.id, address.url, directed);
     });
   }
 
   async #direct(tab, url, directed) {
-    await this.#until(tab, (change) => change.status === "complete");
+    if (!(await this.#until(tab, (change) => change.status === "complete"))) return;
     const now = await chrome.tabs.get(tab).catch(() => null);
     // A page that was led elsewhere learns nothing.
     if (now?.url && isSamePage(now.url, url)) await chrome.tabs.update(tab, { url: directed, loadReplace: true });

@@ -12,8 +12,11 @@ globalThis.seguePlace ??= (() => {
   const SEARCHED = 4_000_000;
   /** Text nodes that are looked at around the first block. */
   const NEIGHBOURS = 200;
+  /** Elements above one: a form can have a field named "parentElement", and so a circle above it. */
+  const DEPTH = 500;
+  // With the flag u, surrogates are those that stand alone.
   const INVISIBLE =
-    /[\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+    /[\s\ud800-\udfff\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
   const UNREAD =
     "script,style,noscript,template,input,textarea,select,option,datalist,button,output,[contenteditable]," +
     "[role=textbox],[autocomplete],iframe,object,embed,svg";
@@ -21,6 +24,8 @@ globalThis.seguePlace ??= (() => {
   const spaced = (text) => text.replace(/\s+/g, " ");
   /** Texts are compared without white space, so that neither lines nor blocks matter. */
   const bare = (text) => text.replace(INVISIBLE, "");
+  /** A cut may leave half a character at either end. */
+  const whole = (text) => text.replace(/[\ud800-\udfff]/gu, "");
   const isEditable = (element) => element.isContentEditable || document.designMode === "on";
   const mayRead = (element) => element && !element.closest(UNREAD) && !isEditable(element);
 
@@ -32,11 +37,12 @@ globalThis.seguePlace ??= (() => {
 
   /** Returns the element that covers the page wherever it is scrolled to, and holds this one. */
   function overlayOf(element) {
-    for (let each = element; each && each !== document.body && each !== document.documentElement;
-      each = each.parentElement) {
+    let each = element;
+    for (let count = 0; each && count < DEPTH && each !== document.body && each !== document.documentElement; count++) {
       const { position, top } = getComputedStyle(each);
       if (position === "fixed") return each;
       if (position === "sticky" && Math.abs(each.getBoundingClientRect().top - parseFloat(top)) < 2) return each;
+      each = each.parentElement;
     }
     return null;
   }
@@ -95,7 +101,8 @@ globalThis.seguePlace ??= (() => {
 
   function blockOf(node) {
     let block = node.parentElement;
-    while (block.parentElement && block !== document.body && /^(inline|contents|ruby)/.test(getComputedStyle(block).display))
+    for (let count = 0; count < DEPTH && block.parentElement && block !== document.body &&
+      /^(inline|contents|ruby)/.test(getComputedStyle(block).display); count++)
       block = block.parentElement;
     return block;
   }
@@ -131,7 +138,7 @@ globalThis.seguePlace ??= (() => {
       else after = spaced(`${after} ${text}`);
     }
     const rest = spaced(inside.slice(most) + after);
-    return { text: inside.slice(0, most).trimEnd(), after: rest.slice(0, CONTEXT) };
+    return { text: whole(inside.slice(0, most)).trimEnd(), after: whole(rest.slice(0, CONTEXT)) };
   }
 
   function backward(start) {
@@ -142,7 +149,7 @@ globalThis.seguePlace ??= (() => {
       if (!node) break;
       if (mayRead(node.parentElement)) text = spaced(node.data.slice(-4 * CONTEXT) + " " + text);
     }
-    return text.trimEnd().slice(-CONTEXT);
+    return whole(text.trimEnd().slice(-CONTEXT));
   }
 
   /** Returns the nearest id at or before an element. */
@@ -150,15 +157,12 @@ globalThis.seguePlace ??= (() => {
     const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT);
     walker.currentNode = element;
     for (let each = element, count = 0; each && count < 1000; each = walker.previousNode(), count++)
-      if (each.id && each.id.length <= ID && mayRead(each) && !overlayOf(each)) return each.id;
+      if (each.id && each.id.length <= ID && each.id.isWellFormed() && mayRead(each) && !overlayOf(each)) return each.id;
     return undefined;
   }
 
-  /** { url, position } of the page as it is in sight; { stays } if it asks not to be handed over. */
+  /** Returns { url, position } of the page as it is in sight. */
   function take() {
-    const metas = [...document.querySelectorAll("meta[name]")];
-    if (metas.some(({ name, content }) => name.toLowerCase() === "segue" && content.trim().toLowerCase() === "none"))
-      return { stays: true };
     const position = {};
     const page = document.scrollingElement ?? document.documentElement;
     if (page.scrollHeight > 0) position.fraction = Math.min(1, Math.max(0, page.scrollTop / page.scrollHeight));
@@ -178,7 +182,7 @@ globalThis.seguePlace ??= (() => {
     const nodes = [];
     let length = 0;
     for (let node = walker.nextNode(); node && length < SEARCHED; node = walker.nextNode()) {
-      if (node.parentElement?.closest("script,style,noscript,template,textarea,select")) continue;
+      if (!mayRead(node.parentElement)) continue;
       const part = bare(node.data);
       if (!part) continue;
       nodes.push({ node, at: length });

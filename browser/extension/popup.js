@@ -28,33 +28,36 @@ async function show(state) {
   find("offer").onclick = async () =>
     show(await ask(state.offered === tab.id ? { ask: "withdraw" } : { ask: "offer", tab: { id: tab.id } }));
   for (const radio of document.getElementsByName("level")) radio.checked = radio.value === (await level());
+  // The entry that excludes this host may be that of a domain above it.
+  const named = excluded.find((each) => host && isExcluded(host, [each])) ?? host;
   find("exclusion").hidden = !host;
-  find("host").textContent = host ?? "";
-  find("excluded").checked = Boolean(host) && isExcluded(host, excluded);
+  find("host").textContent = named ?? "";
+  find("excluded").checked = excluded.includes(named);
   find("excluded").onchange = async ({ target }) => {
-    await setExcluded(host, target.checked);
-    if (target.checked && state.offered === tab.id) await ask({ ask: "withdraw" });
-    show(await ask({ ask: "state" }));
+    const problem = await problemOf(setExcluded(named, target.checked));
+    if (target.checked && !problem && state.offered === tab.id) await ask({ ask: "exclude" });
+    showAnew(problem);
   };
 }
 
-/** Asks the browser for the permissions of a level, or gives back those that it does not need. */
+const problemOf = (work) => work.then(() => null, (error) => error.message);
+
+async function showAnew(problem) {
+  await show(await ask({ ask: "state" }));
+  if (problem) find("state").textContent = problem;
+}
+
+/** Asks the browser for the permissions of a level, and gives back those that it does not need. */
 async function choose(wanted) {
-  const all = (await chrome.permissions.getAll()).origins ?? [];
-  if (wanted === "ask") await chrome.permissions.remove({ permissions: ["tabs"], origins: all });
-  if (wanted === "pages") {
-    await chrome.permissions.request({ permissions: ["tabs"] });
-    if (all.length > 0) await chrome.permissions.remove({ origins: all });
-  }
-  if (wanted === "sites") {
-    const data = chrome.runtime.getBrowserInfo ? { data_collection: ["websiteContent", "websiteActivity"] } : {};
-    await chrome.permissions.request({ permissions: ["tabs"], origins: EVERYWHERE, ...data });
-  }
+  const data = chrome.runtime.getBrowserInfo ? { data_collection: ["websiteContent", "websiteActivity"] } : {};
+  // First: Firefox lets the handler of an input ask for permissions only until it waits.
+  if (wanted === "pages") await chrome.permissions.request({ permissions: ["tabs"] });
+  if (wanted === "sites") await chrome.permissions.request({ permissions: ["tabs"], origins: EVERYWHERE, ...data });
+  if (wanted === "sites") return;
+  const { origins = [] } = await chrome.permissions.getAll();
+  await chrome.permissions.remove({ permissions: wanted === "ask" ? ["tabs"] : [], origins, ...data });
 }
 
 for (const radio of document.getElementsByName("level"))
-  radio.addEventListener("change", async () => {
-    await choose(radio.value).catch((error) => (find("state").textContent = error.message));
-    show(await ask({ ask: "state" }));
-  });
-show(await ask({ ask: "state" }));
+  radio.addEventListener("change", async () => showAnew(await problemOf(choose(radio.value))));
+showAnew(null);

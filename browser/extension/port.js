@@ -18,6 +18,11 @@ async function browserWord() {
   return words[brands.find((brand) => words[brand])] ?? "chromium";
 }
 
+/** Returns a message whose texts the host can read: half a pair of surrogates is no character. */
+function sendable(message) {
+  return JSON.parse(JSON.stringify(message, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));
+}
+
 export class Port {
   #port = null;
   #opening = null;
@@ -54,14 +59,14 @@ export class Port {
     this.#port = port;
     this.#opened = performance.now();
     this.problem = null;
-    this.send({ t: "hello", v: PROTOCOL, browser, version: chrome.runtime.getManifest().version });
+    this.send({ t: "hello", v: PROTOCOL, browser });
   }
 
   #received(port, message) {
     if (port !== this.#port || typeof message?.t !== "string") return;
     if (message.t === "refused" && message.tab === undefined) this.problem = String(message.reason);
     // Numbers are those of one host: an answer must not reach its successor.
-    else this.#onMessage(message, (answer) => port === this.#port && port.postMessage(answer));
+    else this.#onMessage(message, (answer) => port === this.#port && port.postMessage(sendable(answer)));
   }
 
   #closed(port, error) {
@@ -74,7 +79,7 @@ export class Port {
   }
 
   send(message) {
-    this.#port?.postMessage(message);
+    this.#port?.postMessage(sendable(message));
   }
 
   close() {

@@ -27,7 +27,8 @@ export function pageAddress(text) {
   const fragment = url.hash ? "#" + escaped(url.hash.slice(1)) : "";
   const whole = `${url.protocol}//${url.host}${escaped(url.pathname)}${escaped(url.search)}${fragment}`;
   if (whole.length > URL_MOST) return { reason: "The address is too long." };
-  return { url: whole, host: url.hostname };
+  // The root's dot names the same host.
+  return { url: whole, host: url.hostname.replace(/\.+$/, "") };
 }
 
 /** Tells whether a host, or a domain above it, is excluded. */

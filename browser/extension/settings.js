@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The user's settings. The level is what the browser says of the permissions, and is stored nowhere else.
 
+const EXCLUDED_MOST = 1000;
+
 /** The hosts that are never offered. */
 export async function excludedHosts() {
   const { excluded } = await chrome.storage.local.get({ excluded: [] });
@@ -9,7 +11,8 @@ export async function excludedHosts() {
 
 export async function setExcluded(host, isExcluded) {
   const others = (await excludedHosts()).filter((each) => each !== host);
-  await chrome.storage.local.set({ excluded: isExcluded ? [...others, host].slice(-1000) : others });
+  if (isExcluded && others.length >= EXCLUDED_MOST) throw new Error(`You have excluded ${EXCLUDED_MOST} hosts already.`);
+  await chrome.storage.local.set({ excluded: isExcluded ? [...others, host] : others });
 }
 
 /** "ask", "pages" or "sites" (R12.4). */

@@ -4,29 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#error "confinement.c: name the architecture of this processor (linux/audit.h)"
+#include "refused_calls.h"
+
+#ifndef LINUX_ARCHITECTURE
+#error "refused_calls.h: name the architecture of this processor (linux/audit.h)"
 #endif
 
 #define READING (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
@@ -36,85 +26,106 @@
    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK)
 /** All rights of the first version of Landlock. */
 #define EVERYTHING ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
+/** Rights of later versions, which the headers of Debian 12 lack. */
+#define REFER (1ull << 13)
+#define TRUNCATE (1ull << 14)
+/** Abstract sockets, and processes for signals. */
+#define SCOPES (1ull << 0 | 1ull << 1)
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 /** Refuses a call with an error. */
 #define REFUSE(call, error)                                                                                            \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 
+/** Adds to linux_refuse_calls what the host alone has no use for: other programs, and sockets of other machines. */
 static bool filter_calls(void) {
   struct sock_filter program[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
-#if defined(__x86_64__)
-    /* Numbers from here on are those of x32. */
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-#endif
-    REFUSE(__NR_execve, EPERM),
-    REFUSE(__NR_execveat, EPERM),
-    REFUSE(__NR_io_uring_setup, ENOSYS),
-    REFUSE(__NR_ptrace, EPERM),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    LOAD(args[0]),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      LOAD(arch),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LINUX_ARCHITECTURE, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      LOAD(nr),
+      REFUSE(__NR_execve, EPERM),
+      REFUSE(__NR_execveat, EPERM),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      LOAD(args[0]),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   struct sock_fprog filter = {(unsigned short)(sizeof program / sizeof *program), program};
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/** Allows what is beneath a folder; one that does not exist needs no rule. */
-static void allow(int rules, const char *path, uint64_t rights) {
-  struct landlock_path_beneath_attr beneath = {rights, -1};
-  struct stat kind;
-  beneath.parent_fd = open(path, O_PATH | O_CLOEXEC);
-  if (beneath.parent_fd < 0)
-    return;
-  if (fstat(beneath.parent_fd, &kind) == 0 && S_ISDIR(kind.st_mode))
+/** The runtime folder that is allowed, or -1. */
+static int runtime_folder = -1;
+
+/** Allows what is beneath a folder, and returns it open; one that does not exist needs no rule, and is -1. */
+static int allow(int rules, const char *path, uint64_t rights) {
+  struct landlock_path_beneath_attr beneath = {rights, open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (beneath.parent_fd >= 0)
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
-  close(beneath.parent_fd);
+  return beneath.parent_fd;
 }
 
-/** Allows a folder and its parent, in which it is made again when it is gone. */
-static void allow_runtime(int rules, const char *path) {
+/**
+ * Makes a folder if it is not there: the library cannot, once the folder that it is in is closed. As the library, it
+ * makes none in a folder of another user, unless that is for all, as /tmp is.
+ */
+static void make_folder(const char *path) {
   char parent[PATH_MAX];
-  size_t length = path ? strlen(path) : 0;
-  if (length == 0 || path[0] != '/' || length >= sizeof parent)
+  struct stat status;
+  if (path[0] != '/' || snprintf(parent, sizeof parent, "%s", path) >= (int)sizeof parent)
     return;
-  memcpy(parent, path, length + 1);
-  while (length > 1 && parent[length - 1] == '/')
-    parent[--length] = '\0';
-  allow(rules, parent, WRITING);
-  char *last = strrchr(parent, '/');
-  if (last == parent)
+  if (stat(dirname(parent), &status) == 0 && (status.st_uid == geteuid() || (status.st_mode & 01002) == 01002))
+    mkdir(path, 0700);
+}
+
+/** Tells whether a folder is one that this user alone may enter. */
+static bool is_private(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & 0777) == 0700;
+}
+
+/** Writes the path of the folder that the library takes (segue.h, "SEGUE_RUNTIME_DIR"). */
+static void name_runtime_folder(char *path, size_t size) {
+  const char *named = getenv("SEGUE_RUNTIME_DIR"), *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
+  unsigned user = (unsigned)geteuid();
+  if (named && named[0] != '\0') {
+    snprintf(path, size, "%s", named);
     return;
-  *last = '\0';
-  allow(rules, parent, WRITING);
+  }
+  if (runtime && runtime[0] != '\0') {
+    snprintf(path, size, "%s/segue", runtime);
+    return;
+  }
+  snprintf(path, size, "/run/user/%u", user);
+  if (is_private(path))
+    snprintf(path, size, "/run/user/%u/segue", user);
+  else
+    snprintf(path, size, "%s/segue-%u", temporary && temporary[0] != '\0' ? temporary : "/tmp", user);
 }
 
 static bool confine_files(void) {
-  struct landlock_ruleset_attr all = {.handled_access_fs = EVERYTHING};
-  int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all.handled_access_fs, 0);
-  if (rules < 0)
+  int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version < 0)
     return errno == ENOSYS || errno == EOPNOTSUPP;
+  /* The structure of <linux/landlock.h>, whose later members Debian 12 lacks. */
+  struct {
+    uint64_t rights, network, scopes;
+  } handled = {EVERYTHING | (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0), 0, version >= 6 ? SCOPES : 0};
+  size_t size = version >= 6 ? sizeof handled : sizeof handled.rights;
+  int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, size, 0);
+  if (rules < 0)
+    return false;
   static const char *const system[] = {"/usr", "/lib", "/lib64", "/etc", "/dev", "/proc", "/sys/fs/cgroup"};
   for (size_t index = 0; index < sizeof system / sizeof *system; index++)
-    allow(rules, system[index], READING);
-  char run[64];
-  snprintf(run, sizeof run, "/run/user/%u", (unsigned)getuid());
-  const char *named = getenv("SEGUE_RUNTIME_DIR"), *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
-  if (named && named[0] != '\0')
-    allow_runtime(rules, named);
-  else if (runtime && runtime[0] == '/')
-    allow(rules, runtime, WRITING);
-  else
-    allow(rules, run, WRITING);
-  allow(rules, temporary && temporary[0] == '/' ? temporary : "/tmp", WRITING);
+    close(allow(rules, system[index], READING));
+  char path[PATH_MAX];
+  name_runtime_folder(path, sizeof path);
+  make_folder(path);
+  runtime_folder = allow(rules, path, WRITING | (version >= 3 ? TRUNCATE : 0));
   bool is_confined = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   close(rules);
   return is_confined;
@@ -125,7 +136,12 @@ const char *confine(void) {
     return "prctl(PR_SET_NO_NEW_PRIVS)";
   if (!confine_files())
     return "landlock_restrict_self";
-  if (!filter_calls())
+  if (linux_refuse_calls() != 0 || !filter_calls())
     return "prctl(PR_SET_SECCOMP)";
   return NULL;
+}
+
+bool confine_is_over(void) {
+  struct stat status;
+  return runtime_folder >= 0 && fstat(runtime_folder, &status) == 0 && status.st_nlink == 0;
 }

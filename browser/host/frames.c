@@ -59,11 +59,6 @@ frame_problem frame_reader_take(struct frame_reader *reader, const unsigned char
   return NULL;
 }
 
-void frame_reader_free(struct frame_reader *reader) {
-  free(reader->body);
-  memset(reader, 0, sizeof *reader);
-}
-
 frame_problem frame_writer_add(struct frame_writer *writer, const char *json, size_t length) {
   if (length == 0 || length > FRAME_MOST)
     return "a frame for the browser is longer than 256 KiB";
@@ -101,8 +96,3 @@ frame_problem frame_writer_flush(struct frame_writer *writer) {
 }
 
 bool frame_writer_is_empty(const struct frame_writer *writer) { return writer->begin == writer->end; }
-
-void frame_writer_free(struct frame_writer *writer) {
-  free(writer->bytes);
-  memset(writer, 0, sizeof *writer);
-}

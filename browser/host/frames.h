@@ -33,7 +33,6 @@ typedef const char *frame_problem;
 /** Takes bytes that have come, and calls function for each frame that is whole. Returns what is wrong with them. */
 frame_problem frame_reader_take(struct frame_reader *reader, const unsigned char *bytes, size_t count,
                                 frame_function function, void *context);
-void frame_reader_free(struct frame_reader *reader);
 
 /** The frames that go out. */
 struct frame_writer {
@@ -47,6 +46,5 @@ frame_problem frame_writer_add(struct frame_writer *writer, const char *json, si
 /** Writes what can be written without waiting; the descriptor is non-blocking. */
 frame_problem frame_writer_flush(struct frame_writer *writer);
 bool frame_writer_is_empty(const struct frame_writer *writer);
-void frame_writer_free(struct frame_writer *writer);
 
 #endif

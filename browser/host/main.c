@@ -173,6 +173,8 @@ static bool turn(struct host *host) {
     return false;
   if (host->channel.problem)
     give_up(host, host->channel.problem);
+  if (confine_is_over())
+    give_up(host, "the runtime folder was deleted");
   return !host->is_over;
 }
 

@@ -15,7 +15,7 @@ static void end(struct opening *opening) {
   memset(opening, 0, sizeof *opening);
 }
 
-/** Returns a free place, in place of the oldest if there is none. */
+/** Returns a free place. If there is none, the oldest opening fails for it. */
 static struct opening *place(struct openings *openings) {
   struct opening *oldest = &openings->list[0];
   for (int index = 0; index < OPENINGS_MOST; index++) {
@@ -25,6 +25,7 @@ static struct opening *place(struct openings *openings) {
     if (each->number < oldest->number)
       oldest = each;
   }
+  segue_continuation_fail(oldest->continuation, "the browser opens too many pages", SEGUE_NUL_TERMINATED);
   end(oldest);
   return oldest;
 }
@@ -40,15 +41,6 @@ static void write_position(segue_activity *activity, segue_writer *writer) {
   }
   segue_release(state);
   segue_release(info);
-}
-
-static bool is_redelivered(segue_activity *activity) {
-  segue_value *origin = NULL;
-  bool redelivered = false;
-  if (segue_activity_get_continued_from(activity, &origin) == SEGUE_OK && origin)
-    segue_dictionary_get_bool(origin, "redelivered", SEGUE_NUL_TERMINATED, &redelivered);
-  segue_release(origin);
-  return redelivered;
 }
 
 /** Returns a reason why the activity is no page that can be opened, else NULL. */
@@ -89,8 +81,6 @@ static segue_reply on_continue(void *context, segue_app *app, segue_activity *ac
   channel_put_number(openings->channel, "id", opening->number);
   channel_put_text(openings->channel, "continuation", digits);
   channel_put_text(openings->channel, "url", url);
-  segue_writer_put_string(writer, "redelivered", SEGUE_NUL_TERMINATED);
-  segue_writer_put_bool(writer, is_redelivered(activity));
   write_position(activity, writer);
   channel_send(openings->channel);
   segue_free(url);

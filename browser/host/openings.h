@@ -7,7 +7,7 @@
 
 #include "channel.h"
 
-/** Pages that are being opened; one more ends the wait for the oldest. */
+/** Pages that are being opened; one more fails the oldest. */
 #define OPENINGS_MOST 16
 
 struct opening {

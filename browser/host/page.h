@@ -18,7 +18,7 @@ struct page_save {
   segue_save *save;
   segue_activity *activity;
   int64_t number;
-  /** by the clock of page_deadline */
+  /** milliseconds of CLOCK_BOOTTIME */
   int64_t deadline;
 };
 

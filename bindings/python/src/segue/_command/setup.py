@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._terminal import shown
-from .installed import first_program, libexec_programs, prefixes
+from .installed import config_folder, first_program, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .verbs import Verbs
 
 HOST = "segue-browser-host"
+NAME = "local.segue.segue.browser"
+"""The name of the host's entries. The host that says it may be gone when they are removed."""
+ADD_ON = "{6f0a7d3c-52b4-4c8e-9a1f-3d0b6f2c7e58}"
+"""The extension in Firefox."""
 PACKAGES = {"firefox": "segue-firefox.xpi", "chromium": "chromium"}
 """The extension, in share/segue/browser: an archive, and a folder."""
 SYSTEM_SCOPE = Path("/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}")
 """The folder from which Debian's Firefox takes extensions for all users, unsigned ones too."""
+UNSUPPORTED = "a Snap or Flatpak, which cannot start programs of the system: it is not supported"
 SECONDS = 10
 """For the host to print its entry."""
 
@@ -32,8 +37,9 @@ class Kind:
 
     programs: tuple[str, ...]
     folders: tuple[str, ...]
-    """Below the home folder, for the entry of the host. Those of other makers only if that browser was used."""
+    """For the entry of the host, below the home folder; those that begin with .config, below the folder of settings."""
     others: tuple[str, ...] = ()
+    """The same of other makers, only if that browser was used."""
     flatpaks: tuple[str, ...] = ()
 
 
@@ -79,7 +85,7 @@ def setup(options: argparse.Namespace) -> int:
     host = None if options.remove else found_host(options.host)
     results = []
     for browser in browsers:
-        files = [str(path) for path in (remove(browser, name_of_host()) if host is None else write(browser, host))]
+        files = [str(path) for path in (remove(browser) if host is None else write(browser, host))]
         left = [] if host is None else list(to_do(browser))
         results.append({"browser": browser, "files": files, "to_do": left})
     if options.json:
@@ -110,21 +116,24 @@ def entry(host: Path, browser: str) -> str:
         made = subprocess.run(
             [str(host), "--manifest", browser], capture_output=True, text=True, timeout=SECONDS, check=True
         ).stdout
-        json.loads(made)
+        found = json.loads(made)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise CommandError(f"{shown(str(host), None)}: {said(error)}") from error
+    if not isinstance(found, dict) or found.get("name") != NAME:
+        raise CommandError(f"{shown(str(host), None)}: it does not print the entry of {HOST}")
     return made
 
 
-def name_of_host() -> str:
-    """Returns the name of the entries, which is fixed; the host that says it may be gone when they are removed."""
-    return "local.segue.segue.browser"
+def place(folder: str) -> Path:
+    """Returns a folder of a browser. Browsers have their settings where other programs have them."""
+    below = folder.removeprefix(".config/")
+    return Path.home() / folder if below == folder else config_folder() / below
 
 
 def folders(browser: str) -> Iterator[Path]:
-    kind, home = KINDS[browser], Path.home()
-    yield from (home / folder for folder in kind.folders)
-    yield from (home / folder for folder in kind.others if (home / folder).parent.is_dir())
+    kind = KINDS[browser]
+    yield from map(place, kind.folders)
+    yield from (found for found in map(place, kind.others) if found.parent.is_dir())
 
 
 def write(browser: str, host: Path) -> list[Path]:
@@ -132,7 +141,7 @@ def write(browser: str, host: Path) -> list[Path]:
     made = entry(host, browser)
     written = []
     for folder in folders(browser):
-        path = folder / f"{json.loads(made)['name']}.json"
+        path = folder / f"{NAME}.json"
         new = path.with_suffix(".new")
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -144,10 +153,10 @@ def write(browser: str, host: Path) -> list[Path]:
     return written
 
 
-def remove(browser: str, name: str) -> list[Path]:
+def remove(browser: str) -> list[Path]:
     removed = []
     for folder in folders(browser):
-        path = folder / f"{name}.json"
+        path = folder / f"{NAME}.json"
         if path.is_file():
             path.unlink()
             removed.append(path)
@@ -167,33 +176,44 @@ def flatpaks(browser: str) -> list[str]:
     return [name for name in KINDS[browser].flatpaks for base in bases if (base / name).exists()]
 
 
+def boxed(browser: str) -> list[str]:
+    """Returns the browsers of a kind that are Snaps and Flatpaks."""
+    snaps = [path for path in installed(browser) if os.path.realpath(path).startswith(("/snap/", "/usr/bin/snap"))]
+    return [*snaps, *flatpaks(browser)]
+
+
 def to_do(browser: str) -> Iterator[str]:
     """Returns the steps that only the user can take, and what will not work."""
-    programs = installed(browser)
-    snaps = [path for path in programs if os.path.realpath(path).startswith(("/snap/", "/usr/bin/snap"))]
-    if not programs and not flatpaks(browser):
+    in_boxes = boxed(browser)
+    names = ", ".join(shown(each, None) for each in in_boxes)
+    if not installed(browser) and not in_boxes:
         yield f"{browser} is not installed, as far as this command sees."
-    if snaps or (flatpaks(browser) and browser == "firefox"):
+    if in_boxes and browser == "firefox":
         yield (
-            "This Firefox is a Snap or Flatpak: it reaches programs of the system only through"
-            " org.freedesktop.NativeMessagingProxy, from version 157 on. Without that service use the Debian package."
+            f"{names} is a Snap or Flatpak: it reaches programs of the system only through"
+            " org.freedesktop.NativeMessagingProxy, from version 157 on. `segue doctor` says whether that service is"
+            " there. Without it use the Debian package."
         )
-    elif flatpaks(browser):
-        yield "Chromium as a Flatpak cannot start programs of the system: it is not supported."
+    elif in_boxes:
+        yield f"{names}: {UNSUPPORTED}."
+    yield from install_steps(browser)
+    yield "Press the extension's button, and choose what may be continued elsewhere. It says whether it is connected."
+
+
+def install_steps(browser: str) -> Iterator[str]:
+    """Returns the steps that add the extension."""
     package = found_package(browser)
     where = shown(str(package), None) if package else "the extension's package (`make browser`)"
-    if browser == "firefox":
-        if list(SYSTEM_SCOPE.glob("*6f0a7d3c-52b4-4c8e-9a1f-3d0b6f2c7e58*.xpi")):
-            yield "Debian's firefox-esr has the extension for all users: allow it in about:addons."
-        else:
-            yield (
-                f"The extension is not signed. Debian's firefox-esr takes it for all users from {SYSTEM_SCOPE}, where"
-                f" `make install PREFIX=/usr` puts it. Others: about:debugging, Load Temporary Add-on, {where};"
-                " it is gone when Firefox ends."
-            )
-    else:
+    if browser == "chromium":
         yield f"Open chrome://extensions, switch Developer mode on, Load unpacked: {where}."
-    yield "Press the extension's button, and choose what may be continued elsewhere. It says whether it is connected."
+    elif (SYSTEM_SCOPE / f"{ADD_ON}.xpi").exists():
+        yield "Debian's firefox-esr has the extension for all users: allow it in about:addons."
+    else:
+        yield (
+            f"The extension is not signed. Debian's firefox-esr takes it for all users from {SYSTEM_SCOPE}, where"
+            f" `make install PREFIX=/usr` puts it. Others: about:debugging, Load Temporary Add-on, {where};"
+            " it is gone when Firefox ends."
+        )
 
 
 def found_package(browser: str) -> Path | None:

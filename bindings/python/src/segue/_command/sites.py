@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from .._terminal import shown
+from .installed import config_folder
 from .output import CommandError, UsageError, show_json
 
 HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*\Z")
@@ -81,8 +81,7 @@ def show(host: str, asked: int | None, options: argparse.Namespace) -> None:
 
 def file() -> Path:
     """The file that the process reads which asks sites."""
-    folder = os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(folder) if folder.startswith("/") else Path.home() / ".config") / "segue" / "sites"
+    return config_folder() / "segue" / "sites"
 
 
 def settings() -> dict[str, Any]:
