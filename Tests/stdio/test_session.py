@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 import uuid
@@ -59,6 +60,19 @@ def test_every_request_before_open_is_refused(start: Start) -> None:
     host.open()
     with pytest.raises(RefusedError, match="open already"):
         host.open()
+
+
+def test_nothing_comes_before_the_answer_to_open(start: Start) -> None:
+    """R13.5.3: also if the host does not wait for it."""
+    host = start()
+    open = {"protocol": 1, "bundleIdentifier": "com.example.a", "name": "A"}
+    lines = [("open", open), ("activity/set", {"activity": "a", "type": NOTE}), ("no/method", {})]
+    messages = [
+        {"jsonrpc": "2.0", "id": id, "method": method, "params": params} for id, (method, params) in enumerate(lines)
+    ]
+    host.write("".join(json.dumps(message) + "\n" for message in messages).encode())
+    answers = [host.take(lambda message: "method" not in message)["id"] for _ in lines]
+    assert answers == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
