@@ -302,6 +302,35 @@ def test_there_is_a_bound_for_activities(start: Start) -> None:
     host.call("activity/set", activity="more", type=NOTE)
 
 
+def test_late_declines_leave_no_activity_behind(start: Start) -> None:
+    """R13.5.7: a user may take longer to decide than the other side waits."""
+    origin, receiver = pair(start, save=False)
+    offer(origin)
+    id, late = receiver.offer_of("Shopping")["offer"], 0
+    while late < 65:
+        receiver.call("offers/continue", offer=id, seconds=0.05)
+        came = receiver.take(lambda each: each.get("method") in ("continuation/continue", "continuation/failed"))
+        if came["method"] == "continuation/continue":
+            assert origin.hear("activity/ended")["outcome"] in ("failed", "unknown")
+            receiver.respond(came, {"handled": False})
+            late += 1
+    receiver.call("offers/continue", offer=id)
+    receiver.respond(receiver.hear_message("continuation/continue"), {"handled": True})
+    origin.hear("activity/ended", outcome="restored")
+
+
+def test_an_activity_that_is_taken_late_lives(start: Start) -> None:
+    """R13.5.7"""
+    origin, receiver = pair(start, save=False)
+    offer(origin)
+    receiver.call("offers/continue", offer=receiver.offer_of("Shopping")["offer"], seconds=0.5)
+    request = receiver.hear_message("continuation/continue")
+    origin.hear("activity/ended")
+    for handled in (True, False):  # the second answer is to nothing
+        receiver.respond(request, {"handled": handled})
+    receiver.call("activity/release", activity=request["params"]["activity"])
+
+
 def test_a_session_that_waits_does_not_wake_up(start: Start, folder: Path) -> None:
     """R13.5: no wake-ups."""
     host, other = start(), start()

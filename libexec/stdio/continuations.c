@@ -197,11 +197,11 @@ static void deliver(struct continuations *continuations, struct continuation *co
       !type || public_type_convert(type, info, text, FOR_HOST, log_left_out, continuation, &converted, &problem);
   /* One that is delivered again comes under the same id. */
   activities_forget(continuations->activities, continuation->id);
-  if (is_good &&
-      !activities_adopt(continuations->activities, continuation->activity, continuation->id, type, text != NULL))
+  int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
+  if (is_good && !activities_adopt(continuations->activities, continuation->activity, continuation->id, type,
+                                   text != NULL, request))
     is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "", "the host keeps too many activities");
   if (is_good) {
-    int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
     put_activity(continuations, continuation);
     channel_put_value(continuations->channel, "userInfo", type ? converted : info);
     if (channel_send(continuations->channel) == SEGUE_OK) {
@@ -336,13 +336,10 @@ bool continuations_cancel(struct continuations *continuations, const segue_value
 }
 
 /** Answers the library as the host has answered. */
-static void complete(struct continuations *continuations, struct continuation *continuation, const segue_value *result,
+static void complete(const struct continuation *continuation, const segue_value *result, bool handled,
                      const char *failure) {
-  bool handled = false;
   char *reason = NULL;
   segue_status status;
-  if (!failure && segue_dictionary_get_bool(result, "handled", SEGUE_NUL_TERMINATED, &handled) != SEGUE_OK)
-    failure = "the answer to continuation/continue does not say whether it is handled";
   if (failure)
     status = segue_continuation_fail(continuation->handle, failure, utf8_length(failure, strlen(failure)));
   else
@@ -353,21 +350,24 @@ static void complete(struct continuations *continuations, struct continuation *c
   if (status != SEGUE_OK)
     log_line("continuation %s: the answer comes too late", continuation->id);
   segue_free(reason);
-  if (!handled)
-    activities_forget(continuations->activities, continuation->id);
 }
 
 bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
                                const char *failure) {
+  bool handled = false, is_known = false;
+  if (!failure && segue_dictionary_get_bool(result, "handled", SEGUE_NUL_TERMINATED, &handled) != SEGUE_OK)
+    failure = "the answer to continuation/continue does not say whether it is handled";
   for (int index = 0; index < CONTINUATIONS_MOST; index++) {
     struct continuation *continuation = &continuations->list[index];
     if (!continuation->handle || continuation->request == 0 || continuation->request != number)
       continue;
-    complete(continuations, continuation, result, failure);
+    complete(continuation, result, handled, failure);
     forget(continuation);
-    return true;
+    is_known = true;
+    break;
   }
-  return false;
+  /* After the deadline the activity alone is left. */
+  return activities_end_request(continuations->activities, number, handled) || is_known;
 }
 
 void continuations_free(struct continuations *continuations) {

@@ -53,7 +53,7 @@ bool continuations_cancel(struct continuations *continuations, const segue_value
  * Takes the answer to a `continuation/continue`.
  *   result   borrowed: {handled, reason?}
  *   failure  borrowed, NUL-terminated: the message of an error, in place of a result; NULL: none
- * Returns false if no continuation has this number.
+ * Returns false if no continuation has this number. An answer after the deadline decides about the activity alone.
  */
 bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
                                const char *failure);
