@@ -127,8 +127,8 @@ void continuations_failed(struct continuations *continuations, const char *type,
     tell_failure(continuations, continuation, type, type_length, &problem);
 }
 
-void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
-                                  segue_continuation *handle) {
+void continuations_opening_failed(struct continuations *continuations, const char *type, size_t type_length,
+                                  const segue_error *error, segue_continuation *handle) {
   struct continuation *continuation = find_handle(continuations, handle);
   struct problem problem;
   read_error(error, &problem);
@@ -139,7 +139,7 @@ void continuations_opening_failed(struct continuations *continuations, const seg
   if (is_known)
     forget(continuation);
   else
-    tell_failure(continuations, continuation, "", 0, &problem);
+    tell_failure(continuations, continuation, type, type_length, &problem);
 }
 
 /* The activity is there. */
@@ -282,6 +282,8 @@ static void fetch_text(struct continuations *continuations, struct continuation 
   continuation->file = memfd_create("segue-text", MFD_CLOEXEC);
   if (!fetching || continuation->file < 0) {
     free(fetching);
+    if (continuation->file >= 0)
+      close(continuation->file);
     problem_status(&problem, SEGUE_ERROR_SYSTEM, "", "there is no memory for an attachment");
     fail(continuations, continuation, &problem);
     return;

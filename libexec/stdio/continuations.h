@@ -42,8 +42,8 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
                                    segue_continuation *handle);
 void continuations_failed(struct continuations *continuations, const char *type, size_t type_length,
                           const segue_error *error, segue_continuation *handle);
-void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
-                                  segue_continuation *handle);
+void continuations_opening_failed(struct continuations *continuations, const char *type, size_t type_length,
+                                  const segue_error *error, segue_continuation *handle);
 
 /** Notes what the host has begun. Returns its id, NULL if there is no place. handle  retained */
 const char *continuations_begin(struct continuations *continuations, segue_continuation *handle, uint32_t milliseconds);

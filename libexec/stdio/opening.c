@@ -47,8 +47,8 @@ static void on_did_fail(void *context, segue_app *app, const char *type, size_t 
 
 static void on_opening_failed(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
                               segue_continuation *continuation) {
-  (void)app, (void)type, (void)length;
-  continuations_opening_failed(&((struct session *)context)->continuations, error, continuation);
+  (void)app;
+  continuations_opening_failed(&((struct session *)context)->continuations, type, length, error, continuation);
 }
 
 static segue_status prepare_delegate(struct session *session) {
