@@ -204,13 +204,11 @@ static void deliver(struct continuations *continuations, struct continuation *co
   if (is_good) {
     put_activity(continuations, continuation);
     channel_put_value(continuations->channel, "userInfo", type ? converted : info);
-    if (channel_send(continuations->channel) == SEGUE_OK) {
+    is_good = channel_try_to_send(continuations->channel, &problem);
+    if (is_good)
       continuation->request = request;
-    } else {
+    else
       activities_forget(continuations->activities, continuation->id);
-      is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
-                               "the activity does not fit into a line; open with a larger lineBytes");
-    }
   }
   segue_release(info);
   segue_release(converted);

@@ -211,6 +211,8 @@ void opening_answer(struct session *session, const segue_value *id) {
   channel_put_bool(channel, "agent", session->agent.runs);
   channel_begin(channel, "limits", SEGUE_KIND_DICTIONARY);
   channel_put_number(channel, "lineBytes", (int64_t)channel->lines.most);
+  channel_put_number(channel, "messageBytes", MESSAGE_MOST);
+  put_limit(channel, "messageNesting", SEGUE_LIMIT_NESTING, 1);
   channel_put_number(channel, "activities", ACTIVITIES_MOST);
   put_limit(channel, "userInfoBytes", SEGUE_LIMIT_USER_INFO, 1);
   put_limit(channel, "titleBytes", SEGUE_LIMIT_TITLE, 1);
