@@ -42,6 +42,16 @@ def test_what_does_not_fit_into_a_line_fails_before_the_host_gets_it(start: Star
     assert origin.hear("activity/ended")["outcome"] == "failed"
 
 
+def test_an_offer_with_a_long_title_fits_into_the_shortest_line(start: Start) -> None:
+    """R13.5.6: a control character has six bytes in JSON."""
+    origin, receiver = start(), start()
+    origin.open("origin", save=False)
+    receiver.open("receiver", NOTE, lineBytes=65536)
+    title = "\x01" * 1000
+    offer(origin, title=title)
+    receiver.offer_of(title)
+
+
 def deep(levels: int) -> dict:
     value: dict = {}
     for _ in range(levels - 1):

@@ -88,6 +88,7 @@ def test_nothing_comes_before_the_answer_to_open(start: Start) -> None:
         ({"types": "a"}, -32602, "types"),
         ({"savePolicy": "never"}, -32602, "savePolicy"),
         ({"lineBytes": 1 << 30}, -32602, "lineBytes"),
+        ({"lineBytes": 65535}, -32602, "lineBytes"),
         ({"chooser": "yes"}, -32602, "chooser"),
         ({"team": "T\0"}, -32602, "team"),
     ],

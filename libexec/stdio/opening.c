@@ -7,8 +7,11 @@
 #include "newer.h"
 #include "parameters.h"
 
-/** The least bound of a line, in bytes. */
-#define LINE_LEAST 4096
+/**
+ * The least bound of a line, in bytes. By the limits of the library every message fits, and a list of one offer, but for
+ * continuation/continue: a title of 1024 bytes, a message of 512, a few names of 255, each byte with up to 6 in JSON.
+ */
+#define LINE_LEAST 65536
 
 /* Callbacks of the app. */
 
@@ -150,7 +153,7 @@ static bool read_line_bound(const segue_value *parameters, size_t *most, struct 
   segue_status status = segue_value_find_int64(given, "", 0, &bytes);
   segue_release(given);
   if (status != SEGUE_OK || bytes < LINE_LEAST || bytes > LINE_HIGHEST)
-    return problem_parameter(problem, "lineBytes", "an integer is needed, 4096 to 25165824");
+    return problem_parameter(problem, "lineBytes", "an integer is needed, 65536 to 25165824");
   *most = (size_t)bytes;
   return true;
 }
