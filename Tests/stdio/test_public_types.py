@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from host import EDITING, Host, RefusedError
+from programs import programs
 from project import ROOT
 from public_types import TYPES, Key, problems
 from test_session import continued, offer, pair
@@ -104,6 +105,12 @@ def test_stdio_and_the_checker_judge_alike(start: Start, name: str) -> None:
         (MEDIA, {"url": FILE, "position": 12, "paused": True}, {"url": FILE, "position": 12.0, "paused": True}),
         (READING, {"url": FILE, "page": 3, "top": 1, "totalProgression": 2}, {"url": FILE, "page": 3, "top": 1.0}),
         (TERMINAL, {"url": FILE, "host": "-oProxyCommand=x", "session": "-x"}, {"url": FILE}),
+        (
+            READING,
+            {"url": FILE, "com.example.a": {"$url": "https://a:b@c.d/"}, "com.example.b": "b"},
+            {"url": FILE, "com.example.b": "b"},
+        ),
+        (READING, {"url": FILE, "com.example.a": [{"x": {"$url": "https://a@c.d/"}}]}, {"url": FILE}),
     ],
 )
 def test_values_get_the_kinds_of_the_table(start: Start, type: str, sent: dict, came: dict | None) -> None:
@@ -170,19 +177,13 @@ async def main():
         await asyncio.Event().wait()
 asyncio.run(main())
 """
-    origin = subprocess.Popen(
-        [ROOT / ".venv/bin/python", "-c", script],
-        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
-    )
-    try:
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("origin", [ROOT / ".venv/bin/python", "-c", script])
         receiver.call("offers/continue", offer=receiver.offer_of("V")["offer"])
         if declined:
             assert receiver.hear("continuation/failed")["error"]["data"]["status"] == "DECLINED"
         else:
             receiver.hear("continuation/continue")
-    finally:
-        origin.kill()
-        origin.wait()
 
 
 def test_what_comes_is_checked_before_the_host_gets_it(start: Start, folder) -> None:
@@ -190,18 +191,26 @@ def test_what_comes_is_checked_before_the_host_gets_it(start: Start, folder) -> 
     receiver = start()
     receiver.open("receiver", EDITING)
     command = [ROOT / ".venv/bin/python", "-m", "segue", "offer", EDITING, "--title", "Bad", "--team", "T"]
-    origin = subprocess.Popen(
-        [*command, "--user-info", '{"url": 7, "line": 1}'],
-        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
-        stdout=subprocess.DEVNULL,
-    )
-    try:
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("origin", [*command, "--user-info", '{"url": 7, "line": 1}'])
         receiver.call("offers/continue", offer=receiver.offer_of("Bad")["offer"])
         failed = receiver.hear("continuation/failed")
-        assert (failed["type"], failed["error"]["data"]["path"]) == (EDITING, "userInfo/url")
-    finally:
-        origin.kill()
-        origin.wait()
+    assert (failed["type"], failed["error"]["data"]["path"]) == (EDITING, "userInfo/url")
+
+
+def test_what_comes_with_a_password_is_left_out(start: Start, folder) -> None:
+    """R13.2"""
+    receiver = start()
+    receiver.open("receiver", EDITING)
+    command = [ROOT / ".venv/bin/python", "-m", "segue", "offer", EDITING, "--title", "Secret", "--team", "T"]
+    secret = "https://ada:secret@example.com/"
+    info = {"url": {"$url": FILE}, "com.example.a": {"$url": secret}}
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("origin", [*command, "--user-info", json.dumps(info), "--url", secret])
+        receiver.call("offers/continue", offer=receiver.offer_of("Secret")["offer"])
+        params = receiver.hear("continuation/continue")
+    assert params["userInfo"] == {"url": FILE}
+    assert "webpageURL" not in params
 
 
 @pytest.mark.parametrize("size", [1, 65536, 65537, 700_000])

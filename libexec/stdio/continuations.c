@@ -160,8 +160,18 @@ static void log_left_out(void *context, const char *key, const char *reason) {
   log_line("%s: userInfo/%s is left out: %s", continuation->id, key, reason);
 }
 
+/** Puts the URL of the web page, unless the type is public and the URL has a user or a password. */
+static void put_webpage(struct channel *channel, const segue_activity *activity, bool is_public) {
+  char *url = NULL;
+  size_t length = 0;
+  if (segue_activity_get_webpage_url(activity, &url, &length) == SEGUE_OK && url &&
+      !(is_public && url_has_user(url, length)))
+    channel_put_text(channel, "webpageURL", url, length);
+  segue_free(url);
+}
+
 /** Puts everything of the activity but its user_info. */
-static void put_activity(struct continuations *continuations, const struct continuation *continuation) {
+static void put_activity(struct continuations *continuations, const struct continuation *continuation, bool is_public) {
   struct channel *channel = continuations->channel;
   segue_activity *activity = continuation->activity;
   segue_value *attachments = NULL, *origin = NULL;
@@ -175,7 +185,7 @@ static void put_activity(struct continuations *continuations, const struct conti
   channel_put_text(channel, "activity", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_got(channel, "type", segue_activity_get_type, activity);
   channel_put_got(channel, "title", segue_activity_get_title, activity);
-  channel_put_got(channel, "webpageURL", segue_activity_get_webpage_url, activity);
+  put_webpage(channel, activity, is_public);
   channel_put_value(channel, "attachments", attachments);
   channel_put_bool(channel, "redelivered", redelivered);
   channel_put_bool(channel, "stale", stale);
@@ -202,7 +212,7 @@ static void deliver(struct continuations *continuations, struct continuation *co
                                    text != NULL, request))
     is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "", "the host keeps too many activities");
   if (is_good) {
-    put_activity(continuations, continuation);
+    put_activity(continuations, continuation, type != NULL);
     channel_put_value(continuations->channel, "userInfo", type ? converted : info);
     is_good = channel_try_to_send(continuations->channel, &problem);
     if (is_good)

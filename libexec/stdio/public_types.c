@@ -123,6 +123,8 @@ bool url_has_user(const char *url, size_t length) {
   return false;
 }
 
+static const char has_user[] = "a URL with a user or a password is not handed over";
+
 /** Puts a URL, or its string. Returns a problem. */
 static const char *put_url(const struct public_key *key, struct text url, bool for_host, segue_writer *writer) {
   const char *colon = url.length > 0 ? memchr(url.bytes, ':', url.length) : NULL;
@@ -138,7 +140,7 @@ static const char *put_url(const struct public_key *key, struct text url, bool f
     return "a URL is needed";
   const char *problem = NULL;
   if (url_has_user(url.bytes, url.length))
-    problem = "a URL with a user or a password is not handed over";
+    problem = has_user;
   else if (key->schemes && !is_word_of(key->schemes, (struct text){url.bytes, scheme}, true))
     problem = "a URL of another scheme is needed";
   else if (key->local &&
@@ -289,6 +291,38 @@ static bool take_known(struct conversion *conversion, const struct public_key *k
   return !reason || !is_required(conversion->type, key->name);
 }
 
+/** Tells whether a value is, or holds, a URL with a user or a password. */
+static bool holds_user(const segue_value *value) {
+  segue_reader *reader = NULL;
+  segue_item item = {0};
+  bool is_found = false;
+  segue_reader_create(value, &reader);
+  while (!is_found && segue_reader_next(reader, &item, NULL, 0) == SEGUE_OK) {
+    segue_value *taken = NULL;
+    char *url = NULL;
+    size_t length = 0;
+    if (item.kind != SEGUE_KIND_URL)
+      continue;
+    segue_reader_take(reader, &taken);
+    is_found = segue_value_find_string(taken, "", 0, &url, &length) == SEGUE_OK && url_has_user(url, length);
+    segue_free(url);
+    segue_release(taken);
+  }
+  segue_release(reader);
+  return is_found;
+}
+
+/** Takes an entry whose key is not in the table. */
+static void take_other(struct conversion *conversion, const char *key, const segue_value *name,
+                       const segue_value *value) {
+  if (holds_user(name) || holds_user(value)) {
+    conversion->left_out(conversion->context, key, has_user);
+  } else {
+    segue_writer_put_value(conversion->result, name);
+    segue_writer_put_value(conversion->result, value);
+  }
+}
+
 /** Takes one entry. skipped  may be NULL: a key that comes from elsewhere */
 static bool take_entry(struct conversion *conversion, const segue_value *name, const segue_value *value,
                        const char *skipped) {
@@ -296,19 +330,15 @@ static bool take_entry(struct conversion *conversion, const segue_value *name, c
   size_t length = 0;
   segue_kind kind = SEGUE_KIND_NULL;
   const struct public_key *key = NULL;
-  bool is_skipped = false, is_good = true;
+  bool is_good = true;
   segue_value_get_kind(name, &kind);
-  if (kind == SEGUE_KIND_STRING && segue_value_find_string(name, "", 0, &text, &length) == SEGUE_OK) {
+  if (kind == SEGUE_KIND_STRING && segue_value_find_string(name, "", 0, &text, &length) == SEGUE_OK)
     key = key_named(conversion->type, (struct text){text, length});
-    is_skipped = key && skipped && strcmp(key->name, skipped) == 0;
-  }
-  segue_free(text);
-  if (key && !is_skipped) {
+  if (!key)
+    take_other(conversion, text ? text : "", name, value);
+  else if (!skipped || strcmp(key->name, skipped) != 0)
     is_good = take_known(conversion, key, value);
-  } else if (!key) {
-    segue_writer_put_value(conversion->result, name);
-    segue_writer_put_value(conversion->result, value);
-  }
+  segue_free(text);
   return is_good;
 }
 
