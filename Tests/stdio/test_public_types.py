@@ -24,7 +24,7 @@ GOOD = {
     "url": [FILE, "file:/tmp/x"],
     "urls": [[], [FILE, "https://example.com/a"]],
     "string": ["utf-8", "text/plain", DIGEST, "lf", "tmux", "a.b-c"],
-    "integer": [1, 12.0, 2**40],
+    "integer": [1, 12.0, 2**40, 2**63 - 1],
     "double": [0, 0.5, 1, 1.0],
     "bool": [True, False],
 }
@@ -43,6 +43,8 @@ BAD = [
     0,
     1.5,
     2.0**63,
+    2**63,
+    -(2**63),
     "sha-256:00",
     "text",
     [1],

@@ -172,8 +172,9 @@ static const char *put_text(const struct public_key *key, segue_kind kind, struc
 static const char *put_number(const struct public_key *key, const segue_item *item, segue_writer *writer) {
   bool is_double = item->kind == SEGUE_KIND_DOUBLE;
   double real = is_double ? item->as.real : item->negative ? (double)item->as.int64 : (double)item->as.uint64;
-  /* Both bounds are doubles, and every double between them is an int64. */
-  bool fits = real >= -9223372036854775808.0 && real < 9223372036854775808.0;
+  /* Both bounds are doubles, and every double between them is an int64. An integer may be between two doubles. */
+  bool fits = is_double ? real >= -9223372036854775808.0 && real < 9223372036854775808.0
+                        : item->negative || item->as.uint64 <= INT64_MAX;
   if (key->kind == KEY_INTEGER && (!fits || (is_double && real != (double)(int64_t)real)))
     return "an integer is needed";
   if (real != real || real - real != 0)
