@@ -4,6 +4,7 @@
  * input and output, one object a line (docs/stdio.md). Standard error is the log.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -126,9 +127,19 @@ static void flush_last_lines(struct session *session) {
   }
 }
 
+/** Opens standard descriptors that are closed, so that nothing of the library gets their numbers. */
+static void open_descriptors(void) {
+  int descriptor;
+  while ((descriptor = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && descriptor <= STDERR_FILENO)
+    ;
+  if (descriptor > STDERR_FILENO)
+    close(descriptor);
+}
+
 int main(void) {
   static struct session session;
   sigset_t waiting;
+  open_descriptors();
   session_prepare(&session, STDOUT_FILENO);
   catch_signals(&waiting);
   if (!getenv("SEGUE_LOG"))
