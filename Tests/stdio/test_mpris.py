@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from host import Host
-from programs import Program
+from programs import Program, programs
 from project import ROOT
 from public_types import problems
 from test_agent import agent
@@ -27,16 +27,9 @@ pytestmark = pytest.mark.skipif(not PLAYER.exists(), reason="mpv-mpris is not in
 @pytest.fixture
 def bus(folder: Path) -> Iterator[str]:
     """The address of a session bus."""
-    daemon = subprocess.Popen(
-        ["dbus-daemon", "--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert daemon.stdout is not None
-    yield daemon.stdout.readline().strip()
-    daemon.kill()
-    daemon.wait()
-    daemon.stdout.close()
+    options = ["--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"]
+    with programs() as run:
+        yield run("bus", ["dbus-daemon", *options]).wait_for("^unix:.*$")[0]
 
 
 @pytest.fixture

@@ -24,6 +24,14 @@ Start = Callable[..., Host]
 pytestmark = pytest.mark.skipif(not shutil.which("nvim"), reason="Neovim is not installed")
 
 
+def runs(process: int) -> bool:
+    """A process that has ended, and that its parent has not asked for, does not run."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Nvim:
     """A Neovim without a screen that takes expressions."""
 
@@ -87,7 +95,9 @@ class Nvim:
         self.process.wait()
         assert self.process.stderr is not None
         self.process.stderr.close()
-        while any(Path(f"/proc/{child}/stat").exists() for child in left):
+        deadline = time.monotonic() + 20
+        while any(map(runs, left)):
+            assert time.monotonic() < deadline, left
             time.sleep(0.01)  # They are children of another process now.
 
 
