@@ -166,12 +166,13 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
     return false;
   bool is_good = segue_app_create(identifier, SEGUE_NUL_TERMINATED, &session->app) == SEGUE_OK ||
                  problem_library(problem, "bundleIdentifier");
-  is_good = is_good && parameter_name(parameters, "name", &name, problem) &&
-            set_text(session->app, parameters, "name", segue_app_set_name, problem) &&
-            set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
-            set_label(session->app, parameters, problem) && set_types(session->app, parameters, problem) &&
-            set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
-            parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
+  is_good =
+      is_good && parameter_name(parameters, "name", &name, problem) &&
+      (segue_app_set_name(session->app, name, SEGUE_NUL_TERMINATED) == SEGUE_OK || problem_library(problem, "name")) &&
+      set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
+      set_label(session->app, parameters, problem) && set_types(session->app, parameters, problem) &&
+      set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
+      parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
   if (is_good)
     is_good = (segue_app_set_chooser(session->app, chooser) == SEGUE_OK && prepare_delegate(session) == SEGUE_OK &&
                segue_app_open(session->app) == SEGUE_OK) ||
