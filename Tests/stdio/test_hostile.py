@@ -201,11 +201,8 @@ def test_answers_out_of_order_reach_their_requests(start: Start) -> None:
     first.open("first", NOTE)
     second.open("second", NOTE)
     offer(origin)
-    for receiver in (first, second):
-        receiver.call("offers/continue", offer=receiver.offer_of("Shopping")["offer"])
-    for _ in range(2):
-        origin.respond(origin.hear_message("activity/save"), {"userInfo": {"line": 1}})
-    requests = [receiver.hear_message("continuation/continue") for receiver in (first, second)]
+    # One after the other: one save may serve both.
+    requests = [continued(origin, receiver, save={"userInfo": {"line": 1}}) for receiver in (first, second)]
     second.respond(requests[1], {"handled": True})
     assert origin.hear("activity/ended")["app"] == "second"
     first.respond(requests[0], {"handled": True})
@@ -254,6 +251,16 @@ def test_a_slow_host_gets_everything(start: Start) -> None:
         host.take(lambda message: message.get("id", 0) is None)
     writer.join()
     assert is_alive(host)
+
+
+def test_the_log_has_no_controls(start: Start) -> None:
+    """Texts of others reach a terminal by it."""
+    host = start()
+    host.open()
+    host.notify("a\x1b\x9b\u202e\u2067ü" + "€" * 500)
+    log = host.end()[1]
+    assert "a?" in log and "?ü€" in log
+    assert not {"\x1b", "\x9b", "\u202e", "\u2067"} & set(log)
 
 
 def test_a_host_that_dies_takes_only_its_own_offers_along(start: Start) -> None:

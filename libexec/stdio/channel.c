@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "channel.h"
+#include "utf8.h"
 
 #include <poll.h>
 #include <stdarg.h>
@@ -152,6 +153,12 @@ void uuid_write(const uint8_t *uuid, char *text) {
   }
 }
 
+/** Tells whether a terminal could take a character as a command: a control, or a mark of the direction of writing. */
+static bool is_control(uint32_t character) {
+  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x200e || character == 0x200f ||
+         (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
 void log_line(const char *format, ...) {
   char line[1024] = "segue-stdio: ";
   size_t begin = strlen(line);
@@ -162,9 +169,13 @@ void log_line(const char *format, ...) {
   if (written < 0)
     return;
   size_t length = strlen(line);
-  for (size_t index = 0; index < length; index++)
-    if ((unsigned char)line[index] < 0x20 || line[index] == 0x7f)
-      line[index] = '?';
+  for (size_t index = 0; index < length;) {
+    uint32_t character = 0;
+    size_t size = utf8_decode(line + index, length - index, &character);
+    if (size == 0 || is_control(character))
+      memset(line + index, '?', size > 0 ? size : 1);
+    index += size > 0 ? size : 1;
+  }
   line[length++] = '\n';
   struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
   if (poll(&polled, 1, 0) == 1 && (polled.revents & POLLOUT) != 0 && write(STDERR_FILENO, line, length) < 0)
