@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -74,6 +75,18 @@ def test_the_bridge_offers_what_a_player_plays(start: Start, player, bridge, fil
     mpv.process.kill()
     while host.hear("offers/changed")["offers"]:
         pass
+
+
+def test_a_player_that_does_not_answer_holds_nothing_up(start: Start, player, bridge, film: Path) -> None:
+    first, second = player(film), player("--pause", film)
+    second.until("pause", True)
+    first.process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    bridge()
+    host = start()
+    host.open("receiver", PLAYING)
+    host.offer_of(film.name)
+    assert time.monotonic() - began < 20  # GLib waits 25 s by default
 
 
 def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, folder: Path, film: Path) -> None:
