@@ -84,12 +84,13 @@ static bool check_protocol(const segue_value *parameters, struct problem *proble
          problem_status(problem, SEGUE_ERROR_UNSUPPORTED_VERSION, "protocol", "this program speaks protocol 1");
 }
 
+/** Sets what may be absent or null. set  NULL: this version of libsegue does not know it, and it is ignored */
 static bool set_text(segue_app *app, const segue_value *parameters, const char *key,
                      segue_status (*set)(segue_app *, const char *, size_t), struct problem *problem) {
   char *text = NULL;
   size_t length = 0;
   bool is_good = parameter_text(parameters, key, &text, &length, problem) &&
-                 (!text || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
+                 (!text || !set || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
   segue_free(text);
   return is_good;
 }
@@ -134,17 +135,6 @@ static bool set_policy(segue_app *app, const segue_value *parameters, struct pro
   return is_good;
 }
 
-/** A label is for people only: without a library that knows it, there is none. */
-static bool set_label(segue_app *app, const segue_value *parameters, struct problem *problem) {
-  char *label = NULL;
-  size_t length = 0;
-  bool is_good = parameter_text(parameters, "label", &label, &length, problem);
-  if (is_good && label && segue_app_set_label)
-    is_good = segue_app_set_label(app, label, length) == SEGUE_OK || problem_library(problem, "label");
-  segue_free(label);
-  return is_good;
-}
-
 static bool read_line_bound(const segue_value *parameters, size_t *most, struct problem *problem) {
   segue_value *given = NULL;
   int64_t bytes = 0;
@@ -170,9 +160,10 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
       is_good && parameter_name(parameters, "name", &name, problem) &&
       (segue_app_set_name(session->app, name, SEGUE_NUL_TERMINATED) == SEGUE_OK || problem_library(problem, "name")) &&
       set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
-      set_label(session->app, parameters, problem) && set_types(session->app, parameters, problem) &&
-      set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
-      parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
+      set_text(session->app, parameters, "label", segue_app_set_label, problem) &&
+      set_types(session->app, parameters, problem) && set_policy(session->app, parameters, problem) &&
+      parameter_bool(parameters, "chooser", &chooser, problem) && parameter_bool(parameters, "save", &saves, problem) &&
+      read_line_bound(parameters, &most, problem);
   if (is_good)
     is_good = (segue_app_set_chooser(session->app, chooser) == SEGUE_OK && prepare_delegate(session) == SEGUE_OK &&
                segue_app_open(session->app) == SEGUE_OK) ||
@@ -187,11 +178,8 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
     return false;
   }
   session->reader.most = session->channel.lines.most = most;
-  session->activities.channel = session->offers.channel = session->continuations.channel = &session->channel;
   session->activities.app = session->offers.app = session->app;
   session->activities.asks = saves;
-  session->continuations.activities = &session->activities;
-  session->offers.continuations = &session->continuations;
   return true;
 }
 

@@ -15,6 +15,9 @@ void session_prepare(struct session *session, int output) {
   session->channel.lines.descriptor = output;
   session->channel.lines.most = LINE_MOST;
   session->agent.descriptor = -1;
+  session->activities.channel = session->offers.channel = session->continuations.channel = &session->channel;
+  session->continuations.activities = &session->activities;
+  session->offers.continuations = &session->continuations;
 }
 
 void session_give_up(struct session *session, const char *problem) {
