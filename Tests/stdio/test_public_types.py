@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import subprocess
+import time
 from collections.abc import Callable
 
 import pytest
@@ -228,7 +230,61 @@ def test_a_text_of_any_size_is_inside_user_info(start: Start, size: int) -> None
     assert (request["params"]["attachments"] == {}) == (size <= 65536)
     receiver.respond(request, {"handled": True})
     origin.hear("activity/ended", outcome="restored")
-    # A short text takes the place of the long one.
+    # A short text takes the place of the long one, and so does none.
     receiver.call("offers/continue", type=EDITING)
     origin.respond(origin.hear_message("activity/save"), {"userInfo": {"text": "short"}})
-    assert receiver.hear("continuation/continue")["userInfo"] == {"text": "short"}
+    params = receiver.hear("continuation/continue")
+    assert (params["userInfo"], params["attachments"]) == ({"text": "short"}, {})
+
+
+def test_a_cancel_names_the_type_at_any_moment(start: Start) -> None:
+    """R13.5.7: before the document is there, and while a text is being fetched."""
+    origin, receiver = start(), start()
+    origin.open("origin", save=False, lineBytes=24 << 20)
+    receiver.open("receiver", EDITING, lineBytes=24 << 20)
+    offer(origin, EDITING, userInfo={"text": "x" * (15 << 20)})
+    id = receiver.offer_of("Shopping")["offer"]
+    for questions in range(12):
+        continuation = receiver.call("offers/continue", offer=id)["continuation"]
+        receiver.hear("continuation/will", continuation=continuation)
+        for _ in range(questions):
+            receiver.call("app/foreground")
+        with contextlib.suppress(RefusedError):
+            receiver.call("offers/cancel", continuation=continuation)
+        came = receiver.take(lambda each: each.get("method") in ("continuation/continue", "continuation/failed"))
+        if came["method"] == "continuation/failed":
+            assert came["params"]["type"] == EDITING
+            assert came["params"]["error"]["data"]["status"] in ("CANCELLED", "USER_CANCELLED")
+        else:
+            receiver.respond(came, {"handled": False})
+        origin.hear("activity/ended")
+
+
+def test_a_receiver_that_does_not_read_an_attachment_delays_the_end_by_two_seconds(
+    start: Start, folder, tmp_path
+) -> None:
+    """docs/stdio.md, The end"""
+    (tmp_path / "film").write_bytes(bytes(8 << 20))
+    origin = start()
+    origin.open("origin", save=False)
+    offer(origin, "com.example.note", attachments={"film": str(tmp_path / "film")})
+    script = """
+import asyncio, os, segue
+async def main():
+    async with segue.App("com.example.r", team="T", types=["com.example.note"]) as app:
+        while not app.offers:
+            await asyncio.sleep(0.01)
+        async with app.continue_(app.offers[0]) as activity:
+            reading, writing = os.pipe()
+            fetching = activity.fetch_attachment("film", writing)
+            while not await asyncio.to_thread(os.read, reading, 1):
+                pass
+            print("fetching", flush=True)
+            await asyncio.Event().wait()
+asyncio.run(main())
+"""
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("receiver", [ROOT / ".venv/bin/python", "-c", script]).wait_for("^fetching$")
+        began = time.monotonic()
+        assert origin.end()[0] == 0
+        assert time.monotonic() - began < 4

@@ -155,11 +155,6 @@ static void fail(struct continuations *continuations, struct continuation *conti
   segue_free(type);
 }
 
-static void log_left_out(void *context, const char *key, const char *reason) {
-  const struct continuation *continuation = context;
-  log_line("%s: userInfo/%s is left out: %s", continuation->id, key, reason);
-}
-
 /** Puts the URL of the web page, unless the type is public and the URL has a user or a password. */
 static void put_webpage(struct channel *channel, const segue_activity *activity, bool is_public) {
   char *url = NULL;
@@ -203,8 +198,7 @@ static void deliver(struct continuations *continuations, struct continuation *co
   const struct public_type *type = name ? public_type_named(name) : NULL;
   segue_free(name);
   segue_activity_get_user_info(continuation->activity, &info);
-  bool is_good =
-      !type || public_type_convert(type, info, text, FOR_HOST, log_left_out, continuation, &converted, &problem);
+  bool is_good = !type || public_type_convert(type, info, text, FOR_HOST, continuation->id, &converted, NULL, &problem);
   /* One that is delivered again comes under the same id. */
   activities_forget(continuations->activities, continuation->id);
   int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
@@ -310,8 +304,12 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
                                    segue_continuation *handle) {
   struct continuation *continuation = note(continuations, handle, default_time());
   struct problem problem;
-  if (!continuation || segue_retain(activity) != SEGUE_OK)
+  if (!continuation)
     return SEGUE_REPLY_NO;
+  if (segue_retain(activity) != SEGUE_OK) {
+    forget(continuation);
+    return SEGUE_REPLY_NO;
+  }
   continuation->activity = activity;
   uint64_t bytes = attached_text(activity);
   if (bytes > continuations->channel->lines.most) {

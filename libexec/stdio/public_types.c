@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "channel.h"
+
 /** Groups of required keys that a type may have. */
 #define GROUPS_MOST 2
 
@@ -249,9 +251,10 @@ static const char *put(const struct public_key *key, const segue_value *value, b
 struct conversion {
   const struct public_type *type;
   bool for_host;
-  left_out_function left_out;
-  void *context;
+  const char *id;
   segue_writer *result;
+  /** takes a long `text` in place of result; may be NULL */
+  segue_value **long_text;
   struct problem *problem;
   /** the keys of the table that were put: a bit each */
   uint64_t put;
@@ -270,6 +273,27 @@ static bool refuse(struct conversion *conversion, const char *name, const char *
   return problem_parameter(conversion->problem, path, reason);
 }
 
+static void leave_out(const struct conversion *conversion, const char *key, const char *reason) {
+  log_line("%s: userInfo/%s is left out: %s", conversion->id, key, reason);
+}
+
+/** Puts an entry of the table whose value is good, or gives it out as the long text. */
+static void put_known(struct conversion *conversion, const struct public_key *key, segue_value *made) {
+  char *text = NULL;
+  size_t length = 0;
+  if (conversion->long_text && strcmp(key->name, TEXT_KEY) == 0)
+    segue_value_find_string(made, "", 0, &text, &length);
+  if (length > TEXT_MOST && segue_retain(made) == SEGUE_OK) {
+    segue_release(*conversion->long_text);
+    *conversion->long_text = made;
+  } else {
+    segue_writer_put_string(conversion->result, key->name, SEGUE_NUL_TERMINATED);
+    segue_writer_put_value(conversion->result, made);
+  }
+  segue_free(text);
+  conversion->put |= UINT64_C(1) << (key - conversion->type->keys);
+}
+
 /** Takes an entry whose key is in the table. Returns false if it is required, and wrong. */
 static bool take_known(struct conversion *conversion, const struct public_key *key, const segue_value *value) {
   segue_writer *alone = NULL;
@@ -280,13 +304,11 @@ static bool take_known(struct conversion *conversion, const struct public_key *k
     reason = "the value cannot be converted";
   segue_release(alone);
   if (!reason) {
-    segue_writer_put_string(conversion->result, key->name, SEGUE_NUL_TERMINATED);
-    segue_writer_put_value(conversion->result, made);
-    conversion->put |= UINT64_C(1) << (key - conversion->type->keys);
+    put_known(conversion, key, made);
   } else if (is_required(conversion->type, key->name)) {
     refuse(conversion, key->name, reason);
   } else {
-    conversion->left_out(conversion->context, key->name, reason);
+    leave_out(conversion, key->name, reason);
   }
   segue_release(made);
   return !reason || !is_required(conversion->type, key->name);
@@ -317,7 +339,7 @@ static bool holds_user(const segue_value *value) {
 static void take_other(struct conversion *conversion, const char *key, const segue_value *name,
                        const segue_value *value) {
   if (holds_user(name) || holds_user(value)) {
-    conversion->left_out(conversion->context, key, has_user);
+    leave_out(conversion, key, has_user);
   } else {
     segue_writer_put_value(conversion->result, name);
     segue_writer_put_value(conversion->result, value);
@@ -362,9 +384,9 @@ static bool has_all_required(struct conversion *conversion) {
 }
 
 bool public_type_convert(const struct public_type *type, const segue_value *user_info, const segue_value *text,
-                         bool for_host, left_out_function left_out, void *context, segue_value **result,
+                         bool for_host, const char *id, segue_value **result, segue_value **long_text,
                          struct problem *problem) {
-  struct conversion conversion = {type, for_host, left_out, context, NULL, problem, 0};
+  struct conversion conversion = {type, for_host, id, NULL, long_text, problem, 0};
   segue_reader *reader = NULL;
   segue_item item = {0};
   bool is_good = segue_writer_create(&conversion.result) == SEGUE_OK || problem_library(problem, "userInfo");
