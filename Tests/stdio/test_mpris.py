@@ -93,7 +93,7 @@ def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, f
     mpv = player()
     mpv("get_property", "pid")
     bridge()
-    host = origin(start, url=film.as_uri(), position=42, paused=True)
+    host = origin(start, url=film.as_uri(), position=42, duration=120, paused=True)
     command = [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", PLAYING, "--app", "org.segue.mpris"]
     environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
     deadline = time.monotonic() + 20
@@ -103,4 +103,6 @@ def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, f
         assert time.monotonic() < deadline
     assert host.hear("activity/ended")["outcome"] == "restored"
     mpv.until("pause", True)
+    # A player answers before it has sought.
+    mpv.until("seeking", False)
     assert mpv("get_property", "time-pos") == pytest.approx(42, abs=0.5)
