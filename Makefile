@@ -248,8 +248,8 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	  sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
-	install -d $(DESTDIR)$(PREFIX)/libexec/segue $(DESTDIR)$(PREFIX)/share/segue/browser
-	install -m 755 lib/segue-browser-host $(DESTDIR)$(PREFIX)/libexec/segue/segue-browser-host
+	install -d $(DESTDIR)$(PREFIX)/share/segue/browser
+	install -m 755 lib/segue-browser-host $(DESTDIR)$(LIBEXECDIR)/segue/segue-browser-host
 	browser/package $(DESTDIR)$(PREFIX)/share/segue/browser
 	browser/package --unpacked $(DESTDIR)$(PREFIX)/share/segue/browser
 	$(if $(filter /usr,$(PREFIX)),install -d $(DESTDIR)$(FIREFOX_SCOPE) && \
@@ -270,7 +270,7 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(PREFIX)/libexec/segue
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
 	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ FORMS = {
     "mime": r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+",
     "line": r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*",
 }
-INTEGER_MOST = 2**63 - 1
+INTEGERS = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ class Key:
     def _problem_of_number(self, value: Any) -> str | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"{'an' if self.kind == 'integer' else 'a'} {self.kind} is needed"
-        if self.kind == "integer" and (value != int(value) or abs(value) > INTEGER_MOST):
+        if not math.isfinite(value):
+            return "a finite number is needed"
+        if self.kind == "integer" and (value != int(value) or int(value) not in INTEGERS):
             return "an integer is needed"
         if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
             return "out of range"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from programs import Program
 from project import ROOT
 
 CACHE = ROOT / ".build" / "packages"
-TREE = CACHE / "debian-12"
 MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # The packages that Segue's depend on or recommend; they and theirs lie downloaded in the tree.
-DOWNLOADED = "python3-cbor2 libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
+DOWNLOADED = "python3-cbor2 python3-gi libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
+# Another list makes another tree.
+TREE = CACHE / f"debian-12-{zlib.crc32(DOWNLOADED.encode()):08x}"
 USER, HOME, RUNTIME = 1000, "/home/ann", "/run/user/1000"
 ENVIRONMENT = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
 
@@ -42,9 +44,9 @@ def tree() -> Path:
     if (TREE / "made").exists():
         return TREE
     CACHE.mkdir(parents=True, exist_ok=True)
-    archive = CACHE / "debian-12.tar"
+    archive = TREE.with_suffix(".tar")
     if not archive.exists():
-        part = CACHE / "debian-12.part.tar"
+        part = TREE.with_suffix(".part.tar")
         download = f'chroot "$1" apt-get install -qdy -o APT::Install-Recommends=true {DOWNLOADED}'
         options = ("--variant=minbase", "--skip=cleanup/apt", f"--customize-hook={download}")
         subprocess.run(["mmdebstrap", "--quiet", *options, "bookworm", part, MIRROR], check=True)
@@ -103,8 +105,10 @@ class Bare:
             shutil.copy(file, self.root / folder.lstrip("/") / file.name)
         return [f"{folder}/{file.name}" for file in files]
 
-    def install(self, files: Sequence[Path], *options: str) -> str:
-        return self.run("apt-get", "install", "-qy", *options, *self.copy_in(files, "/packages"))
+    def install(self, files: Sequence[Path]) -> str:
+        """Installs packages without those that they recommend, such as browsers."""
+        install = ("apt-get", "install", "-qy", "--no-install-recommends")
+        return self.run(*install, *self.copy_in(files, "/packages"))
 
     def files(self) -> set[str]:
         """All paths but those of kernel, sessions and homes, and what apt and dpkg write about themselves."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bare import Bare
+from bare import DOWNLOADED, Bare
 from programs import Program
 from project import ROOT
 
@@ -32,7 +32,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def wanted(packages: list[Path]) -> list[Path]:
     """The packages of a user, without those of developers."""
-    names = {"libsegue0", "python3-segue", "segue", "segue-agent"}
+    names = {"libsegue0", "python3-segue", "segue", "segue-agent", "segue-mpris", "segue-stdio", "webext-segue"}
     return [package for package in packages if package.name.partition("_")[0] in names]
 
 
@@ -64,8 +64,7 @@ def installation(wanted: list[Path], tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("installed")
     machine = Bare(folder)
     try:
-        needed = "ca-certificates libexpat1 libsqlite3-0 libssl3 libuv1 python3-cbor2 python3-rich python3-segno"
-        machine.run("apt-get", "install", "-qy", *needed.split())
+        machine.run("apt-get", "install", "-qy", "ca-certificates", *DOWNLOADED.split())
         before = machine.files()
         began = time.monotonic()
         machine.install(wanted)

@@ -122,6 +122,25 @@ def test_installed_packages_work(machine: Bare, installation: Installation):
     assert machine.say("python3", "-c", HANDOFF).split() == ["12", "libsegue.so.0"]
 
 
+def test_installed_programs_for_others_work(machine: Bare):
+    assert machine.say("segue", "stdio", "--path") == "/usr/libexec/segue/segue-stdio\n"
+    host = machine.begin("segue", "stdio")
+    host.tell(
+        '{"jsonrpc": "2.0", "id": 1, "method": "open",'
+        ' "params": {"protocol": 1, "bundleIdentifier": "com.example.a", "name": "A"}}'
+    )
+    host.wait_for('"protocol":1')
+    host.tell('{"jsonrpc": "2.0", "id": 2, "method": "close"}')
+    host.wait_for('"id":2')
+    assert host.wait() == 0
+    machine.say("python3", "-c", "import gi, segue.glib")
+    machine.run("test", "-x", "/usr/share/segue/integrations/mpris/segue-mpris")
+    extensions = "/usr/share/mozilla/extensions"
+    (link,) = machine.run("find", extensions, "-name", "*.xpi").split()
+    machine.run("test", "-s", link)
+    machine.run("test", "-x", "/usr/libexec/segue/segue-browser-host")
+
+
 def test_the_socket_of_the_agent_is_enabled_for_all_users(machine: Bare):
     link = "/etc/systemd/user/sockets.target.wants/segue-agent.socket"
     assert machine.run("readlink", link).strip().endswith("/lib/systemd/user/segue-agent.socket")
@@ -238,7 +257,7 @@ def test_the_agent_works_without_python_and_openssl(wanted, tmp_path: Path, inst
     bare = Bare(tmp_path)
     try:
         package = [each for each in wanted if each.name.startswith("segue-agent_")]
-        bare.install(package, "--no-install-recommends")
+        bare.install(package)
         assert bare.run("sh", "-c", "ls /usr/lib/*/libssl.so.3 /usr/bin/python3 2>/dev/null || true") == ""
         agent = bare.begin("segue-agent")
         agent.wait_for("this process is the hub")

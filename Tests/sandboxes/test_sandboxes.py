@@ -6,6 +6,7 @@ Each has process numbers, network and files of its own, and sees the runtime fol
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -97,11 +98,40 @@ def test_what_an_app_in_a_sandbox_offers_is_continued_outside(outside: Outside, 
     origin.wait_for("restored")
 
 
-@pytest.mark.parametrize("verb", [("inbox",), ("account",), ("search", "word")], ids=lambda verb: verb[0])
-def test_a_sandbox_cannot_ask_the_agent(outside: Outside, verb):
+NO_ACCOUNT = "this device is in no account"
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "said"),
+    [
+        pytest.param(("inbox",), 0, "nothing waits", id="inbox"),
+        pytest.param(("search", "word"), 0, "nothing was found", id="search"),
+        pytest.param(("account",), 1, NO_ACCOUNT, id="account"),
+        pytest.param(("devices",), 1, NO_ACCOUNT, id="devices"),
+        pytest.param(("offer", "t.t", "--to", "laptop"), 1, NO_ACCOUNT, id="push"),
+    ],
+)
+def test_a_sandbox_cannot_ask_the_agent(outside: Outside, verb, status: int, said: str):
     outside.agent()
     assert "no agent runs" in run(outside.boxed(*verb), status=1)
-    assert "no agent runs" not in subprocess.run(outside.command(*verb), capture_output=True, text=True).stderr
+    assert said in run(outside.command(*verb), status=status)
+
+
+def test_a_sandbox_cannot_have_an_app_launched(outside: Outside):
+    outside.agent()
+    origin = outside.start("origin", outside.command("offer", "t.t"))
+    origin.wait_for("offering")
+    launch = ("continue", "--app", "com.example.nowhere")
+    assert "no agent runs" in run(outside.boxed(*launch), status=1)
+    assert "no agent runs" not in run(outside.command(*launch), status=1)
+
+
+def test_doctor_inside_names_what_the_sandbox_withholds(outside: Outside):
+    outside.agent()
+    said = run(outside.boxed("doctor"), status=1)
+    assert f"PROBLEM runtime folder: {INSIDE}: is read-only" in said
+    assert "PROBLEM inbox: no agent runs" in said
+    assert re.search("ok +hub: connected", said)
 
 
 def test_a_sandbox_cannot_carry_the_hub_and_says_so(outside: Outside):
@@ -116,6 +146,16 @@ def test_an_app_that_does_not_see_the_folder_is_alone(outside: Outside):
     origin.wait_for("offering")
     assert "t.t" in run(outside.command("list"))
     assert "nothing is offered" in run(outside.boxed("list", sees=False))
+
+
+def test_apps_in_a_runtime_folder_of_their_own_find_each_other(outside: Outside):
+    """Two processes of one sandbox: the second continues what the first one offers."""
+    outside.agent()
+    boxed = outside.boxed("offer", "t.t", "--title", "Inside", "--once", sees=False)
+    segue = " ".join(SEGUE)
+    script = f"{segue} offer t.t --title Inside --once & origin=$!; {segue} continue --json && wait $origin"
+    command = [*boxed[: boxed.index(SEGUE[0])], "bash", "-c", script]
+    assert '"title": "Inside"' in run(command)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,7 +30,10 @@ def agent(folder: Path) -> Iterator[None]:
 
 def test_open_says_that_an_agent_runs(start: Start, agent: None) -> None:
     """R13.5.3"""
-    assert start().open()["agent"] is True
+    deadline = time.monotonic() + 20
+    # A busy machine may take longer than the 250 ms that open waits.
+    while start().open()["agent"] is not True:
+        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize("saves", [True, False])

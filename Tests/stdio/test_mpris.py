@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from host import Host
-from programs import Program
+from programs import Program, programs
 from project import ROOT
 from public_types import problems
 from test_agent import agent
@@ -27,16 +28,9 @@ pytestmark = pytest.mark.skipif(not PLAYER.exists(), reason="mpv-mpris is not in
 @pytest.fixture
 def bus(folder: Path) -> Iterator[str]:
     """The address of a session bus."""
-    daemon = subprocess.Popen(
-        ["dbus-daemon", "--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert daemon.stdout is not None
-    yield daemon.stdout.readline().strip()
-    daemon.kill()
-    daemon.wait()
-    daemon.stdout.close()
+    options = ["--session", "--nofork", "--print-address", f"--address=unix:path={folder}/bus"]
+    with programs() as run:
+        yield run("bus", ["dbus-daemon", *options]).wait_for("^unix:.*$")[0]
 
 
 @pytest.fixture
@@ -83,11 +77,23 @@ def test_the_bridge_offers_what_a_player_plays(start: Start, player, bridge, fil
         pass
 
 
+def test_a_player_that_does_not_answer_holds_nothing_up(start: Start, player, bridge, film: Path) -> None:
+    first, second = player(film), player("--pause", film)
+    second.until("pause", True)
+    first.process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    bridge()
+    host = start()
+    host.open("receiver", PLAYING)
+    host.offer_of(film.name)
+    assert time.monotonic() - began < 20  # GLib waits 25 s by default
+
+
 def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, folder: Path, film: Path) -> None:
     mpv = player()
     mpv("get_property", "pid")
     bridge()
-    host = origin(start, url=film.as_uri(), position=42, paused=True)
+    host = origin(start, url=film.as_uri(), position=42, duration=120, paused=True)
     command = [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", PLAYING, "--app", "org.segue.mpris"]
     environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
     deadline = time.monotonic() + 20
@@ -97,4 +103,6 @@ def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, f
         assert time.monotonic() < deadline
     assert host.hear("activity/ended")["outcome"] == "restored"
     mpv.until("pause", True)
+    # A player answers before it has sought.
+    mpv.until("seeking", False)
     assert mpv("get_property", "time-pos") == pytest.approx(42, abs=0.5)

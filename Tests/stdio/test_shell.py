@@ -10,7 +10,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from host import PROGRAM, Host
+from programs import programs
 from project import ROOT
 from test_session import NOTE, continued, offer
 
@@ -38,18 +40,14 @@ wait
 def test_bash_hands_over(start: Start, folder: Path) -> None:
     receiver = start()
     receiver.open("receiver", NOTE)
-    script = subprocess.Popen(
-        ["bash", "-c", OFFER],
-        env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "STDIO": str(PROGRAM)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    receiver.call("offers/continue", offer=receiver.offer_of("Shopping")["offer"])
-    request = receiver.hear_message("continuation/continue")
-    assert request["params"]["userInfo"] == {"line": 7}
-    receiver.respond(request, {"handled": True})
-    assert script.communicate(timeout=20)[0] == "restored\n"
-    assert script.returncode == 0
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder), "STDIO": str(PROGRAM)}) as run:
+        script = run("script", ["bash", "-c", OFFER])
+        receiver.call("offers/continue", offer=receiver.offer_of("Shopping")["offer"])
+        request = receiver.hear_message("continuation/continue")
+        assert request["params"]["userInfo"] == {"line": 7}
+        receiver.respond(request, {"handled": True})
+        script.wait_for("^restored$")
+        assert script.wait() == 0
 
 
 def test_the_command_names_and_becomes_the_program(folder: Path) -> None:
@@ -87,13 +85,29 @@ def test_no_flag_of_a_descriptor_is_changed(folder: Path) -> None:
     program = subprocess.Popen(
         [PROGRAM], stdin=reading, stdout=out, env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
     )
-    os.write(writing, b"no JSON\n")
-    assert os.read(answers, 4096)
-    assert [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (reading, writing, answers, out)] == before
-    for fd in (reading, writing, out):
-        os.close(fd)
-    assert program.wait(20) == 0
-    os.close(answers)
+    try:
+        os.write(writing, b"no JSON\n")
+        assert os.read(answers, 4096)
+        assert [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (reading, writing, answers, out)] == before
+    finally:
+        for fd in (reading, writing, out):
+            os.close(fd)
+        status = program.wait(20)
+        os.close(answers)
+    assert status == 0
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_descriptor_becomes_none_of_the_library(folder: Path, closed: int) -> None:
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        program = run("program", ["bash", "-c", f'exec {closed}>&-; exec "$0"', PROGRAM])
+        if closed != 0:
+            # The log names the first, and the second gets an answer.
+            program.tell('{"jsonrpc": "2.0", "method": "no/method"}')
+            program.tell("no JSON")
+            program.wait_for("no/method|-32700")
+            assert Path(f"/proc/{program.pid}/fd/{closed}").readlink() == Path("/dev/null")
+        assert program.wait() == 0
 
 
 def test_two_offers_of_one_host_are_told_apart(start: Start) -> None:

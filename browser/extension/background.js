@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The background script: events of the browser and messages of the host, each to the object that it concerns. All
 // listeners are registered at once, since the browser starts this script for them.
 

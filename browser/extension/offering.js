@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page that is offered: with level "ask" the one for which the user has pressed the button, until it navigates; with
 // the others the active tab of the normal window that had the focus last, after a second in front (R12.4, R12.5).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pages that are continued here: each is opened in one tab, whatever happens (R12.3), at its place (R12.6).
 
 import { isSamePage, pageAddress, withTextDirective } from "./rules.js";

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The place on a page (R12.6), in the page's isolated world: `take` when somebody continues the page, `restore` when it
 // was continued here. Pages see neither. Form fields, editable elements and passwords are never read.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The popup of the button: whether this page is offered, and if not, why; the level; the excluded hosts.
 
 import { isExcluded, tabAddress } from "./rules.js";

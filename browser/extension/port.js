@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The connection to segue-browser-host. An open port keeps the background script alive, so that the host can ask for
 // the state of a page. If it closes, it is opened again at the next event of a tab; no timer does that.
 

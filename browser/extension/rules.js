@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pages that may be offered or opened (R12.4). Nothing here asks the browser for anything.
 
 const URL_MOST = 8192;

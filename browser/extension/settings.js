@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The user's settings. The level is what the browser says of the permissions, and is stored nowhere else.
 
 const EXCLUDED_MOST = 1000;

@@ -21,8 +21,11 @@ static struct player {
   /** what plays; NULL: nothing that could be handed over */
   segue_activity *activity;
   segue_activity_delegate *delegate;
-  /** the continuation whose file is being loaded */
+  /** the continuation whose file is being loaded, and the number of that file in the playlist */
   segue_continuation *loading;
+  int64_t wanted;
+  /** the number of the file that mpv has begun to load last */
+  int64_t started;
 } player;
 
 /** Tells whether a URL is http or https, without user and password. */
@@ -166,6 +169,25 @@ static void add_number(char *options, const segue_value *info, const char *key, 
     snprintf(options + length, 256 - length, is_track ? ",%s=%.0f" : ",%s=%.3f", option, value);
 }
 
+/** Has mpv load a file, by named arguments: versions order them differently. Returns a reason if it does not. */
+static const char *load_file(const char *file, const char *options) {
+  static char *keys[] = {"name", "url", "flags", "options"};
+  const char *texts[] = {"loadfile", file, "replace", options};
+  mpv_node values[4], result;
+  mpv_node_list list = {.num = 4, .values = values, .keys = keys};
+  mpv_node command = {.format = MPV_FORMAT_NODE_MAP, .u.list = &list};
+  for (int index = 0; index < 4; index++)
+    values[index] = (mpv_node){.format = MPV_FORMAT_STRING, .u.string = (char *)texts[index]};
+  if (mpv_command_node(player.mpv, &command, &result) < 0)
+    return "mpv does not load the file";
+  player.wanted = -1;
+  for (int index = 0; result.format == MPV_FORMAT_NODE_MAP && index < result.u.list->num; index++)
+    if (strcmp(result.u.list->keys[index], "playlist_entry_id") == 0)
+      player.wanted = result.u.list->values[index].u.int64;
+  mpv_free_node_contents(&result);
+  return player.wanted < 0 ? "mpv is older than 0.33" : NULL;
+}
+
 /** Loads what was continued. Returns a reason if it cannot be played. */
 static const char *load(const segue_value *info) {
   char *url = NULL, path[URL_SIZE], options[256];
@@ -180,9 +202,8 @@ static const char *load(const segue_value *info) {
   add_number(options, info, "rate", "speed", 100, false);
   add_number(options, info, "audioTrack", "aid", 9999, true);
   add_number(options, info, "subtitleTrack", "sid", 9999, true);
-  const char *command[] = {"loadfile", file, "replace", options, NULL};
-  if (!reason && mpv_command(player.mpv, command) < 0)
-    reason = "mpv does not load the file";
+  if (!reason)
+    reason = load_file(file, options);
   segue_free(url);
   return reason;
 }
@@ -231,23 +252,36 @@ static void continue_frontmost(void) {
   segue_release(offer);
 }
 
+/** Handles the end of a file, which may be another one than the wanted. */
+static void end_file(const mpv_event_end_file *end) {
+  if (end->playlist_entry_id != player.wanted || !player.loading)
+    return;
+  if (end->reason == MPV_END_FILE_REASON_REDIRECT)
+    player.wanted = end->playlist_insert_id;
+  else
+    end_loading(end->reason == MPV_END_FILE_REASON_ERROR ? mpv_error_string(end->error) : "mpv loads another file");
+}
+
 /** Handles what mpv tells. Returns false at its end. */
 static bool take_events(void) {
   for (;;) {
     const mpv_event *event = mpv_wait_event(player.mpv, 0);
-    const mpv_event_end_file *end = event->data;
+    const mpv_event_start_file *start = event->data;
     const mpv_event_client_message *message = event->data;
     switch (event->event_id) {
     case MPV_EVENT_NONE:
     case MPV_EVENT_SHUTDOWN:
       return event->event_id == MPV_EVENT_NONE;
+    case MPV_EVENT_START_FILE:
+      player.started = start->playlist_entry_id;
+      break;
     case MPV_EVENT_FILE_LOADED:
       offer();
-      end_loading(NULL);
+      if (player.started == player.wanted)
+        end_loading(NULL);
       break;
     case MPV_EVENT_END_FILE:
-      if (end->reason == MPV_END_FILE_REASON_ERROR)
-        end_loading(mpv_error_string(end->error));
+      end_file(event->data);
       segue_release(player.activity);
       player.activity = NULL;
       break;

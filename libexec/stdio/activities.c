@@ -281,19 +281,33 @@ bool activities_take_answer(struct activities *activities, int64_t number, const
 }
 
 bool activities_adopt(struct activities *activities, segue_activity *handle, const char *id,
-                      const struct public_type *type, bool has_attached_text) {
+                      const struct public_type *type, bool has_attached_text, int64_t request) {
   struct problem problem;
   if (segue_retain(handle) != SEGUE_OK)
     return false;
   struct activity *activity = place(activities, handle, id, type);
   if (activity && watch(activities, activity, &problem)) {
     activity->has_attached_text = has_attached_text;
+    activity->request = request;
     return true;
   }
   if (activity)
     forget(activity);
   else
     segue_release(handle);
+  return false;
+}
+
+bool activities_end_request(struct activities *activities, int64_t number, bool handled) {
+  for (int index = 0; index < ACTIVITIES_MOST; index++) {
+    struct activity *activity = &activities->list[index];
+    if (!activity->handle || activity->request == 0 || activity->request != number)
+      continue;
+    activity->request = 0;
+    if (!handled)
+      forget(activity);
+    return true;
+  }
   return false;
 }
 

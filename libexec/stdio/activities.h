@@ -28,6 +28,8 @@ struct activity {
   /** the save that waits for the host, and the number of the request; NULL: none */
   segue_save *save;
   int64_t save_number;
+  /** the `continuation/continue` that the host has not answered; 0: none */
+  int64_t request;
 };
 
 struct activities {
@@ -68,9 +70,15 @@ bool activities_take_answer(struct activities *activities, int64_t number, const
  * Keeps a continued activity under an id. Returns false if there is no place.
  *   handle             retained
  *   has_attached_text  `text` came as an attachment
+ *   request            the number of the `continuation/continue` that gives it to the host
  */
 bool activities_adopt(struct activities *activities, segue_activity *handle, const char *id,
-                      const struct public_type *type, bool has_attached_text);
+                      const struct public_type *type, bool has_attached_text, int64_t request);
+/**
+ * Ends the `continuation/continue` of an activity, which is forgotten unless the host has taken it. Returns false if no
+ * activity waits for an answer with this number.
+ */
+bool activities_end_request(struct activities *activities, int64_t number, bool handled);
 /** Forgets the activity with this id, if there is one. */
 void activities_forget(struct activities *activities, const char *id);
 /** Forgets all, without withdrawing what the agent keeps. */

@@ -7,58 +7,21 @@
 #include "newer.h"
 #include "parameters.h"
 
-static void log_left_out(void *context, const char *key, const char *reason) {
-  const struct activity *activity = context;
-  log_line("%s: userInfo/%s is left out: %s", activity->id, key, reason);
-}
-
-/** Attaches `text` if it is too long for user_info. stays  out: `text` stays in user_info */
-static bool attach_text(struct activity *activity, const segue_value *info, bool *stays, struct problem *problem) {
-  char *text = NULL;
+/** Attaches `text` that is too long for user_info, in place of the former one. text  borrowed, may be NULL: none */
+static bool attach_text(struct activity *activity, const segue_value *text, struct problem *problem) {
+  char *bytes = NULL;
   size_t length = 0;
-  bool is_there = segue_dictionary_get_string(info, TEXT_KEY, SEGUE_NUL_TERMINATED, &text, &length) == SEGUE_OK;
-  bool is_long = is_there && length > TEXT_MOST, is_good = true;
-  *stays = !is_long;
-  if (is_long)
-    is_good = segue_activity_attach_bytes(activity->handle, TEXT_KEY, SEGUE_NUL_TERMINATED, (const uint8_t *)text,
-                                          length) == SEGUE_OK ||
+  bool is_good = true;
+  if (text)
+    is_good = (segue_value_find_string(text, "", 0, &bytes, &length) == SEGUE_OK &&
+               segue_activity_attach_bytes(activity->handle, TEXT_KEY, SEGUE_NUL_TERMINATED, (const uint8_t *)bytes,
+                                           length) == SEGUE_OK) ||
               problem_library(problem, "userInfo/" TEXT_KEY);
   else if (activity->has_attached_text)
     segue_activity_remove_attachment(activity->handle, TEXT_KEY, SEGUE_NUL_TERMINATED);
-  activity->has_attached_text = is_long && is_good;
-  segue_free(text);
+  activity->has_attached_text = text && is_good;
+  segue_free(bytes);
   return is_good;
-}
-
-/** Copies a dictionary without `text`. */
-static segue_value *without_text(const segue_value *info) {
-  segue_writer *writer = NULL;
-  segue_reader *reader = NULL;
-  segue_value *copy = NULL;
-  segue_item item = {0};
-  segue_writer_create(&writer);
-  segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
-  segue_reader_create(info, &reader);
-  segue_reader_next(reader, &item, NULL, 0);
-  while (segue_reader_next(reader, &item, NULL, 0) == SEGUE_OK && item.kind != SEGUE_KIND_END) {
-    segue_value *name = NULL, *value = NULL;
-    char *text = NULL;
-    segue_reader_take(reader, &name);
-    segue_reader_next(reader, &item, NULL, 0);
-    segue_reader_take(reader, &value);
-    if (segue_value_find_string(name, "", 0, &text, NULL) != SEGUE_OK || strcmp(text, TEXT_KEY) != 0) {
-      segue_writer_put_value(writer, name);
-      segue_writer_put_value(writer, value);
-    }
-    segue_free(text);
-    segue_release(name);
-    segue_release(value);
-  }
-  segue_writer_end(writer);
-  segue_writer_finish(writer, &copy);
-  segue_release(reader);
-  segue_release(writer);
-  return copy;
 }
 
 /** Reads tagged JSON that was decoded as plain JSON. */
@@ -75,9 +38,9 @@ static bool read_tagged(const segue_value *plain, segue_value **tagged, struct p
 
 static bool set_user_info(struct activity *activity, enum presence presence, const segue_value *given,
                           struct problem *problem) {
-  segue_value *info = NULL, *converted = NULL;
+  segue_value *info = NULL, *converted = NULL, *text = NULL;
   segue_kind kind = SEGUE_KIND_NULL;
-  bool stays = true, is_good = true;
+  bool is_good = true;
   if (presence == ABSENT)
     return true;
   if (presence == GIVEN)
@@ -86,13 +49,12 @@ static bool set_user_info(struct activity *activity, enum presence presence, con
   if (is_good && presence == GIVEN && kind != SEGUE_KIND_DICTIONARY)
     is_good = problem_parameter(problem, "userInfo", "an object is needed");
   if (is_good && activity->public_type) {
-    is_good = public_type_convert(activity->public_type, info, NULL, FOR_LIBRARY, log_left_out, activity, &converted,
-                                  problem) &&
-              attach_text(activity, converted, &stays, problem);
+    is_good =
+        public_type_convert(activity->public_type, info, NULL, FOR_LIBRARY, activity->id, &converted, &text, problem) &&
+        attach_text(activity, text, problem);
     segue_release(info);
-    info = is_good && !stays ? without_text(converted) : converted;
-    if (info != converted)
-      segue_release(converted);
+    segue_release(text);
+    info = converted;
   }
   if (is_good)
     is_good = segue_activity_set_user_info(activity->handle, info) == SEGUE_OK || problem_library(problem, "userInfo");
@@ -133,9 +95,9 @@ static bool set_public(struct activity *activity, const segue_value *parameters,
                                       "this version of libsegue has no public activities");
 }
 
-/** Removes the attachments that the host has named before. */
-static void remove_attachments(struct activity *activity) {
-  segue_value *attachments = NULL;
+/** Removes the attachments that the host names no longer. given  borrowed, may be NULL: it names none */
+static void remove_attachments(struct activity *activity, const segue_value *given) {
+  segue_value *attachments = NULL, *kept = NULL;
   segue_reader *reader = NULL;
   segue_item item = {0};
   char name[256];
@@ -146,8 +108,11 @@ static void remove_attachments(struct activity *activity) {
     if (item.kind != SEGUE_KIND_STRING || item.count >= sizeof name)
       continue;
     name[item.count] = '\0';
-    if (!activity->has_attached_text || strcmp(name, TEXT_KEY) != 0)
+    bool is_text = activity->has_attached_text && strcmp(name, TEXT_KEY) == 0;
+    if (!is_text && (!given || segue_dictionary_get_value(given, name, SEGUE_NUL_TERMINATED, &kept) != SEGUE_OK))
       segue_activity_remove_attachment(activity->handle, name, SEGUE_NUL_TERMINATED);
+    segue_release(kept);
+    kept = NULL;
   }
   segue_release(reader);
   segue_release(attachments);
@@ -186,8 +151,6 @@ static bool set_attachments(struct activity *activity, const segue_value *parame
     is_good =
         item.kind == SEGUE_KIND_DICTIONARY || problem_parameter(problem, "attachments", "an object of paths is needed");
   }
-  if (is_good)
-    remove_attachments(activity);
   while (is_good && segue_reader_next(reader, &item, NULL, 0) == SEGUE_OK && item.kind != SEGUE_KIND_END) {
     segue_value *name = NULL, *path = NULL;
     segue_reader_take(reader, &name);
@@ -197,6 +160,8 @@ static bool set_attachments(struct activity *activity, const segue_value *parame
     segue_release(name);
     segue_release(path);
   }
+  if (is_good)
+    remove_attachments(activity, given);
   segue_release(reader);
   segue_release(given);
   return is_good;

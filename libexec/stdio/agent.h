@@ -16,7 +16,8 @@ struct agent_question {
   bool has_thread;
   /** readable once the thread has the answer; -1: the question was not asked, or is over */
   int descriptor;
-  bool runs;
+  /** written by the thread */
+  _Atomic bool runs;
 };
 
 /** Asks. app  borrowed until agent_end */

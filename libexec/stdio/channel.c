@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "channel.h"
+#include "utf8.h"
 
 #include <poll.h>
 #include <stdarg.h>
@@ -105,37 +106,43 @@ void channel_put_error(struct channel *channel, const struct problem *problem) {
 }
 
 /** Encodes the message and adds its line. */
-static segue_status add_line(struct channel *channel) {
+static bool add_line(struct channel *channel, struct problem *problem) {
   segue_value *message = NULL;
   char *line = NULL;
   size_t length = 0;
-  segue_status status = segue_writer_finish(channel->writer, &message);
-  if (status == SEGUE_OK)
-    status = segue_value_encode_json(message, SEGUE_JSON_TAGGED, &line, &length);
-  if (status == SEGUE_OK && length > channel->lines.most)
-    status = SEGUE_ERROR_LIMIT_EXCEEDED;
-  else if (status == SEGUE_OK && !line_writer_add(&channel->lines, line, length))
+  bool is_good = (segue_writer_finish(channel->writer, &message) == SEGUE_OK &&
+                  segue_value_encode_json(message, SEGUE_JSON_TAGGED, &line, &length) == SEGUE_OK) ||
+                 problem_library(problem, "");
+  if (is_good && length > channel->lines.most)
+    is_good = problem_status(problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
+                             "the message does not fit into a line; open with a larger lineBytes");
+  else if (is_good && !line_writer_add(&channel->lines, line, length))
     channel->is_broken = true;
   segue_free(line);
   segue_release(message);
-  return status;
+  if (!is_good)
+    log_line("a message was not sent: %s", problem->message);
+  return is_good;
 }
 
-segue_status channel_send(struct channel *channel) {
+bool channel_try_to_send(struct channel *channel, struct problem *problem) {
   segue_writer_end(channel->writer);
   segue_writer_end(channel->writer);
-  segue_status status = add_line(channel);
-  if (status != SEGUE_OK)
-    log_line("a message was not sent: %s", segue_status_name(status));
-  return status;
+  return add_line(channel, problem);
+}
+
+bool channel_send(struct channel *channel) {
+  struct problem problem;
+  return channel_try_to_send(channel, &problem);
 }
 
 void channel_refuse(struct channel *channel, const segue_value *id, const struct problem *problem) {
+  struct problem unsent;
   begin(channel);
   channel_put_value(channel, "id", id);
   channel_put_error(channel, problem);
   segue_writer_end(channel->writer);
-  add_line(channel);
+  add_line(channel, &unsent);
 }
 
 void uuid_write(const uint8_t *uuid, char *text) {
@@ -144,6 +151,12 @@ void uuid_write(const uint8_t *uuid, char *text) {
       *text++ = '-';
     text += snprintf(text, 3, "%02x", uuid[index]);
   }
+}
+
+/** Tells whether a terminal could take a character as a command: a control, or a mark of the direction of writing. */
+static bool is_control(uint32_t character) {
+  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x200e || character == 0x200f ||
+         (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
 
 void log_line(const char *format, ...) {
@@ -156,9 +169,13 @@ void log_line(const char *format, ...) {
   if (written < 0)
     return;
   size_t length = strlen(line);
-  for (size_t index = 0; index < length; index++)
-    if ((unsigned char)line[index] < 0x20 || line[index] == 0x7f)
-      line[index] = '?';
+  for (size_t index = 0; index < length;) {
+    uint32_t character = 0;
+    size_t size = utf8_decode(line + index, length - index, &character);
+    if (size == 0 || is_control(character))
+      memset(line + index, '?', size > 0 ? size : 1);
+    index += size > 0 ? size : 1;
+  }
   line[length++] = '\n';
   struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
   if (poll(&polled, 1, 0) == 1 && (polled.revents & POLLOUT) != 0 && write(STDERR_FILENO, line, length) < 0)

@@ -14,6 +14,9 @@
 /** Bytes of a UUID as text, NUL included. */
 #define UUID_TEXT 37
 
+/** Bytes of a message as a value of the library: segue_value_decode_json takes no more. A line may have escapes. */
+#define MESSAGE_MOST (16 * 1024 * 1024)
+
 struct channel {
   struct line_writer lines;
   /** the message that is being made */
@@ -48,14 +51,16 @@ typedef segue_status (*text_getter)(const void *object, char **text, size_t *len
 #define channel_put_got(channel, key, getter, object) channel_put_getter(channel, key, (text_getter)(getter), object)
 void channel_put_getter(struct channel *channel, const char *key, text_getter getter, const void *object);
 
-/** Ends the message and adds it to those that wait. LIMIT_EXCEEDED: its line is too long; it is not sent. */
-segue_status channel_send(struct channel *channel);
+/** Ends the message and adds it to those that wait. Returns false if it is too large, or too deep: it is not sent. */
+bool channel_try_to_send(struct channel *channel, struct problem *problem);
+/** The same; the log alone names the problem. */
+bool channel_send(struct channel *channel);
 /** Answers a request with an error. id  borrowed, may be NULL: null */
 void channel_refuse(struct channel *channel, const segue_value *id, const struct problem *problem);
 
 /** uuid  16 bytes. text  out: UUID_TEXT bytes */
 void uuid_write(const uint8_t *uuid, char *text);
-/** Writes one line to standard error, if that takes it without waiting. Controls become "?". */
+/** Writes one line to standard error, if that takes it without waiting. Controls become "?", and what is no UTF-8. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -127,8 +127,8 @@ void continuations_failed(struct continuations *continuations, const char *type,
     tell_failure(continuations, continuation, type, type_length, &problem);
 }
 
-void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
-                                  segue_continuation *handle) {
+void continuations_opening_failed(struct continuations *continuations, const char *type, size_t type_length,
+                                  const segue_error *error, segue_continuation *handle) {
   struct continuation *continuation = find_handle(continuations, handle);
   struct problem problem;
   read_error(error, &problem);
@@ -139,7 +139,7 @@ void continuations_opening_failed(struct continuations *continuations, const seg
   if (is_known)
     forget(continuation);
   else
-    tell_failure(continuations, continuation, "", 0, &problem);
+    tell_failure(continuations, continuation, type, type_length, &problem);
 }
 
 /* The activity is there. */
@@ -155,13 +155,18 @@ static void fail(struct continuations *continuations, struct continuation *conti
   segue_free(type);
 }
 
-static void log_left_out(void *context, const char *key, const char *reason) {
-  const struct continuation *continuation = context;
-  log_line("%s: userInfo/%s is left out: %s", continuation->id, key, reason);
+/** Puts the URL of the web page, unless the type is public and the URL has a user or a password. */
+static void put_webpage(struct channel *channel, const segue_activity *activity, bool is_public) {
+  char *url = NULL;
+  size_t length = 0;
+  if (segue_activity_get_webpage_url(activity, &url, &length) == SEGUE_OK && url &&
+      !(is_public && url_has_user(url, length)))
+    channel_put_text(channel, "webpageURL", url, length);
+  segue_free(url);
 }
 
 /** Puts everything of the activity but its user_info. */
-static void put_activity(struct continuations *continuations, const struct continuation *continuation) {
+static void put_activity(struct continuations *continuations, const struct continuation *continuation, bool is_public) {
   struct channel *channel = continuations->channel;
   segue_activity *activity = continuation->activity;
   segue_value *attachments = NULL, *origin = NULL;
@@ -175,7 +180,7 @@ static void put_activity(struct continuations *continuations, const struct conti
   channel_put_text(channel, "activity", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_got(channel, "type", segue_activity_get_type, activity);
   channel_put_got(channel, "title", segue_activity_get_title, activity);
-  channel_put_got(channel, "webpageURL", segue_activity_get_webpage_url, activity);
+  put_webpage(channel, activity, is_public);
   channel_put_value(channel, "attachments", attachments);
   channel_put_bool(channel, "redelivered", redelivered);
   channel_put_bool(channel, "stale", stale);
@@ -193,24 +198,21 @@ static void deliver(struct continuations *continuations, struct continuation *co
   const struct public_type *type = name ? public_type_named(name) : NULL;
   segue_free(name);
   segue_activity_get_user_info(continuation->activity, &info);
-  bool is_good =
-      !type || public_type_convert(type, info, text, FOR_HOST, log_left_out, continuation, &converted, &problem);
+  bool is_good = !type || public_type_convert(type, info, text, FOR_HOST, continuation->id, &converted, NULL, &problem);
   /* One that is delivered again comes under the same id. */
   activities_forget(continuations->activities, continuation->id);
-  if (is_good &&
-      !activities_adopt(continuations->activities, continuation->activity, continuation->id, type, text != NULL))
+  int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
+  if (is_good && !activities_adopt(continuations->activities, continuation->activity, continuation->id, type,
+                                   text != NULL, request))
     is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "", "the host keeps too many activities");
   if (is_good) {
-    int64_t request = channel_begin_request(continuations->channel, "continuation/continue");
-    put_activity(continuations, continuation);
+    put_activity(continuations, continuation, type != NULL);
     channel_put_value(continuations->channel, "userInfo", type ? converted : info);
-    if (channel_send(continuations->channel) == SEGUE_OK) {
+    is_good = channel_try_to_send(continuations->channel, &problem);
+    if (is_good)
       continuation->request = request;
-    } else {
+    else
       activities_forget(continuations->activities, continuation->id);
-      is_good = problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
-                               "the activity does not fit into a line; open with a larger lineBytes");
-    }
   }
   segue_release(info);
   segue_release(converted);
@@ -282,6 +284,8 @@ static void fetch_text(struct continuations *continuations, struct continuation 
   continuation->file = memfd_create("segue-text", MFD_CLOEXEC);
   if (!fetching || continuation->file < 0) {
     free(fetching);
+    if (continuation->file >= 0)
+      close(continuation->file);
     problem_status(&problem, SEGUE_ERROR_SYSTEM, "", "there is no memory for an attachment");
     fail(continuations, continuation, &problem);
     return;
@@ -300,8 +304,12 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
                                    segue_continuation *handle) {
   struct continuation *continuation = note(continuations, handle, default_time());
   struct problem problem;
-  if (!continuation || segue_retain(activity) != SEGUE_OK)
+  if (!continuation)
     return SEGUE_REPLY_NO;
+  if (segue_retain(activity) != SEGUE_OK) {
+    forget(continuation);
+    return SEGUE_REPLY_NO;
+  }
   continuation->activity = activity;
   uint64_t bytes = attached_text(activity);
   if (bytes > continuations->channel->lines.most) {
@@ -336,13 +344,10 @@ bool continuations_cancel(struct continuations *continuations, const segue_value
 }
 
 /** Answers the library as the host has answered. */
-static void complete(struct continuations *continuations, struct continuation *continuation, const segue_value *result,
+static void complete(const struct continuation *continuation, const segue_value *result, bool handled,
                      const char *failure) {
-  bool handled = false;
   char *reason = NULL;
   segue_status status;
-  if (!failure && segue_dictionary_get_bool(result, "handled", SEGUE_NUL_TERMINATED, &handled) != SEGUE_OK)
-    failure = "the answer to continuation/continue does not say whether it is handled";
   if (failure)
     status = segue_continuation_fail(continuation->handle, failure, utf8_length(failure, strlen(failure)));
   else
@@ -353,21 +358,24 @@ static void complete(struct continuations *continuations, struct continuation *c
   if (status != SEGUE_OK)
     log_line("continuation %s: the answer comes too late", continuation->id);
   segue_free(reason);
-  if (!handled)
-    activities_forget(continuations->activities, continuation->id);
 }
 
 bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
                                const char *failure) {
+  bool handled = false, is_known = false;
+  if (!failure && segue_dictionary_get_bool(result, "handled", SEGUE_NUL_TERMINATED, &handled) != SEGUE_OK)
+    failure = "the answer to continuation/continue does not say whether it is handled";
   for (int index = 0; index < CONTINUATIONS_MOST; index++) {
     struct continuation *continuation = &continuations->list[index];
     if (!continuation->handle || continuation->request == 0 || continuation->request != number)
       continue;
-    complete(continuations, continuation, result, failure);
+    complete(continuation, result, handled, failure);
     forget(continuation);
-    return true;
+    is_known = true;
+    break;
   }
-  return false;
+  /* After the deadline the activity alone is left. */
+  return activities_end_request(continuations->activities, number, handled) || is_known;
 }
 
 void continuations_free(struct continuations *continuations) {

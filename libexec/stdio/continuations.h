@@ -42,8 +42,8 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
                                    segue_continuation *handle);
 void continuations_failed(struct continuations *continuations, const char *type, size_t type_length,
                           const segue_error *error, segue_continuation *handle);
-void continuations_opening_failed(struct continuations *continuations, const segue_error *error,
-                                  segue_continuation *handle);
+void continuations_opening_failed(struct continuations *continuations, const char *type, size_t type_length,
+                                  const segue_error *error, segue_continuation *handle);
 
 /** Notes what the host has begun. Returns its id, NULL if there is no place. handle  retained */
 const char *continuations_begin(struct continuations *continuations, segue_continuation *handle, uint32_t milliseconds);
@@ -53,7 +53,7 @@ bool continuations_cancel(struct continuations *continuations, const segue_value
  * Takes the answer to a `continuation/continue`.
  *   result   borrowed: {handled, reason?}
  *   failure  borrowed, NUL-terminated: the message of an error, in place of a result; NULL: none
- * Returns false if no continuation has this number.
+ * Returns false if no continuation has this number. An answer after the deadline decides about the activity alone.
  */
 bool continuations_take_answer(struct continuations *continuations, int64_t number, const segue_value *result,
                                const char *failure);

@@ -4,6 +4,7 @@
  * input and output, one object a line (docs/stdio.md). Standard error is the log.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -43,11 +44,16 @@ static void log_error(void *context, segue_log_level level, const char *message,
   log_line("%.*s", (int)length, message);
 }
 
-/** Handles the lines that are there, as long as the host reads. Returns false if there is none left. */
+/** Tells whether messages of the host may be handled, and callbacks run: it reads, and `open` has been answered. */
+static bool may_go_on(const struct session *session) {
+  return !session->open_id && line_writer_waiting(&session->channel.lines) <= WAITING_MOST;
+}
+
+/** Handles the lines that are there, as long as it may. */
 static void take_lines(struct session *session) {
   const char *line = NULL;
   size_t length = 0;
-  while (!session->is_over && line_writer_waiting(&session->channel.lines) <= WAITING_MOST) {
+  while (!session->is_over && may_go_on(session)) {
     line_problem problem = line_reader_next(&session->reader, &line, &length);
     if (problem)
       session_give_up(session, problem);
@@ -76,16 +82,15 @@ static void write_output(struct session *session) {
 
 /** Waits for the next event, and handles it. */
 static void turn(struct session *session, const sigset_t *waiting) {
-  bool is_behind = line_writer_waiting(&session->channel.lines) > WAITING_MOST;
+  bool goes_on = may_go_on(session);
   bool has_output = line_writer_waiting(&session->channel.lines) > 0;
   struct pollfd polled[4] = {
-      {is_behind ? -1 : STDIN_FILENO, POLLIN, 0},
+      {goes_on ? STDIN_FILENO : -1, POLLIN, 0},
       {has_output ? STDOUT_FILENO : -1, POLLOUT, 0},
       {-1, POLLIN, 0},
       {session->agent.descriptor, POLLIN, 0},
   };
-  /* Nothing comes before the answer to `open`. */
-  if (session->app && !is_behind && !session->open_id)
+  if (session->app && goes_on)
     segue_app_fd(session->app, &polled[2].fd);
   int due = session_due(session);
   struct timespec time = {due / 1000, (long)(due % 1000) * 1000000};
@@ -122,9 +127,19 @@ static void flush_last_lines(struct session *session) {
   }
 }
 
+/** Opens standard descriptors that are closed, so that nothing of the library gets their numbers. */
+static void open_descriptors(void) {
+  int descriptor;
+  while ((descriptor = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && descriptor <= STDERR_FILENO)
+    ;
+  if (descriptor > STDERR_FILENO)
+    close(descriptor);
+}
+
 int main(void) {
   static struct session session;
   sigset_t waiting;
+  open_descriptors();
   session_prepare(&session, STDOUT_FILENO);
   catch_signals(&waiting);
   if (!getenv("SEGUE_LOG"))

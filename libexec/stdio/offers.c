@@ -57,7 +57,7 @@ static void put(struct channel *channel, const segue_offer *offer) {
 }
 
 /** Sends the first offers of the list. */
-static segue_status send_first(struct channel *channel, segue_offer **found, size_t count) {
+static bool send_first(struct channel *channel, segue_offer **found, size_t count) {
   channel_begin_notification(channel, "offers/changed");
   channel_begin(channel, "offers", SEGUE_KIND_ARRAY);
   for (size_t index = 0; index < count; index++)
@@ -74,7 +74,7 @@ void offers_send(struct offers *offers) {
   offers->is_changed = false;
   offers->sent_at = now_ms();
   /* As many as fit into a line. */
-  for (size_t left = count; found && send_first(offers->channel, found, left) != SEGUE_OK && left > 0; left /= 2)
+  for (size_t left = count; found && !send_first(offers->channel, found, left) && left > 0; left /= 2)
     ;
   release(found, found ? count : 0);
 }

@@ -7,8 +7,11 @@
 #include "newer.h"
 #include "parameters.h"
 
-/** The least bound of a line, in bytes. */
-#define LINE_LEAST 4096
+/**
+ * The least bound of a line, in bytes. By the limits of the library every message fits, and a list of one offer, but for
+ * continuation/continue: a title of 1024 bytes, a message of 512, a few names of 255, each byte with up to 6 in JSON.
+ */
+#define LINE_LEAST 65536
 
 /* Callbacks of the app. */
 
@@ -47,8 +50,8 @@ static void on_did_fail(void *context, segue_app *app, const char *type, size_t 
 
 static void on_opening_failed(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
                               segue_continuation *continuation) {
-  (void)app, (void)type, (void)length;
-  continuations_opening_failed(&((struct session *)context)->continuations, error, continuation);
+  (void)app;
+  continuations_opening_failed(&((struct session *)context)->continuations, type, length, error, continuation);
 }
 
 static segue_status prepare_delegate(struct session *session) {
@@ -81,12 +84,13 @@ static bool check_protocol(const segue_value *parameters, struct problem *proble
          problem_status(problem, SEGUE_ERROR_UNSUPPORTED_VERSION, "protocol", "this program speaks protocol 1");
 }
 
+/** Sets what may be absent or null. set  NULL: this version of libsegue does not know it, and it is ignored */
 static bool set_text(segue_app *app, const segue_value *parameters, const char *key,
                      segue_status (*set)(segue_app *, const char *, size_t), struct problem *problem) {
   char *text = NULL;
   size_t length = 0;
   bool is_good = parameter_text(parameters, key, &text, &length, problem) &&
-                 (!text || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
+                 (!text || !set || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
   segue_free(text);
   return is_good;
 }
@@ -131,17 +135,6 @@ static bool set_policy(segue_app *app, const segue_value *parameters, struct pro
   return is_good;
 }
 
-/** A label is for people only: without a library that knows it, there is none. */
-static bool set_label(segue_app *app, const segue_value *parameters, struct problem *problem) {
-  char *label = NULL;
-  size_t length = 0;
-  bool is_good = parameter_text(parameters, "label", &label, &length, problem);
-  if (is_good && label && segue_app_set_label)
-    is_good = segue_app_set_label(app, label, length) == SEGUE_OK || problem_library(problem, "label");
-  segue_free(label);
-  return is_good;
-}
-
 static bool read_line_bound(const segue_value *parameters, size_t *most, struct problem *problem) {
   segue_value *given = NULL;
   int64_t bytes = 0;
@@ -150,7 +143,7 @@ static bool read_line_bound(const segue_value *parameters, size_t *most, struct 
   segue_status status = segue_value_find_int64(given, "", 0, &bytes);
   segue_release(given);
   if (status != SEGUE_OK || bytes < LINE_LEAST || bytes > LINE_HIGHEST)
-    return problem_parameter(problem, "lineBytes", "an integer is needed, 4096 to 25165824");
+    return problem_parameter(problem, "lineBytes", "an integer is needed, 65536 to 25165824");
   *most = (size_t)bytes;
   return true;
 }
@@ -163,12 +156,14 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
     return false;
   bool is_good = segue_app_create(identifier, SEGUE_NUL_TERMINATED, &session->app) == SEGUE_OK ||
                  problem_library(problem, "bundleIdentifier");
-  is_good = is_good && parameter_name(parameters, "name", &name, problem) &&
-            set_text(session->app, parameters, "name", segue_app_set_name, problem) &&
-            set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
-            set_label(session->app, parameters, problem) && set_types(session->app, parameters, problem) &&
-            set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
-            parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
+  is_good =
+      is_good && parameter_name(parameters, "name", &name, problem) &&
+      (segue_app_set_name(session->app, name, SEGUE_NUL_TERMINATED) == SEGUE_OK || problem_library(problem, "name")) &&
+      set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
+      set_text(session->app, parameters, "label", segue_app_set_label, problem) &&
+      set_types(session->app, parameters, problem) && set_policy(session->app, parameters, problem) &&
+      parameter_bool(parameters, "chooser", &chooser, problem) && parameter_bool(parameters, "save", &saves, problem) &&
+      read_line_bound(parameters, &most, problem);
   if (is_good)
     is_good = (segue_app_set_chooser(session->app, chooser) == SEGUE_OK && prepare_delegate(session) == SEGUE_OK &&
                segue_app_open(session->app) == SEGUE_OK) ||
@@ -183,11 +178,8 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
     return false;
   }
   session->reader.most = session->channel.lines.most = most;
-  session->activities.channel = session->offers.channel = session->continuations.channel = &session->channel;
   session->activities.app = session->offers.app = session->app;
   session->activities.asks = saves;
-  session->continuations.activities = &session->activities;
-  session->offers.continuations = &session->continuations;
   return true;
 }
 
@@ -211,6 +203,8 @@ void opening_answer(struct session *session, const segue_value *id) {
   channel_put_bool(channel, "agent", session->agent.runs);
   channel_begin(channel, "limits", SEGUE_KIND_DICTIONARY);
   channel_put_number(channel, "lineBytes", (int64_t)channel->lines.most);
+  channel_put_number(channel, "messageBytes", MESSAGE_MOST);
+  put_limit(channel, "messageNesting", SEGUE_LIMIT_NESTING, 1);
   channel_put_number(channel, "activities", ACTIVITIES_MOST);
   put_limit(channel, "userInfoBytes", SEGUE_LIMIT_USER_INFO, 1);
   put_limit(channel, "titleBytes", SEGUE_LIMIT_TITLE, 1);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "channel.h"
+
 /** Groups of required keys that a type may have. */
 #define GROUPS_MOST 2
 
@@ -123,6 +125,8 @@ bool url_has_user(const char *url, size_t length) {
   return false;
 }
 
+static const char has_user[] = "a URL with a user or a password is not handed over";
+
 /** Puts a URL, or its string. Returns a problem. */
 static const char *put_url(const struct public_key *key, struct text url, bool for_host, segue_writer *writer) {
   const char *colon = url.length > 0 ? memchr(url.bytes, ':', url.length) : NULL;
@@ -138,7 +142,7 @@ static const char *put_url(const struct public_key *key, struct text url, bool f
     return "a URL is needed";
   const char *problem = NULL;
   if (url_has_user(url.bytes, url.length))
-    problem = "a URL with a user or a password is not handed over";
+    problem = has_user;
   else if (key->schemes && !is_word_of(key->schemes, (struct text){url.bytes, scheme}, true))
     problem = "a URL of another scheme is needed";
   else if (key->local &&
@@ -170,8 +174,9 @@ static const char *put_text(const struct public_key *key, segue_kind kind, struc
 static const char *put_number(const struct public_key *key, const segue_item *item, segue_writer *writer) {
   bool is_double = item->kind == SEGUE_KIND_DOUBLE;
   double real = is_double ? item->as.real : item->negative ? (double)item->as.int64 : (double)item->as.uint64;
-  /* Both bounds are doubles, and every double between them is an int64. */
-  bool fits = real >= -9223372036854775808.0 && real < 9223372036854775808.0;
+  /* Both bounds are doubles, and every double between them is an int64. An integer may be between two doubles. */
+  bool fits = is_double ? real >= -9223372036854775808.0 && real < 9223372036854775808.0
+                        : item->negative || item->as.uint64 <= INT64_MAX;
   if (key->kind == KEY_INTEGER && (!fits || (is_double && real != (double)(int64_t)real)))
     return "an integer is needed";
   if (real != real || real - real != 0)
@@ -246,9 +251,10 @@ static const char *put(const struct public_key *key, const segue_value *value, b
 struct conversion {
   const struct public_type *type;
   bool for_host;
-  left_out_function left_out;
-  void *context;
+  const char *id;
   segue_writer *result;
+  /** takes a long `text` in place of result; may be NULL */
+  segue_value **long_text;
   struct problem *problem;
   /** the keys of the table that were put: a bit each */
   uint64_t put;
@@ -267,6 +273,27 @@ static bool refuse(struct conversion *conversion, const char *name, const char *
   return problem_parameter(conversion->problem, path, reason);
 }
 
+static void leave_out(const struct conversion *conversion, const char *key, const char *reason) {
+  log_line("%s: userInfo/%s is left out: %s", conversion->id, key, reason);
+}
+
+/** Puts an entry of the table whose value is good, or gives it out as the long text. */
+static void put_known(struct conversion *conversion, const struct public_key *key, segue_value *made) {
+  char *text = NULL;
+  size_t length = 0;
+  if (conversion->long_text && strcmp(key->name, TEXT_KEY) == 0)
+    segue_value_find_string(made, "", 0, &text, &length);
+  if (length > TEXT_MOST && segue_retain(made) == SEGUE_OK) {
+    segue_release(*conversion->long_text);
+    *conversion->long_text = made;
+  } else {
+    segue_writer_put_string(conversion->result, key->name, SEGUE_NUL_TERMINATED);
+    segue_writer_put_value(conversion->result, made);
+  }
+  segue_free(text);
+  conversion->put |= UINT64_C(1) << (key - conversion->type->keys);
+}
+
 /** Takes an entry whose key is in the table. Returns false if it is required, and wrong. */
 static bool take_known(struct conversion *conversion, const struct public_key *key, const segue_value *value) {
   segue_writer *alone = NULL;
@@ -277,16 +304,46 @@ static bool take_known(struct conversion *conversion, const struct public_key *k
     reason = "the value cannot be converted";
   segue_release(alone);
   if (!reason) {
-    segue_writer_put_string(conversion->result, key->name, SEGUE_NUL_TERMINATED);
-    segue_writer_put_value(conversion->result, made);
-    conversion->put |= UINT64_C(1) << (key - conversion->type->keys);
+    put_known(conversion, key, made);
   } else if (is_required(conversion->type, key->name)) {
     refuse(conversion, key->name, reason);
   } else {
-    conversion->left_out(conversion->context, key->name, reason);
+    leave_out(conversion, key->name, reason);
   }
   segue_release(made);
   return !reason || !is_required(conversion->type, key->name);
+}
+
+/** Tells whether a value is, or holds, a URL with a user or a password. */
+static bool holds_user(const segue_value *value) {
+  segue_reader *reader = NULL;
+  segue_item item = {0};
+  bool is_found = false;
+  segue_reader_create(value, &reader);
+  while (!is_found && segue_reader_next(reader, &item, NULL, 0) == SEGUE_OK) {
+    segue_value *taken = NULL;
+    char *url = NULL;
+    size_t length = 0;
+    if (item.kind != SEGUE_KIND_URL)
+      continue;
+    segue_reader_take(reader, &taken);
+    is_found = segue_value_find_string(taken, "", 0, &url, &length) == SEGUE_OK && url_has_user(url, length);
+    segue_free(url);
+    segue_release(taken);
+  }
+  segue_release(reader);
+  return is_found;
+}
+
+/** Takes an entry whose key is not in the table. */
+static void take_other(struct conversion *conversion, const char *key, const segue_value *name,
+                       const segue_value *value) {
+  if (holds_user(name) || holds_user(value)) {
+    leave_out(conversion, key, has_user);
+  } else {
+    segue_writer_put_value(conversion->result, name);
+    segue_writer_put_value(conversion->result, value);
+  }
 }
 
 /** Takes one entry. skipped  may be NULL: a key that comes from elsewhere */
@@ -296,19 +353,15 @@ static bool take_entry(struct conversion *conversion, const segue_value *name, c
   size_t length = 0;
   segue_kind kind = SEGUE_KIND_NULL;
   const struct public_key *key = NULL;
-  bool is_skipped = false, is_good = true;
+  bool is_good = true;
   segue_value_get_kind(name, &kind);
-  if (kind == SEGUE_KIND_STRING && segue_value_find_string(name, "", 0, &text, &length) == SEGUE_OK) {
+  if (kind == SEGUE_KIND_STRING && segue_value_find_string(name, "", 0, &text, &length) == SEGUE_OK)
     key = key_named(conversion->type, (struct text){text, length});
-    is_skipped = key && skipped && strcmp(key->name, skipped) == 0;
-  }
-  segue_free(text);
-  if (key && !is_skipped) {
+  if (!key)
+    take_other(conversion, text ? text : "", name, value);
+  else if (!skipped || strcmp(key->name, skipped) != 0)
     is_good = take_known(conversion, key, value);
-  } else if (!key) {
-    segue_writer_put_value(conversion->result, name);
-    segue_writer_put_value(conversion->result, value);
-  }
+  segue_free(text);
   return is_good;
 }
 
@@ -331,9 +384,9 @@ static bool has_all_required(struct conversion *conversion) {
 }
 
 bool public_type_convert(const struct public_type *type, const segue_value *user_info, const segue_value *text,
-                         bool for_host, left_out_function left_out, void *context, segue_value **result,
+                         bool for_host, const char *id, segue_value **result, segue_value **long_text,
                          struct problem *problem) {
-  struct conversion conversion = {type, for_host, left_out, context, NULL, problem, 0};
+  struct conversion conversion = {type, for_host, id, NULL, long_text, problem, 0};
   segue_reader *reader = NULL;
   segue_item item = {0};
   bool is_good = segue_writer_create(&conversion.result) == SEGUE_OK || problem_library(problem, "userInfo");

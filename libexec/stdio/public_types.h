@@ -22,9 +22,6 @@ struct public_type;
 /** Returns a type of the table, NULL if it has none of this name. name  NUL-terminated */
 const struct public_type *public_type_named(const char *name);
 
-/** Names an optional entry that is left out. key  NUL-terminated; reason  static */
-typedef void (*left_out_function)(void *context, const char *key, const char *reason);
-
 /** URL keys become URLs, for the library. */
 #define FOR_LIBRARY false
 /** URL keys become strings, for the host. */
@@ -34,11 +31,13 @@ typedef void (*left_out_function)(void *context, const char *key, const char *re
  * Checks user_info and gives each key of the table its kind. Other keys stay as they are.
  *   user_info  borrowed: a dictionary; NULL: an empty one
  *   text       borrowed, may be NULL: the entry `text` that has travelled as an attachment; it wins
+ *   id         borrowed, NUL-terminated: names the activity in the log, which says what is left out
  *   result     out, owned: release with segue_release
+ *   long_text  out, owned, may be NULL: an entry `text` above TEXT_MOST, which result then lacks; NULL: there is none
  * Returns false if a required entry is missing or wrong.
  */
 bool public_type_convert(const struct public_type *type, const segue_value *user_info, const segue_value *text,
-                         bool for_host, left_out_function left_out, void *context, segue_value **result,
+                         bool for_host, const char *id, segue_value **result, segue_value **long_text,
                          struct problem *problem);
 
 /** Tells whether a URL has a user or a password: it is never handed over. */

@@ -7,11 +7,17 @@
 #include "opening.h"
 #include "parameters.h"
 
+/** Bytes of the id of a request. */
+#define ID_MOST 255
+
 void session_prepare(struct session *session, int output) {
   session->reader.most = LINE_MOST;
   session->channel.lines.descriptor = output;
   session->channel.lines.most = LINE_MOST;
   session->agent.descriptor = -1;
+  session->activities.channel = session->offers.channel = session->continuations.channel = &session->channel;
+  session->continuations.activities = &session->activities;
+  session->offers.continuations = &session->continuations;
 }
 
 void session_give_up(struct session *session, const char *problem) {
@@ -205,20 +211,29 @@ static bool is_of_json_rpc(const segue_value *message) {
   return is_known;
 }
 
+/** Tells whether an id can come back in the answer. id  NULL: there is none */
+static bool is_good_id(const segue_value *id) {
+  segue_kind kind = SEGUE_KIND_NULL;
+  char *text = NULL;
+  size_t length = 0;
+  segue_value_get_kind(id, &kind);
+  if (kind != SEGUE_KIND_STRING)
+    return kind == SEGUE_KIND_INTEGER || kind == SEGUE_KIND_DOUBLE || kind == SEGUE_KIND_NULL;
+  bool is_good = segue_value_find_string(id, "", 0, &text, &length) == SEGUE_OK && length <= ID_MOST;
+  segue_free(text);
+  return is_good;
+}
+
 /** Takes a message that is a dictionary. */
 static void take_message(struct session *session, const segue_value *message) {
   segue_value *id = NULL, *member = NULL;
-  segue_kind kind = SEGUE_KIND_NULL;
   char *method = NULL;
   segue_dictionary_get_value(message, "id", SEGUE_NUL_TERMINATED, &id);
-  segue_value_get_kind(id, &kind);
-  bool has_good_id = !id || kind == SEGUE_KIND_STRING || kind == SEGUE_KIND_INTEGER || kind == SEGUE_KIND_DOUBLE ||
-                     kind == SEGUE_KIND_NULL;
   bool is_answer = segue_dictionary_get_value(message, "method", SEGUE_NUL_TERMINATED, &member) != SEGUE_OK;
   if (!is_answer)
     segue_dictionary_get_string(message, "method", SEGUE_NUL_TERMINATED, &method, NULL);
-  if (!has_good_id)
-    refuse(session, NULL, CODE_NO_REQUEST, "the id is neither a string, nor a number, nor null");
+  if (!is_good_id(id))
+    refuse(session, NULL, CODE_NO_REQUEST, "the id is neither a string of at most 255 bytes, nor a number, nor null");
   else if (!is_of_json_rpc(message))
     refuse(session, id, CODE_NO_REQUEST, "the member jsonrpc has to be \"2.0\"");
   else if (!is_answer && !method)
@@ -237,10 +252,11 @@ static void take_message(struct session *session, const segue_value *message) {
 void session_take(struct session *session, const char *line, size_t length) {
   segue_value *message = NULL;
   segue_kind kind = SEGUE_KIND_NULL;
-  char error[SEGUE_MESSAGE_SIZE];
+  struct problem problem;
   if (segue_value_decode_json(line, length, SEGUE_JSON_PLAIN, &message) != SEGUE_OK) {
-    segue_last_error(error, sizeof error);
-    refuse(session, NULL, CODE_NO_JSON, error);
+    problem_library(&problem, "");
+    problem.code = problem.status == SEGUE_ERROR_LIMIT_EXCEEDED ? CODE_NO_REQUEST : CODE_NO_JSON;
+    channel_refuse(&session->channel, NULL, &problem);
     return;
   }
   segue_value_get_kind(message, &kind);

@@ -3,17 +3,19 @@
 -- asynchronous. Nothing is done while one types: the state is read when somebody continues it.
 local M, settings = { offers = {} }, vim.g.segue or {}
 local api, fn = vim.api, vim.fn
-local TYPE, LINE = "SegueActivityTypeEditingText", 24 * 1024 * 1024
+-- A line has escapes of JSON; a message without them has at most 16 MiB.
+local TYPE, LINE, MESSAGE = "SegueActivityTypeEditingText", 24 * 1024 * 1024, 16 * 1024 * 1024 - 65536
 local LANGUAGES = { sh = "shellscript", cs = "csharp", tex = "latex", gitcommit = "git-commit" }
-local job, number, waiting, read_at = nil, 0, {}, {}
+local FILETYPES = { shellscript = "sh", csharp = "cs", latex = "tex", ["git-commit"] = "gitcommit" }
+local job, number, waiting, read_at, offered = nil, 0, {}, {}, {}
 local function say(text) vim.notify("Handoff: " .. text, vim.log.levels.INFO) end
 local function warn(text) vim.notify("Handoff: " .. text, vim.log.levels.WARN) end
 
 -- Sends a message. Returns false if it is no text that others could read: json_encode refuses what is no UTF-8.
 local function send(message)
   local ok, line = pcall(fn.json_encode, vim.tbl_extend("keep", { jsonrpc = "2.0" }, message))
-  if ok and #line < LINE and job then fn.chansend(job, line .. "\n") end
-  return ok and #line < LINE
+  if ok and #line < MESSAGE and job then fn.chansend(job, line .. "\n") end
+  return ok and #line < MESSAGE
 end
 
 local function call(method, params, failed)
@@ -22,10 +24,9 @@ local function call(method, params, failed)
   send({ id = number, method = method, params = params })
 end
 
+local function refuse(id, reason) send({ id = id, error = { code = -32000, message = tostring(reason) } }) end
+local function invalidate(buffer) call("activity/invalidate", { activity = tostring(buffer) }, function() end) end
 local name_of = api.nvim_buf_get_name
-local function is_text(buffer)
-  return vim.bo[buffer].buftype == "" and (name_of(buffer) ~= "" or vim.bo[buffer].modified)
-end
 
 -- Columns count Unicode scalars from 1.
 local function column(buffer, line, byte)
@@ -38,7 +39,8 @@ local function digest(buffer)
   local path = name_of(buffer)
   if read_at[buffer] ~= fn.getftime(path) or fn.getfsize(path) > 1024 * 1024 then return end
   local file = io.open(path, "rb")
-  if file then return "sha-256:" .. fn.sha256(file:read("*a")), file:close() end
+  local ok, sum = pcall(fn.sha256, file and file:read("*a")) -- refuses a text with NUL
+  if file then return ok and "sha-256:" .. sum or nil, file:close() end
 end
 
 local function state(buffer)
@@ -48,7 +50,9 @@ local function state(buffer)
   if options.filetype ~= "" then info.language = LANGUAGES[options.filetype] or options.filetype end
   if options.fileencoding ~= "" and options.fileencoding ~= "utf-8" then info.encoding = options.fileencoding end
   if options.modified or name == "" or fn.filereadable(name) == 0 then
-    info.text = table.concat(api.nvim_buf_get_lines(buffer, 0, -1, false), "\n") .. (options.endofline and "\n" or "")
+    local lines = api.nvim_buf_get_lines(buffer, 0, -1, false)
+    assert(not table.concat(lines):find("\n"), "the text has a NUL") -- a LF inside of a line stands for it
+    info.text = table.concat(lines, "\n") .. (options.endofline and "\n" or "")
   end
   local window = fn.bufwinid(buffer)
   local cursor = window ~= -1 and api.nvim_win_get_cursor(window)
@@ -62,8 +66,13 @@ local function state(buffer)
   return info
 end
 
+-- Offers a buffer. A session has 64 activities, so the oldest are withdrawn: the current one alone is offered.
 local function offer(buffer)
-  if not job or not api.nvim_buf_is_valid(buffer) or not is_text(buffer) then return end
+  if not job or not api.nvim_buf_is_valid(buffer) or vim.bo[buffer].buftype ~= "" then return end
+  if name_of(buffer) == "" and not vim.bo[buffer].modified then return end
+  offered = vim.tbl_filter(function(each) return each ~= buffer end, offered)
+  table.insert(offered, buffer)
+  if #offered > 32 then invalidate(table.remove(offered, 1)) end
   local title = fn.fnamemodify(name_of(buffer), ":t")
   call("activity/set", { activity = tostring(buffer), type = TYPE, title = title ~= "" and title or "[No Name]" })
   call("activity/current", { activity = tostring(buffer) })
@@ -83,6 +92,8 @@ local function load(info)
   if not info.url:find("^file:///") then return nil, "not a file of this machine" end
   local path, shortmess = vim.uri_to_fname(info.url), vim.o.shortmess
   if fn.filereadable(path) == 0 and not info.text then return nil, "there is no file " .. path end
+  local status = vim.loop.fs_stat(path)
+  if status and status.type ~= "file" then return nil, "not a file" end -- a pipe would be waited for
   local buffer = fn.bufadd(path)
   if info.text and fn.bufloaded(buffer) == 1 and vim.bo[buffer].modified then return nil, "unsaved changes here" end
   vim.o.shortmess = shortmess .. "A" -- a swap file asks nothing
@@ -101,9 +112,11 @@ local function show(info)
   if not buffer then return false, reason end
   if info.text then
     local lines = vim.split(info.text, "\n", { plain = true })
-    if lines[#lines] == "" then table.remove(lines) end
+    local options, ends = vim.bo[buffer], lines[#lines] == ""
+    if ends then table.remove(lines) end
     api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-    if not info.url and info.language then vim.bo[buffer].filetype = info.language end
+    options.endofline, options.fixendofline = ends, ends and options.fixendofline
+    if not info.url and info.language then options.filetype = FILETYPES[info.language] or info.language end
   end
   if not pcall(api.nvim_set_current_buf, buffer) then vim.cmd("sbuffer " .. buffer) end
   if info.firstVisibleLine then fn.winrestview({ topline = info.firstVisibleLine }) end
@@ -119,14 +132,11 @@ handlers["offers/changed"] = function(params) M.offers = params.offers end
 handlers["continuation/failed"] = function(params) warn(params.error.message) end
 handlers["activity/save"] = function(params, id)
   local buffer = tonumber(params.activity)
-  local is_there = buffer and api.nvim_buf_is_valid(buffer)
-  if is_there and send({ id = id, result = { userInfo = state(buffer) } }) then return end
-  local reason = is_there and "the text is too large, or no UTF-8" or "the buffer is gone"
-  send({ id = id, error = { code = -32000, message = reason } })
+  if not buffer or not api.nvim_buf_is_valid(buffer) then return refuse(id, "the buffer is gone") end
+  if not send({ id = id, result = { userInfo = state(buffer) } }) then refuse(id, "it is too large, or no UTF-8") end
 end
 handlers["continuation/continue"] = function(params, id)
-  local ok, handled, reason = pcall(show, params.userInfo)
-  if not ok then return send({ id = id, error = { code = -32000, message = tostring(handled) } }) end
+  local handled, reason = show(params.userInfo)
   send({ id = id, result = { handled = handled, reason = reason } })
   if handled then call("activity/release", { activity = params.activity }) end
   say(handled and "continued " .. (params.title or "a text") or reason)
@@ -136,7 +146,8 @@ end
 local function take(line)
   local ok, message = pcall(vim.json.decode, line)
   if not ok then return {} end
-  if handlers[message.method] then handlers[message.method](message.params, message.id) end
+  local done, why = pcall(handlers[message.method] or function() end, message.params, message.id)
+  if not done and message.id then refuse(message.id, why) elseif not done then warn(why) end
   if message.error and waiting[message.id] then waiting[message.id](message.error) end
   if message.id and not message.method then waiting[message.id] = nil end
   return {}
@@ -152,7 +163,7 @@ function M.start()
   if job then return end
   local parts, command = {}, program()
   if fn.executable(command[1]) == 0 then return warn("there is no " .. command[1]) end
-  waiting = {}
+  waiting, offered = {}, {}
   job = fn.jobstart(command, {
     on_stdout = function(_, data)
       for index, part in ipairs(data) do
@@ -174,7 +185,7 @@ function M.start()
   on({ "BufEnter", "BufFilePost", "BufModifiedSet" }, function(event) offer(event.buf) end)
   on({ "BufReadPost", "BufWritePost" }, function(event) read_at[event.buf] = fn.getftime(event.file) end)
   on("FocusGained", function() send({ method = "app/foreground", params = { foreground = true } }) end)
-  on("BufWipeout", function(event) call("activity/invalidate", { activity = tostring(event.buf) }, function() end) end)
+  on("BufWipeout", function(event) invalidate(event.buf) end)
   for _, buffer in ipairs(api.nvim_list_bufs()) do read_at[buffer] = fn.getftime(name_of(buffer)) end
 end
 
