@@ -42,6 +42,8 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
+# For make site.
+SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -53,7 +55,7 @@ help: ## this list
 deps-build: PACKAGES = $(BUILD_PACKAGES)
 deps-build: install-packages ## installs the Debian packages that a build needs and that are missing
 
-deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
+deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES)
 deps: install-packages ## the same for builds and tests, and Python packages into .venv
 	@$(MAKE) --no-print-directory .venv/.tools
 
@@ -203,6 +205,12 @@ test-packages: deps-packages ## the packages of what is built in lib: twice the 
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
 
+deps-site: PACKAGES = $(SITE_PACKAGES)
+deps-site: install-packages ## the same for make site
+
+site: deps-site ## dist/site: the pages of docs, and C and Python name by name, as HTML; needs no network
+	packaging/site/build dist/site
+
 version:
 	@echo $(VERSION)
 
@@ -296,5 +304,6 @@ clean: ## takes away what was built
 
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak \
         mutants coverage \
-        bench wheel built-wheel deb built-deb deps-packages test-packages browser deps-web test-web demo-web version \
+        bench wheel built-wheel deb built-deb deps-packages test-packages deps-site site browser \
+        deps-web test-web demo-web version \
         stdio mpv install uninstall format lint clean
