@@ -151,6 +151,10 @@ demo: deps embedded ## from C to Python and back, and an app that does not run; 
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 
+pictures: deps embedded ## docs/demo.svg: what the demo prints in a terminal, as the animated picture of the README
+	@$(MAKE) --no-print-directory .venv/.segue
+	bindings/demo/pictures --write
+
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
@@ -302,7 +306,7 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-site site browser \
         deps-web test-web demo-web version \
