@@ -42,6 +42,8 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
+# For make site.
+SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
@@ -53,7 +55,7 @@ help: ## this list
 deps-build: PACKAGES = $(BUILD_PACKAGES)
 deps-build: install-packages ## installs the Debian packages that a build needs and that are missing
 
-deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
+deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES)
 deps: install-packages ## the same for builds and tests, and Python packages into .venv
 	@$(MAKE) --no-print-directory .venv/.tools
 
@@ -150,6 +152,10 @@ demo: deps embedded ## from C to Python and back, and an app that does not run; 
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 
+pictures: deps embedded ## docs/demo.svg: what the demo prints in a terminal, as the animated picture of the README
+	@$(MAKE) --no-print-directory .venv/.segue
+	bindings/demo/pictures --write
+
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
@@ -203,6 +209,12 @@ built-deb:
 test-packages: deps-packages ## the packages of what is built in lib: twice the same, and in a bare Debian 12; minutes
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
+
+deps-site: PACKAGES = $(SITE_PACKAGES)
+deps-site: install-packages ## the same for make site
+
+site: deps-site ## dist/site: the pages of docs, and C and Python name by name, as HTML; needs no network
+	packaging/site/build dist/site
 
 version:
 	@echo $(VERSION)
@@ -295,7 +307,8 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo demo-devices test fuzz soak \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
-        bench wheel built-wheel deb built-deb deps-packages test-packages browser deps-web test-web demo-web version \
+        bench wheel built-wheel deb built-deb deps-packages test-packages deps-site site browser \
+        deps-web test-web demo-web version \
         stdio mpv install uninstall format lint clean

@@ -247,6 +247,43 @@ def test_the_first_example_has_two_apps_whose_type_names_neither():
     assert re.search(r"\*team\*[^.]*\. A team is ", front), "defined where it is first used"
 
 
+# The front of the README
+
+FRONT = re.sub(r"<!--.*?-->", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+
+
+def words(text: str) -> int:
+    return len(re.findall(r"\w[\w'/.-]*", re.sub(r"\]\([^)]*\)", "]", text)))
+
+
+def test_the_readme_says_at_once_what_it_is_and_how_to_install_it():
+    """Title and text of the picture count, too."""
+    sentence = re.match(r"# Segue\s+[^.]*\.", FRONT)
+    assert sentence and words(sentence[0]) <= 30
+    assert words(FRONT[: FRONT.index("sudo apt install")]) <= 60
+    assert FRONT.index("](docs/demo.svg)") < FRONT.index("sudo apt install")
+
+
+def test_the_readme_says_that_packages_are_compiled():
+    line = next(line for line in FRONT.splitlines() if line.startswith("make deb"))
+    assert "builds first" in line and re.search(r"Swift 6\.2", line)
+
+
+def test_the_first_table_has_what_comes_along_with_each_kind_of_program():
+    table = re.search(r"^\| program \| what comes along \| needs \|\n(?:\|.*\n)+", FRONT, re.MULTILINE)
+    assert table
+    rows = [line.split(" | ") for line in table[0].splitlines()[2:]]
+    for kind in ("Firefox, Chromium", "Neovim", "media players", "your own program"):
+        (row,) = [row for row in rows if kind in row[0]]
+        assert len(row) == 3 and all(len(cell.strip(" |")) > 3 for cell in row)
+
+
+def test_every_debian_package_that_the_readme_names_exists():
+    made = re.findall(r"^Package: (\S+)$", (ROOT / "packaging/debian/control").read_text(), re.MULTILINE)
+    named = set(re.findall(r"`((?:lib|webext-|python3-)segue\w*|segue-[a-z]+)`", FRONT))
+    assert named and named <= {*made}
+
+
 # Suites
 
 
