@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -62,7 +63,7 @@ def test_a_claimed_site_is_asked_and_its_pages_open_in_the_app_that_it_lists(
     agent, variables, segue, offer, site: Site, certificates: Certificates
 ):
     def reasons() -> list[str]:
-        return [each["reason"] for each in segue("route")["web"]]
+        return [each["reason"] for candidate in segue("route")["candidates"] for each in candidate["against"]]
 
     def fitting() -> list[tuple[str, str]]:
         candidates = segue("route")["candidates"]
@@ -89,7 +90,8 @@ def test_a_claimed_site_is_asked_and_its_pages_open_in_the_app_that_it_lists(
     until(lambda: fitting() == [("com.example.notes", "association")])
     assert len(site.requests) == 2
 
-    running.stop()
+    running.signal(signal.SIGTERM)
+    running.wait()
     agent(**variables)
     until(lambda: fitting() == [("com.example.notes", "association")])
     assert len(site.requests) == 2, "what is stored is fresh for a day"

@@ -49,6 +49,9 @@ def fetch(tmp_path: Path, site: Site, certificates: Certificates) -> Callable[..
         )
         line, _, body = made.stdout.partition(b"\n")
         status, _, reason = line.decode().partition(" ")
+        if int(status or 0) > 0:
+            assert int(reason) == len(body)
+            reason = "answered"
         return Fetch(int(status or -made.returncode), reason, body)
 
     return run
