@@ -8,8 +8,9 @@
 #include "parameters.h"
 
 /**
- * The least bound of a line, in bytes. By the limits of the library every message fits, and a list of one offer, but for
- * continuation/continue: a title of 1024 bytes, a message of 512, a few names of 255, each byte with up to 6 in JSON.
+ * The least bound of a line, in bytes. By the limits of the library every message fits, and a list of one offer, but
+ * for continuation/continue: a title of 1024 bytes, a message of 512, a few names of 255, each byte with up to 6 in
+ * JSON.
  */
 #define LINE_LEAST 65536
 
