@@ -298,13 +298,13 @@ final class AgentContinuations: AppFeature {
 
   /// The activity is whole, in the form in which its origin sent it: the app gets it in its own form.
   private func take(_ activity: Activity, _ document: [UInt8], at index: Int) throws(SegueError) {
-    let keepsState: Bool
+    let contents: Activity.PageContents
     switch starts[index].app.form {
     case .activity: return collect(at: index, document, activity.attachments)
-    case .page(let keeps): keepsState = keeps
-    case .argument: keepsState = false
+    case .page(let kept): contents = kept
+    case .argument: contents = .nothing
     }
-    let page = try activity.page(keepsState: keepsState)
+    let page = try activity.page(contents)
     // The app was chosen for a page of that site, and none else (R12.1).
     guard WebOrigin.isSame(page.webOrigin, starts[index].offer.description.webOrigin) else {
       throw SegueError(.handoffFailed, "the page is of another site than was offered")
