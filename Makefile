@@ -262,6 +262,9 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	done
 	install -d $(DESTDIR)$(PREFIX)/share/segue/browser
 	install -m 755 lib/segue-browser-host $(DESTDIR)$(LIBEXECDIR)/segue/segue-browser-host
+	install -d $(DESTDIR)$(PREFIX)/share/segue/site/example
+	install -m 644 browser/site/segue-page.js browser/site/segue-page.d.ts $(DESTDIR)$(PREFIX)/share/segue/site
+	install -m 644 browser/site/example/index.html $(DESTDIR)$(PREFIX)/share/segue/site/example
 	browser/package $(DESTDIR)$(PREFIX)/share/segue/browser
 	browser/package --unpacked $(DESTDIR)$(PREFIX)/share/segue/browser
 	$(if $(filter /usr,$(PREFIX)),install -d $(DESTDIR)$(FIREFOX_SCOPE) && \

@@ -20,6 +20,9 @@ public struct Limits: Sendable {
   public static let url = 8 * 1024
   /// Bytes of the origin of a web page (R12.1): `https://`, a host, and a port.
   public static let webOrigin = 8 + HostName.limit + 6
+  /// Bytes of `user_info` that reach a page, or the app of its site (R12.7). 64 KiB of JSON, which is what a page may
+  /// give, take less.
+  public static let pageUserInfo = 256 * 1024
   /// Bytes of the path of a folder, as on the system.
   public static let path = 4095
   /// Containers that one app may register (R5.3).

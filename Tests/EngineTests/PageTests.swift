@@ -44,20 +44,57 @@ import Testing
     #expect(chooser.engine.offers[id].map { $0.description.webOrigin == nil } == true)
   }
 
-  @Test(arguments: [false, true])
+  @Test(arguments: [Activity.PageContents.nothing, .browserState])
   func `the app of a site gets the page and nothing else, a browser its state besides (R12.2, R6.4)`(
-    keepsState: Bool
+    contents: Activity.PageContents
   ) throws {
-    let id = try offerPage(as: .page(keepsState: keepsState))
+    let id = try offerPage(as: .page(contents))
     world.ask(agent, for: id)
     #expect(agent.launches == ["com.example.viewer"])
     let viewer = openViewer()
     let activity = try #require(viewer.continued.first?.activity)
     #expect(activity.type == "NSUserActivityTypeBrowsingWeb" && activity.webpageURL == url)
-    #expect(entries(activity) == (keepsState ? ["SegueBrowserState"] : []))
+    #expect(entries(activity) == (contents == .browserState ? ["SegueBrowserState"] : []))
     #expect(activity.referrerURL == nil && activity.title == "Page" && activity.attachments.isEmpty)
     #expect(viewer.continued.first?.from.offer.description.type == "NSUserActivityTypeBrowsingWeb")
     #expect(agent.outcomes == [.restored] && editor.receipts.map { $0.outcome } == [.restored])
+  }
+
+  @Test func `the app of a page's site gets the activity of the page, and nothing of the browser (R12.7)`() throws {
+    let id = try offerPage(as: .page(.ownActivity))
+    world.ask(agent, for: id)
+    let viewer = openViewer()
+    let activity = try #require(viewer.continued.first?.activity)
+    #expect(activity.type == "com.example.note" && activity.webpageURL == url && entries(activity) == ["secret"])
+    #expect(activity.referrerURL == nil && activity.title == "Page")
+    #expect(viewer.continued.first?.from.offer.description.type == "com.example.note")
+    #expect(agent.outcomes == [.restored])
+  }
+
+  @Test func `a browser gets the activity of a page enclosed, for the page alone (R12.7)`() throws {
+    let id = try offerPage(as: .page(.enclosedActivity))
+    world.ask(agent, for: id)
+    let host = openViewer()
+    let activity = try #require(host.continued.first?.activity)
+    #expect(activity.type == "NSUserActivityTypeBrowsingWeb" && activity.webpageURL == url)
+    #expect(entries(activity) == ["SegueBrowserState", "SeguePageActivity"])
+    let enclosed = activity.userInfo?["SeguePageActivity"]
+    #expect(enclosed?["type"]?.string == "com.example.note")
+    #expect(enclosed?["userInfo"]?.entries?.map { $0.key.string } == ["secret"])
+  }
+
+  @Test func `more than a page may have reaches neither a page nor an app (R12.7, W5)`() throws {
+    for form in [Activity.PageContents.ownActivity, .enclosedActivity] {
+      var activity = try Activity(type: "com.example.note")
+      try activity.setWebpageURL(url)
+      for (size, count) in [(Limits.pageUserInfo - 20, 1), (Limits.pageUserInfo, 0)] {
+        let entry = (key: Value.string("data"), value: Value.data([UInt8](repeating: 7, count: size)))
+        try activity.setUserInfo(try .dictionary([entry]), limit: Limits.value)
+        let page = try activity.page(form)
+        let own = form == .ownActivity ? page.userInfo : page.userInfo?["SeguePageActivity"]?["userInfo"]
+        #expect(own?.entries?.count == count)
+      }
+    }
   }
 
   @Test func `a browser is started once with the page, and nothing says whether it opens it (R12.3)`() throws {
@@ -174,7 +211,10 @@ import Testing
     #expect(agent.pages.isEmpty && agent.inbox.open.count == 1)
   }
 
-  @Test(arguments: [ChosenApp.Form.page(keepsState: false), .page(keepsState: true), .argument, .activity])
+  @Test(arguments: [
+    ChosenApp.Form.page(.nothing), .page(.browserState), .page(.ownActivity), .page(.enclosedActivity), .argument,
+    .activity,
+  ])
   func `a page of another site than was offered is opened nowhere (R12.1, W11)`(form: ChosenApp.Form) throws {
     let id = try offerPage(as: form)
     // The origin says another thing when it is asked than it has offered.
@@ -186,7 +226,7 @@ import Testing
     #expect(error.status == .handoffFailed && error.message.contains("https://evil.test"))
   }
 
-  @Test(arguments: [ChosenApp.Form.page(keepsState: false), .argument])
+  @Test(arguments: [ChosenApp.Form.page(.nothing), .page(.ownActivity), .argument])
   func `an activity that has lost its page is opened nowhere (R12.1)`(form: ChosenApp.Form) throws {
     let id = try offerPage(as: form)
     editor.onSave = { editor in editor.change(id) { try? $0.setWebpageURL(nil) } }

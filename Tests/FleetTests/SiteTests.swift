@@ -23,10 +23,10 @@ import Testing
     return try #require(device.fleetAgent)
   }
 
-  private func install(_ bundle: String, claims: [String]) throws {
+  private func install(_ bundle: String, types: [String] = [], claims: [String]) throws {
     device.install(
       AppDeclaration(
-        path: "/apps/\(bundle)", bundleIdentifier: bundle, team: "TEAM",
+        path: "/apps/\(bundle)", bundleIdentifier: bundle, team: "TEAM", types: types,
         domains: try claims.compactMap { try AssociatedDomain.read("activitycontinuation:\($0)") },
         launch: .command(LaunchCommand(arguments: ["app"])))
     ) { [unowned self] in started.append(bundle) }
@@ -40,10 +40,11 @@ import Testing
     }
   }
 
-  private func offer(_ url: String, type: String? = nil) throws -> Identifier {
+  private func offer(
+    _ url: String, type: String? = nil, by bundle: String = "com.example.editor", team: String = "OTHER"
+  ) throws -> Identifier {
     let identity = AppIdentity(
-      secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.editor", name: "editor", team: "OTHER", types: [],
-      isChooser: false)
+      secret: fleet.drawIdentifier(), bundleIdentifier: bundle, name: "editor", team: team, types: [], isChooser: false)
     let app = try ScriptedApp(identity, on: device)
     apps.append(app)
     fleet.advance(500)
@@ -91,6 +92,24 @@ import Testing
     let lie = try offer("https://example.com.evil.test/a")
     #expect(
       try route(agent, lie) == ["firefox url handler", "not claimed by an app", "browser without extension"])
+    _ = try ask(
+      agent, [(key: .string("ask"), value: .string("continue")), (key: .string("activity"), value: .uuid(page))])
+    #expect(started == ["com.example.reader"] && device.pages.isEmpty)
+    #expect(fleet.violation == nil)
+  }
+
+  @Test func `a page's own activity goes to the app that its site lists, another page's does not (R12.7, W1)`() throws {
+    site(["example.com": listing])
+    device.browsers = Browsers([Browser(identifier: "chromium", name: "Chromium")], default: { _ in "chromium" })
+    let agent = try startAgent()
+    try install("com.example.reader", types: ["com.example.note"], claims: ["example.com"])
+    func offerPage(_ url: String) throws -> Identifier {
+      try offer(url, type: "com.example.note", by: "org.mozilla.firefox", team: "local.segue.Segue.browsers")
+    }
+    let other = try offerPage("https://example.org/")
+    #expect(try route(agent, other).first == "chromium url handler")
+    let page = try offerPage("https://example.com/a")
+    #expect(try route(agent, page).prefix(2) == ["com.example.reader association", "chromium url handler"])
     _ = try ask(
       agent, [(key: .string("ask"), value: .string("continue")), (key: .string("activity"), value: .uuid(page))])
     #expect(started == ["com.example.reader"] && device.pages.isEmpty)

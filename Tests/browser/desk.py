@@ -24,10 +24,10 @@ AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolv
 
 
 @contextlib.contextmanager
-def running_agent(folder: Path) -> Iterator[Program]:
-    """An agent that carries the hub."""
+def running_agent(folder: Path, **more: str) -> Iterator[Program]:
+    """An agent that carries the hub, with more variables of the environment."""
     with tempfile.TemporaryDirectory(prefix="segue-state-") as state:
-        variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info"}
+        variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info", **more}
         with programs({**os.environ, **variables}) as run:
             program = run("agent", [AGENT])
             program.wait_for(r"this process is the hub of generation (\d+) ")
@@ -118,10 +118,10 @@ class Desk:
 
 
 @contextlib.contextmanager
-def prepared_desk() -> Iterator[Desk]:
+def prepared_desk(**variables: str) -> Iterator[Desk]:
     with tempfile.TemporaryDirectory(prefix="segue-web-", ignore_cleanup_errors=True) as home:
         made = Desk(Path(home))
-        with running_agent(made.run):
+        with running_agent(made.run, **variables):
             made.chooser.open()
             try:
                 yield made

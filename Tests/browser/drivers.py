@@ -106,12 +106,25 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def proxied(port: int | None) -> list[str]:
+    """The options of Chromium for a proxy on this machine, and for sites whose authority it does not know."""
+    rules = [f"--proxy-server=http://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>;127.0.0.1"]
+    return [*rules, "--ignore-certificate-errors"] if port else []
+
+
 class Chromium(Browser):
     """Commands go through descriptor 3, answers come from 4; messages end with NUL."""
 
     bundle, word = "org.chromium.Chromium", "chromium"
 
-    def __init__(self, home: Path, extension: Path | None, size: tuple[int, int] = (WIDTH, HEIGHT), **environment: str):
+    def __init__(
+        self,
+        home: Path,
+        extension: Path | None,
+        size: tuple[int, int] = (WIDTH, HEIGHT),
+        proxy: int | None = None,
+        **environment: str,
+    ):
         profile = home / "chromium"
         hosts = profile / "NativeMessagingHosts"
         hosts.mkdir(parents=True, exist_ok=True)
@@ -119,7 +132,8 @@ class Chromium(Browser):
         command = [
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
             "--enable-unsafe-extension-debugging", "--disable-background-networking", "--disable-component-update",
-            "--hide-scrollbars", f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", "about:blank",
+            "--hide-scrollbars", f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}",
+            *proxied(proxy), "about:blank",
         ]  # fmt: skip
         pipe, self.commands = os.pipe()
         self.answers, other = os.pipe()
@@ -232,7 +246,14 @@ class Firefox(Browser):
 
     bundle, word = "org.mozilla.firefox", "firefox"
 
-    def __init__(self, home: Path, extension: Path | None, size: tuple[int, int] = (WIDTH, HEIGHT), **environment: str):
+    def __init__(
+        self,
+        home: Path,
+        extension: Path | None,
+        size: tuple[int, int] = (WIDTH, HEIGHT),
+        proxy: int | None = None,
+        **environment: str,
+    ):
         profile = home / "firefox"
         profile.mkdir(parents=True, exist_ok=True)
         for folder in (home / ".mozilla/native-messaging-hosts", home / ".config/mozilla/native-messaging-hosts"):
@@ -251,6 +272,14 @@ class Firefox(Browser):
             "network.connectivity-service.enabled": False,
             "security.sandbox.content.level": 0,
         }
+        if proxy:
+            settings |= {
+                "network.proxy.type": 1,
+                "network.proxy.ssl": "127.0.0.1",
+                "network.proxy.ssl_port": proxy,
+                "network.proxy.allow_hijacking_localhost": True,
+                "network.proxy.no_proxies_on": "127.0.0.1",
+            }
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in settings.items()]
         (profile / "user.js").write_text("\n".join(lines) + "\n")
         command = [
@@ -267,7 +296,9 @@ class Firefox(Browser):
         self.wire.settimeout(STARTING)
         self.stream = self.wire.makefile("rwb")
         self.receive()
-        session = self.send("WebDriver:NewSession", pageLoadStrategy="none")  # a page may never end
+        # A page may never end.
+        wanted = {"pageLoadStrategy": "none", "acceptInsecureCerts": bool(proxy)}
+        session = self.send("WebDriver:NewSession", **wanted)
         self.version = f"Firefox/{session['capabilities']['browserVersion']}"
         if extension is not None:
             self.send("Addon:Install", path=str(extension), temporary=True)

@@ -9,6 +9,8 @@ import threading
 import urllib.parse
 from collections.abc import Callable
 
+from project import ROOT
+
 BEGINNINGS = ("riv", "ston", "lant", "orch", "copp", "mead", "harb", "wint", "cand", "velv", "thund", "pebb")
 ENDINGS = ("er", "el", "ard", "in", "ow", "our")
 WORDS = [beginning + ending for beginning in BEGINNINGS for ending in ENDINGS]
@@ -156,6 +158,27 @@ def page(name: str) -> str:
     )
 
 
+LIBRARY = (ROOT / "browser" / "site" / "segue-page.js").read_text()
+"""The script by which a page has an activity of its own; the web serves it as /segue-page.js."""
+OWN = "com.example.draft.editing"
+
+
+def with_activity(title: str, more: str = "", body: str = "", kind: str = OWN) -> str:
+    """A page with an activity of its own, `activity`, whose state is `state`; `seen` has what it is given."""
+    script = f"""<script type=module>
+        import {{ UserActivity }} from "/segue-page.js";
+        globalThis.state ??= {{ cursor: 7 }};
+        globalThis.seen = [];
+        globalThis.activity = new UserActivity("{kind}");
+        activity.addEventListener("save", () => (activity.userInfo = state));
+        activity.addEventListener("continue", () => seen.push(activity.userInfo));
+        activity.addEventListener("wascontinued", () => seen.push("wascontinued"));
+        activity.becomeCurrent();
+        {more}
+        </script>"""
+    return f"<!doctype html><meta charset=utf-8><title>{title}</title><body>{body}<p>A page of its own.</p>{script}"
+
+
 FIRST_IN_SIGHT = """(() => {
   const bar = [...document.querySelectorAll('header,nav')].map(e => e.getBoundingClientRect().bottom);
   const top = Math.max(0, ...bar.filter(b => b < 200)) + 1;
@@ -168,7 +191,8 @@ FIRST_IN_SIGHT = """(() => {
 class Web:
     """A server with the made pages, and pages that a test adds."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1") -> None:
+        self.address = address
         self.added: dict[str, str | Callable[[http.server.BaseHTTPRequestHandler], None]] = {}
         self.asked: list[str] = []
         web = self
@@ -182,6 +206,8 @@ class Web:
                     made(self)
                 elif made is not None:
                     self.answer(made)
+                elif path == "/segue-page.js":
+                    self.answer(LIBRARY, "text/javascript")
                 elif path.removeprefix("/made/") in PAGES:
                     self.answer(page(path.removeprefix("/made/")))
                 elif path == "/late.svg":
@@ -201,7 +227,7 @@ class Web:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer((address, 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # a browser that no longer wants an image
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -13,9 +13,8 @@ const handlers = {
   refused: (message) => offering.refused(message),
   continued: (message) => offering.wasContinued(message),
 };
-const port = new Port(
-  (message, reply) => Object.hasOwn(handlers, message.t) && handlers[message.t](message, reply),
-  () => offering.closed());
+const handle = (message, reply) => Object.hasOwn(handlers, message.t) && handlers[message.t](message, reply);
+const port = new Port(handle, () => offering.closed());
 const offering = new Offering(port);
 const opening = new Opening();
 
@@ -32,23 +31,15 @@ async function follow() {
 /** Follows at most ten times a second, however many events there are (a page can cause them). */
 let planned = null;
 function followSoon() {
-  planned ??= setTimeout(() => {
-    planned = null;
-    follow();
-  }, 100);
+  planned ??= setTimeout(() => follow((planned = null)), 100);
 }
 
-chrome.runtime.onStartup.addListener(follow);
-chrome.runtime.onInstalled.addListener(follow);
-chrome.permissions.onAdded.addListener(follow);
-chrome.permissions.onRemoved.addListener(() => {
-  offering.withdraw();
-  follow();
-});
+for (const event of [chrome.runtime.onStartup, chrome.runtime.onInstalled, chrome.permissions.onAdded])
+  event.addListener(follow);
+chrome.permissions.onRemoved.addListener(() => follow(offering.withdraw()));
 chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
-chrome.tabs.onActivated.addListener(followSoon);
-chrome.tabs.onCreated.addListener(followSoon);
-chrome.tabs.onReplaced.addListener(followSoon);
+for (const event of [chrome.tabs.onActivated, chrome.tabs.onCreated, chrome.tabs.onReplaced])
+  event.addListener(followSoon);
 chrome.windows.onFocusChanged.addListener((window) => {
   if (window === chrome.windows.WINDOW_ID_NONE) return;
   offering.focused();
@@ -66,21 +57,19 @@ chrome.tabs.onUpdated.addListener((tab, change, details) => {
   if (details.active || !port.isOpen) followSoon();
 });
 
-/** Questions of the popup. Pages and other extensions reach other listeners, of which there are none. */
+/** Questions of the popup, and notices of page.js. Pages and other extensions reach no listener. */
 chrome.runtime.onMessage.addListener((question, sender, answer) => {
-  if (sender.id !== chrome.runtime.id || sender.tab) return false;
-  const state = () => ({
-    offered: offering.tab,
-    reason: offering.reason,
-    problem: port.problem,
-    continued: offering.continued,
-  });
+  if (sender.id !== chrome.runtime.id) return false;
+  if (sender.tab && sender.frameId === 0) opening.taken(sender.tab.id, question);
+  if (sender.tab) return followSoon();
   const work = {
     offer: () => offering.offerByButton(question.tab),
     withdraw: () => offering.withdraw(true),
     exclude: () => offering.withdraw(),
   }[question.ask];
-  Promise.resolve(work?.()).then(() => answer(state()));
+  Promise.resolve(work?.()).then(() => {
+    answer({ offered: offering.tab, reason: offering.reason, problem: port.problem, continued: offering.continued });
+  });
   return true;
 });
 

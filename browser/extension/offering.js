@@ -2,73 +2,59 @@
 // The page that is offered: with level "ask" the one for which the user has pressed the button, until it navigates; with
 // the others the active tab of the normal window that had the focus last, after a second in front (R12.4, R12.5).
 
-import { isSamePage, pageAddress, tabAddress } from "./rules.js";
-import { excludedHosts, level, mayEnter } from "./settings.js";
+import { isSamePage, pageActivity, pageAddress, tabAddress } from "./rules.js";
+import { mayEnter, run } from "./scripts.js";
+import { excludedHosts, level } from "./settings.js";
 
 /** Milliseconds that a page is in front before it is offered. */
 const IN_FRONT_MS = 1000;
-
+const IN_FRONT = { active: true, lastFocusedWindow: true, windowType: "normal" };
 /** Characters of a title that travel: a page can have one of any length. */
 const TITLE_MOST = 1024;
-
-/** Runs in the page: whether it asks not to be handed over. */
-function asksToStay() {
-  return [...document.querySelectorAll("meta[name]")].some(
-    (meta) => meta.name.toLowerCase() === "segue" && meta.content.trim().toLowerCase() === "none");
-}
 
 export class Offering {
   #port;
   #timer = null;
   /** The tab that the timer is for: it is in front, and not offered yet. */
   #awaited = null;
-  /** { tab, url, title, byButton }, or null */
+  /** { tab, url, title, activity, byButton }, or null; `activity` is { type, url, … }, or null */
   #offered = null;
   /** Grows with each event, so that what was begun before it is not ended after it. */
   #turn = 0;
   /** Whether a window of this profile has got the focus since the page was offered. */
   #hasFocus = false;
-
   /** The addresses of pages that the user has withdrawn, by tab, until it goes to another page. */
   #withdrawn = new Map();
-
   /** The reason why the page in front is not offered. */
   reason = null;
   /** The last page of this browser that was continued elsewhere: { tab, app, device }. */
   continued = null;
 
-  constructor(port) {
-    this.#port = port;
-  }
+  constructor(port) { this.#port = port; }
 
-  get tab() {
-    return this.#offered?.tab ?? null;
+  get tab() { return this.#offered?.tab ?? null; }
+
+  #begin(awaited = null) {
+    clearTimeout(this.#timer);
+    this.#awaited = awaited;
+    return ++this.#turn;
   }
 
   /** The page in front may be another one, or may have changed. */
   async consider() {
     const turn = ++this.#turn;
-    const [tab] = (await level()) === "ask" ? [] :
-      await chrome.tabs.query({ active: true, lastFocusedWindow: true, windowType: "normal" });
+    const [tab] = (await level()) === "ask" ? [] : await chrome.tabs.query(IN_FRONT);
     if (turn !== this.#turn) return;
     // A page may change its title and address without end: that does not begin the second anew.
     if (tab && tab.id === this.#awaited) return;
-    clearTimeout(this.#timer);
-    this.#awaited = tab && tab.id !== this.tab ? tab.id : null;
-    if (tab && this.#awaited === null) return this.#offer(tab, false, turn);
-    if (tab) this.#timer = setTimeout(() => {
-      this.#awaited = null;
-      this.#offer(tab, false, ++this.#turn);
-    }, IN_FRONT_MS);
+    const next = this.#begin(tab && tab.id !== this.tab ? tab.id : null);
+    if (tab && this.#awaited === null) return this.#offer(tab, false, next);
+    if (tab) this.#timer = setTimeout(() => this.#offer(tab, false, this.#begin()), IN_FRONT_MS);
   }
 
-  /** The user has pressed the button. */
   async offerByButton(tab) {
-    const turn = ++this.#turn;
-    clearTimeout(this.#timer);
-    this.#awaited = null;
     this.#port.forgive();
-    await this.#offer(tab, true, turn);
+    await this.#offer(tab, true, this.#begin());
   }
 
   async #offer(seen, byButton, turn) {
@@ -78,31 +64,31 @@ export class Offering {
     if (address.reason) return this.#refuse(seen.id, address.reason);
     if (byButton || !isSamePage(this.#withdrawn.get(tab.id) ?? "", address.url)) this.#withdrawn.delete(tab.id);
     if (this.#withdrawn.has(tab.id)) return this.#refuse(tab.id, "You have withdrawn this page.");
-    if (await this.#stays(tab.id, address.url, byButton))
-      return turn === this.#turn && this.#refuse(tab.id, "The page asks not to be handed over.");
+    const { refuses, activity } = await this.#describe(tab.id, address.url, byButton);
+    if (refuses) return turn === this.#turn && this.#refuse(tab.id, "The page asks not to be handed over.");
     if (turn !== this.#turn || !(await this.#port.open()) || turn !== this.#turn) return;
-    const offered = { tab: tab.id, url: address.url, title: (tab.title ?? "").slice(0, TITLE_MOST), byButton };
+    const title = (activity?.title ?? tab.title ?? "").slice(0, TITLE_MOST);
+    const message = { t: "current", tab: tab.id, url: activity?.url ?? address.url, title, activity: activity?.type };
     const former = this.#offered;
     this.reason = null;
-    this.#offered = offered;
-    const isSame = former?.tab === offered.tab && former.url === offered.url && former.title === offered.title;
-    if (!isSame || this.#hasFocus)
-      this.#port.send({ t: "current", tab: offered.tab, url: offered.url, title: offered.title });
+    this.#offered = { tab: tab.id, url: address.url, activity, byButton, message: JSON.stringify(message) };
+    if (former?.message !== this.#offered.message || this.#hasFocus) this.#port.send(message);
     this.#hasFocus = false;
   }
 
   /** The page in front is offered again, so that it is the frontmost of all profiles. */
-  focused() {
-    this.#hasFocus = true;
-  }
+  focused() { this.#hasFocus = true; }
 
-  /** Asks the page, if scripts may enter it. */
-  async #stays(tab, url, byButton) {
-    if (!byButton && !(await mayEnter(url))) return false;
-    const answers = await chrome.scripting
-      .executeScript({ target: { tabId: tab, frameIds: [0] }, func: asksToStay, injectImmediately: true })
-      .catch(() => []);
-    return answers[0]?.result === true;
+  /** Asks the page, if scripts may enter it, whether it may be handed over, and for its own activity. */
+  async #describe(tab, url, byButton) {
+    const isGranted = await mayEnter(url);
+    if (!byButton && !isGranted) return {};
+    const ask = (isGranted) => globalThis.seguePage?.describe(isGranted);
+    // A page that is asked again has the file already: a page may change faster than it is asked twice.
+    const again = await run(tab, null, ask, isGranted).catch(() => null);
+    const said = again ?? (await run(tab, "page.js", ask, isGranted).catch(() => null));
+    const isThere = said?.type && isSamePage(pageAddress(said.url).url ?? "", url);
+    return { refuses: said?.refuses === true, activity: isThere ? pageActivity(said.type, said.activity, url) : null };
   }
 
   #refuse(tab, reason) {
@@ -118,23 +104,18 @@ export class Offering {
   }
 
   /** The host has refused what was offered. */
-  refused({ tab, reason }) {
-    if (tab !== this.tab) return;
-    this.#offered = null;
-    this.reason = String(reason);
-  }
+  refused({ tab, reason }) { if (tab === this.tab) [this.#offered, this.reason] = [null, String(reason)]; }
 
   wasContinued({ tab, app, device }) {
     this.continued = { tab, app: String(app ?? ""), device: String(device ?? "") };
+    if (tab !== this.tab || !this.#offered.activity) return;
+    run(tab, "page.js", () => globalThis.seguePage.tell({ t: "wascontinued" })).catch(() => {});
   }
 
-  closed() {
-    this.#offered = null;
-  }
-
+  closed() { this.#offered = null; }
   tabRemoved(tab) {
-    this.#withdrawn.delete(tab);
     if (tab === this.tab) this.withdraw();
+    this.#withdrawn.delete(tab);
   }
 
   /** A page that the button has offered is offered until it navigates. */
@@ -147,25 +128,19 @@ export class Offering {
   /** Somebody continues the page: it is read now, and not before. */
   async save({ id, tab }, reply) {
     const offered = this.#offered;
-    const answer = await this.#place(tab, offered).catch(() => ({}));
-    reply({ t: "state", id, ...answer });
-    if (answer.refused) this.#refuse(tab, "The page asks not to be handed over.");
-  }
-
-  async #place(tab, offered) {
-    if (!offered || offered.tab !== tab) return {};
-    if (await this.#stays(tab, offered.url, offered.byButton)) return { refused: true };
-    const target = { tabId: tab, frameIds: [0] };
-    // At once: a page may never end.
-    const injectImmediately = true;
-    await chrome.scripting.executeScript({ target, injectImmediately, files: ["place.js"] });
-    const [{ result }] = await chrome.scripting.executeScript({
-      target,
-      injectImmediately,
-      func: () => globalThis.seguePlace.take(),
-    });
+    if (offered?.tab !== tab) return reply({ t: "state", id });
+    const { refuses } = await this.#describe(tab, offered.url, offered.byButton);
+    if (refuses) reply({ t: "state", id, refused: true });
+    if (refuses) return this.#refuse(tab, "The page asks not to be handed over.");
+    const [place, page] = await Promise.all([
+      run(tab, "place.js", () => globalThis.seguePlace.take()).catch(() => null),
+      offered.activity && run(tab, "page.js", () => globalThis.seguePage.save()).catch(() => null),
+    ]);
     // The tab may have gone to another page since, and that may be offered by now.
-    if (!result?.position || !isSamePage(pageAddress(result.url).url ?? "", this.#offered?.url ?? "")) return {};
-    return { position: result.position };
+    const isThere = (said) => said && isSamePage(pageAddress(said.url).url ?? "", this.#offered?.url ?? "");
+    const activity = isThere(page) ? pageActivity(offered.activity.type, page.activity, offered.url) : null;
+    const own = activity?.type === offered.activity?.type ? activity : null;
+    const position = isThere(place) ? place.position : undefined;
+    reply({ t: "state", id, position, url: own?.url, userInfo: own?.userInfo });
   }
 }

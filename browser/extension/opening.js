@@ -2,11 +2,12 @@
 // Pages that are continued here: each is opened in one tab, whatever happens (R12.3), at its place (R12.6).
 
 import { isSamePage, pageAddress, withTextDirective } from "./rules.js";
-import { mayEnter } from "./settings.js";
+import { mayEnter, run } from "./scripts.js";
 
 /** Continuations that are remembered. */
 const REMEMBERED = 64;
-
+/** Milliseconds within which a page may take its activity (R12.7): it may lead the user through a login first. */
+const TAKING_MS = 60_000;
 /** Milliseconds for a tab to show its page, as for the whole continuation (R3.9). Other pages wait for the answer. */
 const SHOWN_MS = 20_000;
 
@@ -15,52 +16,58 @@ export class Opening {
   #waiting = [];
   /** Openings are made one after the other, so that each finds what the former one has stored. */
   #last = Promise.resolve();
+  /** { origin, activity, until } by tab: activities that no page has taken yet. */
+  #arrived = new Map();
 
   open(message, reply) {
-    this.#last = this.#last.then(() => this.#open(message, reply)).catch((error) => {
-      reply({ t: "failed", id: message.id, reason: String(error?.message ?? error).slice(0, 200) });
-    });
+    const fail = (reason) => reply({ t: "failed", id: message.id, reason: String(reason).slice(0, 200) });
+    this.#last = this.#last.then(() => this.#open(message, reply)).catch((error) => fail(error?.message ?? error));
   }
 
   tabChanged(tab, change, details) {
-    this.#waiting = this.#waiting.filter((each) => {
-      const isOver = each.tab === tab && each.isReady(change, details);
-      if (isOver) each.resolve(true);
-      return !isOver;
-    });
+    const isOver = (each) => each.tab === tab && each.isReady(change, details);
+    this.#waiting = this.#waiting.filter((each) => !isOver(each) || each.resolve(true));
+    if (change.status) this.#give(tab);
   }
 
+  /** Gives a page of the same origin its activity; each page that the tab shows, until one has taken it. */
+  async #give(tab) {
+    const { origin, activity, until } = this.#arrived.get(tab) ?? {};
+    const patience = until - performance.now();
+    if (!(patience > 0)) return this.#arrived.delete(tab);
+    const take = (origin, ...more) => location.origin === origin && globalThis.seguePage.take(...more);
+    await run(tab, "page.js", take, origin, activity, patience).catch(() => {});
+  }
+
+  taken(tab, { taken }) { if (this.#arrived.get(tab)?.activity.continuation === taken) this.#arrived.delete(tab); }
+
   tabRemoved(tab) {
+    this.#arrived.delete(tab);
     this.#waiting = this.#waiting.filter((each) => each.tab !== tab || each.resolve(false));
   }
 
   /** Waits for a tab. Returns whether it is ready; false if it was closed before, or took too long. */
-  async #until(tab, isReady) {
+  #until(tab, isReady) {
     const ready = new Promise((resolve) => {
       const wait = { tab, isReady, resolve };
       this.#waiting.push(wait);
       setTimeout(() => (this.#waiting = this.#waiting.filter((each) => each !== wait || resolve(false))), SHOWN_MS);
     });
-    const now = await chrome.tabs.get(tab).catch(() => null);
-    if (now) this.tabChanged(tab, { status: now.status }, now);
-    else this.tabRemoved(tab);
+    chrome.tabs.get(tab).then((now) => this.tabChanged(tab, { status: now.status }, now), () => this.tabRemoved(tab));
     return ready;
   }
 
-  async #open({ id, continuation, url, position }, reply) {
+  async #open({ id, continuation, url, position, activity, userInfo }, reply) {
     const address = pageAddress(url);
     if (address.reason) throw new Error(address.reason);
+    const { origin } = new URL(address.url);
     const { openings } = await chrome.storage.local.get({ openings: [] });
     const session = await thisSession();
     const known = openings.find((each) => each.continuation === continuation);
     const former = known && (await tabOf(known, session));
-    if (former) {
-      await focus(former);
-      reply({ t: "opened", id });
-      return;
-    }
-    const mayPlace = position && (await mayEnter(address.url));
-    const directed = mayPlace ? address.url : withTextDirective(address.url, position);
+    if (former) return focus(former).then(() => reply({ t: "opened", id }));
+    const isGranted = await mayEnter(address.url);
+    const directed = isGranted ? address.url : withTextDirective(address.url, position);
     // Firefox follows a directive only within a page that is there.
     const isLate = directed !== address.url && Boolean(chrome.runtime.getBrowserInfo);
     const target = isLate ? address.url : directed;
@@ -70,11 +77,17 @@ export class Opening {
     await chrome.storage.local.set({ openings: [...others, entry] });
     const tab = await created(target);
     await chrome.storage.local.set({ openings: [...others, { ...entry, tab: tab.id }] });
+    const own = { continuation, type: activity, userInfo };
+    const until = performance.now() + TAKING_MS;
+    if (activity && isGranted) this.#arrived.set(tab.id, { origin, activity: own, until });
     // Other pages need not wait for this one.
     this.#until(tab.id, hasPage).then(async (isThere) => {
       reply({ t: isThere ? "opened" : "deferred", id });
       if (!isThere) return;
-      if (mayPlace) await place(tab.id, address.url, position);
+      this.#give(tab.id);
+      // An error page, or one that scripts may not enter or that was led to another origin, gets nothing.
+      const restore = (origin, wanted) => location.origin === origin && globalThis.seguePlace.restore(wanted);
+      if (isGranted && position) await run(tab.id, "place.js", restore, origin, position).catch(() => {});
       if (isLate) await this.#direct(tab.id, address.url, directed);
     });
   }
@@ -88,30 +101,23 @@ export class Opening {
 }
 
 /** Tells whether a tab shows a page. Without the permission `tabs` only its end is visible. */
-function hasPage(change, tab) {
-  return tab.url ? /^https?:/.test(tab.url) : change.status === "complete";
-}
+const hasPage = (change, tab) => (tab.url ? /^https?:/.test(tab.url) : change.status === "complete");
 
 /** Returns a name of this run of the browser: the numbers of tabs are those of one run. */
 async function thisSession() {
-  const { session } = await chrome.storage.session.get({ session: null });
-  if (session) return session;
-  const made = crypto.randomUUID();
-  await chrome.storage.session.set({ session: made });
-  return made;
+  const { session } = await chrome.storage.session.get({ session: crypto.randomUUID() });
+  await chrome.storage.session.set({ session });
+  return session;
 }
 
 /** Returns the tab that an earlier delivery has opened, if it is still there. */
 async function tabOf(entry, session) {
-  if (entry.session === session && entry.tab !== null) {
-    const found = await chrome.tabs.get(entry.tab).catch(() => null);
-    if (found) return found;
-  }
-  // The extension was stopped before it knew the tab, or the browser has restored its tabs. Their addresses are visible
-  // with the permission `tabs` only.
-  const page = entry.url.split("#")[0];
+  const isOfNow = entry.session === session && entry.tab !== null;
+  const found = isOfNow && (await chrome.tabs.get(entry.tab).catch(() => null));
+  if (found) return found;
+  // The extension was stopped before it knew the tab, or the browser has restored its tabs.
   const tabs = await chrome.tabs.query({});
-  return tabs.find(({ url, pendingUrl }) => [url, pendingUrl].some((each) => each?.split("#")[0] === page)) ?? null;
+  return tabs.find(({ url, pendingUrl }) => [url, pendingUrl].some((each) => each && isSamePage(each, entry.url)));
 }
 
 async function focus(tab) {
@@ -120,25 +126,8 @@ async function focus(tab) {
 }
 
 async function created(url) {
-  const windows = await chrome.windows.getAll({ windowTypes: ["normal"] });
-  if (windows.length === 0) return (await chrome.windows.create({ url, focused: true })).tabs[0];
-  const tab = await chrome.tabs.create({ url, active: true });
-  await chrome.windows.update(tab.windowId, { focused: true }).catch(() => {});
+  const [window] = await chrome.windows.getAll({ windowTypes: ["normal"] });
+  const tab = window ? await chrome.tabs.create({ url }) : (await chrome.windows.create({ url })).tabs[0];
+  await focus(tab);
   return tab;
-}
-
-/** Goes to the place. A page that was led to another origin gets nothing. */
-async function place(tab, url, position) {
-  const target = { tabId: tab, frameIds: [0] };
-  try {
-    await chrome.scripting.executeScript({ target, files: ["place.js"], injectImmediately: true });
-    await chrome.scripting.executeScript({
-      target,
-      func: (origin, wanted) => location.origin === origin && globalThis.seguePlace.restore(wanted),
-      args: [new URL(url).origin, position],
-      injectImmediately: true,
-    });
-  } catch {
-    // An error page, or one that scripts may not enter.
-  }
 }

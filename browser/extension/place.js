@@ -3,9 +3,7 @@
 // was continued here. Pages see neither. Form fields, editable elements and passwords are never read.
 
 globalThis.seguePlace ??= (() => {
-  const TEXT = 80;
-  const CONTEXT = 32;
-  const ID = 128;
+  const [TEXT, CONTEXT, ID] = [80, 32, 128];
   /** Milliseconds for which a page may grow before its place is found. */
   const GROWING_MS = 5000;
   /** Characters of a page that are searched. */
@@ -22,27 +20,26 @@ globalThis.seguePlace ??= (() => {
     "[role=textbox],[autocomplete],iframe,object,embed,svg";
 
   const spaced = (text) => text.replace(/\s+/g, " ");
-  /** Texts are compared without white space, so that neither lines nor blocks matter. */
+  /** Texts are compared without white space: neither lines nor blocks matter. */
   const bare = (text) => text.replace(INVISIBLE, "");
   /** A cut may leave half a character at either end. */
   const whole = (text) => text.replace(/[\ud800-\udfff]/gu, "");
   const isEditable = (element) => element.isContentEditable || document.designMode === "on";
   const mayRead = (element) => element && !element.closest(UNREAD) && !isEditable(element);
 
-  function textsFrom(node) {
-    const walker = document.createTreeWalker(document.body ?? document.documentElement, NodeFilter.SHOW_TEXT);
+  function walkerFrom(node, kind = NodeFilter.SHOW_TEXT) {
+    const walker = document.createTreeWalker(document.body ?? document.documentElement, kind);
     walker.currentNode = node;
     return walker;
   }
 
   /** Returns the element that covers the page wherever it is scrolled to, and holds this one. */
   function overlayOf(element) {
-    let each = element;
-    for (let count = 0; each && count < DEPTH && each !== document.body && each !== document.documentElement; count++) {
+    const roots = [null, document.body, document.documentElement];
+    for (let each = element, count = 0; !roots.includes(each) && count < DEPTH; each = each.parentElement, count++) {
       const { position, top } = getComputedStyle(each);
       if (position === "fixed") return each;
       if (position === "sticky" && Math.abs(each.getBoundingClientRect().top - parseFloat(top)) < 2) return each;
-      each = each.parentElement;
     }
     return null;
   }
@@ -59,26 +56,17 @@ globalThis.seguePlace ??= (() => {
     return height;
   }
 
-  function caretAt(x, y) {
-    if (document.caretPositionFromPoint) {
-      const caret = document.caretPositionFromPoint(x, y);
-      return caret && { node: caret.offsetNode, offset: caret.offset };
-    }
-    const range = document.caretRangeFromPoint(x, y);
-    return range && { node: range.startContainer, offset: range.startOffset };
+  function rangeOf(node, start) {
+    const range = document.createRange();
+    range.setStart(node, start);
+    range.setEnd(node, Math.min(start + 1, node.length));
+    return range;
   }
 
   /** Returns the box of the character at a place, or of the one before. */
   function characterBox(node, offset) {
-    const range = document.createRange();
-    for (const start of [offset, offset - 1]) {
-      if (start < 0 || start >= node.length) continue;
-      range.setStart(node, start);
-      range.setEnd(node, start + 1);
-      const box = range.getBoundingClientRect();
-      if (box.height > 0) return box;
-    }
-    return null;
+    const starts = [offset, offset - 1].filter((each) => each >= 0 && each < node.length);
+    return starts.map((each) => rangeOf(node, each).getBoundingClientRect()).find((box) => box.height > 0);
   }
 
   /** Returns the first text that is in sight, below headers: { node, offset }. */
@@ -89,11 +77,11 @@ globalThis.seguePlace ??= (() => {
         const x = innerWidth * column;
         const element = document.elementFromPoint(x, y);
         if (!element || overlayOf(element)) continue;
-        const caret = caretAt(x, y);
-        if (caret?.node.nodeType !== Node.TEXT_NODE || caret.node.getRootNode() !== document) continue;
-        if (!caret.node.data.trim() || !mayRead(caret.node.parentElement)) continue;
-        const box = characterBox(caret.node, caret.offset);
-        if (box && box.bottom > y && box.top <= y + 6) return caret;
+        const { offsetNode: node, offset } = document.caretPositionFromPoint(x, y) ?? {};
+        if (node?.nodeType !== Node.TEXT_NODE || node.getRootNode() !== document) continue;
+        if (!node.data.trim() || !mayRead(node.parentElement)) continue;
+        const box = characterBox(node, offset);
+        if (box && box.bottom > y && box.top <= y + 6) return { node, offset };
       }
     }
     return null;
@@ -101,17 +89,15 @@ globalThis.seguePlace ??= (() => {
 
   function blockOf(node) {
     let block = node.parentElement;
-    for (let count = 0; count < DEPTH && block.parentElement && block !== document.body &&
-      /^(inline|contents|ruby)/.test(getComputedStyle(block).display); count++)
-      block = block.parentElement;
+    const isInside = () => block !== document.body && /^(inline|contents|ruby)/.test(getComputedStyle(block).display);
+    for (let count = 0; count < DEPTH && block.parentElement && isInside(); count++) block = block.parentElement;
     return block;
   }
 
   /** Returns where a block's text begins; of a very long one, the word in sight. */
   function startOf(block, seen) {
-    const walker = textsFrom(seen.node);
-    let start = { node: seen.node, offset: 0 };
-    let before = seen.offset;
+    const walker = walkerFrom(seen.node);
+    let [start, before] = [{ node: seen.node, offset: 0 }, seen.offset];
     for (let count = 0; count < NEIGHBOURS && before < 2000; count++) {
       const node = walker.previousNode();
       if (!node || !block.contains(node) || blockOf(node) !== block) break;
@@ -126,10 +112,8 @@ globalThis.seguePlace ??= (() => {
 
   /** Returns the text of the block from a place on, and what follows it: at most `most` characters each. */
   function forward(block, start, most) {
-    const walker = textsFrom(start.node);
-    let inside = "";
-    let after = "";
-    let node = start.node;
+    const walker = walkerFrom(start.node);
+    let [inside, after, node] = ["", "", start.node];
     for (let count = 0; node && count < NEIGHBOURS && after.length < CONTEXT; count++, node = walker.nextNode()) {
       if (!mayRead(node.parentElement)) continue;
       const text = node.data.substr(node === start.node ? start.offset : 0, 4 * most);
@@ -142,7 +126,7 @@ globalThis.seguePlace ??= (() => {
   }
 
   function backward(start) {
-    const walker = textsFrom(start.node);
+    const walker = walkerFrom(start.node);
     let text = spaced(start.node.data.slice(Math.max(0, start.offset - 4 * CONTEXT), start.offset));
     for (let count = 0; text.trim().length < CONTEXT && count < NEIGHBOURS; count++) {
       const node = walker.previousNode();
@@ -154,8 +138,7 @@ globalThis.seguePlace ??= (() => {
 
   /** Returns the nearest id at or before an element. */
   function nearestId(element) {
-    const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT);
-    walker.currentNode = element;
+    const walker = walkerFrom(element, NodeFilter.SHOW_ELEMENT);
     for (let each = element, count = 0; each && count < 1000; each = walker.previousNode(), count++)
       if (each.id && each.id.length <= ID && each.id.isWellFormed() && mayRead(each) && !overlayOf(each)) return each.id;
     return undefined;
@@ -177,58 +160,43 @@ globalThis.seguePlace ??= (() => {
 
   /** Returns all text of the page that may be read: the bare text, and the nodes with their places in it. */
   function allText() {
-    const walker = textsFrom(document.body ?? document.documentElement);
-    const parts = [];
+    const walker = walkerFrom(document.body ?? document.documentElement);
     const nodes = [];
-    let length = 0;
-    for (let node = walker.nextNode(); node && length < SEARCHED; node = walker.nextNode()) {
+    let text = "";
+    for (let node = walker.nextNode(); node && text.length < SEARCHED; node = walker.nextNode()) {
       if (!mayRead(node.parentElement)) continue;
       const part = bare(node.data);
-      if (!part) continue;
-      nodes.push({ node, at: length });
-      parts.push(part);
-      length += part.length;
+      if (part) nodes.push({ node, at: text.length });
+      text += part;
     }
-    return { text: parts.join(""), nodes };
+    return { text, nodes };
   }
 
   /** Returns the range of the first character at a place in the bare text. */
   function rangeAt({ nodes }, at) {
-    let low = 0;
-    let high = nodes.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (nodes[middle].at <= at) low = middle;
-      else high = middle - 1;
-    }
-    const { node, at: begin } = nodes[low];
-    let left = at - begin;
-    let offset = 0;
+    const { node, at: begin } = nodes.findLast((each) => each.at <= at);
+    let [left, offset] = [at - begin, 0];
     for (const character of node.data) {
       const size = bare(character).length;
       if (size > 0 && left < size) break;
       left -= size;
       offset += character.length;
     }
-    const range = document.createRange();
-    range.setStart(node, Math.min(offset, node.length - 1));
-    range.setEnd(node, Math.min(offset + 1, node.length));
-    return range;
+    return rangeOf(node, Math.min(offset, node.length - 1));
   }
 
-  const sharedEnd = (one, other) => {
+  const sharedStart = (one, other) => {
     let count = 0;
-    while (count < one.length && count < other.length && one.at(-1 - count) === other.at(-1 - count)) count++;
+    while (count < one.length && one[count] === other[count]) count++;
     return count;
   };
-  const sharedStart = (one, other) => sharedEnd([...one].reverse().join(""), [...other].reverse().join(""));
+  const sharedEnd = (one, other) => sharedStart([...one].reverse().join(""), [...other].reverse().join(""));
 
   /** Returns the range of the text that was in sight, the one with the most alike surroundings. */
   function find({ text, before = "", after = "" }) {
     const wanted = bare(text ?? "");
     if (!wanted) return null;
-    const all = allText();
-    const [left, right] = [bare(before), bare(after)];
+    const [all, left, right] = [allText(), bare(before), bare(after)];
     let best = null;
     for (let at = all.text.indexOf(wanted), count = 0; at >= 0 && count < 100;
       at = all.text.indexOf(wanted, at + 1), count++) {
@@ -262,10 +230,9 @@ globalThis.seguePlace ??= (() => {
 
   /** Goes to a position while the page grows, for at most 5 s, until the user does something. */
   function restore(position) {
-    const events = ["wheel", "touchstart", "pointerdown", "keydown"];
-    let range = null;
-    let last = -Infinity;
-    let planned = null;
+    const over = new AbortController();
+    const { signal } = over;
+    let [range, last, planned] = [null, -Infinity, null];
     const attempt = () => {
       planned = null;
       last = performance.now();
@@ -278,20 +245,17 @@ globalThis.seguePlace ??= (() => {
     const mutations = new MutationObserver(changed);
     const sizes = new ResizeObserver(changed);
     const end = () => {
-      clearTimeout(planned);
-      clearTimeout(deadline);
+      [planned, deadline].forEach(clearTimeout);
       planned = 0;
-      mutations.disconnect();
-      sizes.disconnect();
-      removeEventListener("load", changed, true);
-      removeEventListener("DOMContentLoaded", changed);
-      events.forEach((event) => removeEventListener(event, input, true));
+      [mutations, sizes].forEach((each) => each.disconnect());
+      over.abort();
     };
     const input = ({ isTrusted }) => isTrusted && end();
     const deadline = setTimeout(end, GROWING_MS);
-    events.forEach((event) => addEventListener(event, input, { capture: true, passive: true }));
-    addEventListener("load", changed, true);
-    addEventListener("DOMContentLoaded", changed);
+    for (const each of ["wheel", "touchstart", "pointerdown", "keydown"])
+      addEventListener(each, input, { capture: true, passive: true, signal });
+    addEventListener("load", changed, { capture: true, signal });
+    addEventListener("DOMContentLoaded", changed, { signal });
     mutations.observe(document, { childList: true, characterData: true, subtree: true });
     sizes.observe(document.documentElement);
     if (document.body) sizes.observe(document.body);

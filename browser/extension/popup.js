@@ -6,8 +6,8 @@ import { excludedHosts, level, setExcluded } from "./settings.js";
 
 const EVERYWHERE = ["http://*/*", "https://*/*"];
 const find = (id) => document.getElementById(id);
-
 const ask = (question) => chrome.runtime.sendMessage(question);
+const problemOf = (work) => work.then(() => null, (error) => error.message);
 const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
 
 function sentence({ offered, reason, problem, continued }, address) {
@@ -40,8 +40,6 @@ async function show(state) {
   };
 }
 
-const problemOf = (work) => work.then(() => null, (error) => error.message);
-
 async function showAnew(problem) {
   await show(await ask({ ask: "state" }));
   if (problem) find("state").textContent = problem;
@@ -51,9 +49,8 @@ async function showAnew(problem) {
 async function choose(wanted) {
   const data = chrome.runtime.getBrowserInfo ? { data_collection: ["websiteContent", "websiteActivity"] } : {};
   // First: Firefox lets the handler of an input ask for permissions only until it waits.
+  if (wanted === "sites") return chrome.permissions.request({ permissions: ["tabs"], origins: EVERYWHERE, ...data });
   if (wanted === "pages") await chrome.permissions.request({ permissions: ["tabs"] });
-  if (wanted === "sites") await chrome.permissions.request({ permissions: ["tabs"], origins: EVERYWHERE, ...data });
-  if (wanted === "sites") return;
   const { origins = [] } = await chrome.permissions.getAll();
   await chrome.permissions.remove({ permissions: wanted === "ask" ? ["tabs"] : [], origins, ...data });
 }

@@ -6,22 +6,18 @@ const HOST = "local.segue.segue.browser";
 const PROTOCOL = 1;
 /** Milliseconds before a host is started again that has ended within as many. */
 const RETRY_MS = 5000;
+const WORDS = { "Google Chrome": "chrome", "Microsoft Edge": "edge", Brave: "brave", Vivaldi: "vivaldi" };
 
 /** The word by which the host knows this browser. */
 async function browserWord() {
-  if (chrome.runtime.getBrowserInfo) {
-    const { name } = await chrome.runtime.getBrowserInfo();
-    return name === "LibreWolf" ? "librewolf" : "firefox";
-  }
-  const brands = (navigator.userAgentData?.brands ?? []).map(({ brand }) => brand);
-  const words = { "Google Chrome": "chrome", "Microsoft Edge": "edge", Brave: "brave", Vivaldi: "vivaldi" };
-  return words[brands.find((brand) => words[brand])] ?? "chromium";
+  const info = await chrome.runtime.getBrowserInfo?.();
+  if (info) return info.name === "LibreWolf" ? "librewolf" : "firefox";
+  return navigator.userAgentData?.brands.map(({ brand }) => WORDS[brand]).find(Boolean) ?? "chromium";
 }
 
 /** Returns a message whose texts the host can read: half a pair of surrogates is no character. */
-function sendable(message) {
-  return JSON.parse(JSON.stringify(message, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));
-}
+const sendable = (message) =>
+  JSON.parse(JSON.stringify(message, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));
 
 export class Port {
   #port = null;
@@ -30,25 +26,18 @@ export class Port {
   #failed = -Infinity;
   #onMessage;
   #onClose;
-
   /** The reason why there is no connection, for the popup. */
   problem = null;
 
-  constructor(onMessage, onClose) {
-    this.#onMessage = onMessage;
-    this.#onClose = onClose;
-  }
+  constructor(onMessage, onClose) { [this.#onMessage, this.#onClose] = [onMessage, onClose]; }
 
-  get isOpen() {
-    return this.#port !== null;
-  }
+  get isOpen() { return this.#port !== null; }
 
   /** Opens the port if it is not open. Returns whether it is. */
   async open() {
     if (this.#port || performance.now() - this.#failed < RETRY_MS) return this.isOpen;
     this.#opening ??= this.#connect().finally(() => (this.#opening = null));
-    await this.#opening;
-    return this.isOpen;
+    return this.#opening.then(() => this.isOpen);
   }
 
   async #connect() {
@@ -72,23 +61,17 @@ export class Port {
   #closed(port, error) {
     if (port !== this.#port) return;
     this.#port = null;
-    const now = performance.now();
-    this.#failed = now - this.#opened < RETRY_MS ? now : -Infinity;
+    this.#failed = performance.now() - this.#opened < RETRY_MS ? performance.now() : -Infinity;
     this.problem ??= error?.message ?? "segue-browser-host has ended.";
     this.#onClose();
   }
 
-  send(message) {
-    this.#port?.postMessage(sendable(message));
-  }
-
+  send(message) { this.#port?.postMessage(sendable(message)); }
   close() {
     this.#port?.disconnect();
     this.#port = null;
   }
 
   /** Lets the next attempt begin at once: the user has asked for it. */
-  forgive() {
-    this.#failed = -Infinity;
-  }
+  forgive() { this.#failed = -Infinity; }
 }

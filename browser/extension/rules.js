@@ -2,6 +2,10 @@
 // Pages that may be offered or opened (R12.4). Nothing here asks the browser for anything.
 
 const URL_MOST = 8192;
+/** The type of a page that has no activity of its own. */
+const BROWSING = "NSUserActivityTypeBrowsingWeb";
+/** Bytes of a page's state as JSON, and of that as a browser writes it to the host: "<" can take six. */
+const [STATE_MOST, WRITTEN_MOST] = [64 * 1024, 224 * 1024];
 
 /** Escapes what RFC 3986 does not allow, and browsers leave as it is: "|" in a query, for example. */
 function escaped(text) {
@@ -11,17 +15,10 @@ function escaped(text) {
     .replace(/%(?![0-9A-Fa-f]{2})/g, "%25");
 }
 
-/**
- * Reads the address of a page.
- * Returns { url, host } as it travels, or { reason } why it does not.
- */
+/** Reads the address of a page. Returns { url, host } as it travels, or { reason } why it does not. */
 export function pageAddress(text) {
-  let url;
-  try {
-    url = new URL(text);
-  } catch {
-    return { reason: "The browser does not show an address here." };
-  }
+  const url = URL.parse(text);
+  if (!url) return { reason: "The browser does not show an address here." };
   if (url.protocol !== "https:" && url.protocol !== "http:") return { reason: "Only pages of the web are handed over." };
   if (url.username || url.password) return { reason: "The address holds a user or a password." };
   const fragment = url.hash ? "#" + escaped(url.hash.slice(1)) : "";
@@ -32,9 +29,7 @@ export function pageAddress(text) {
 }
 
 /** Tells whether a host, or a domain above it, is excluded. */
-export function isExcluded(host, excluded) {
-  return excluded.some((each) => host === each || host.endsWith("." + each));
-}
+export const isExcluded = (host, excluded) => excluded.some((each) => host === each || host.endsWith("." + each));
 
 /** Returns { url } of a tab that may be offered, or { reason }. */
 export function tabAddress(tab, excluded) {
@@ -42,15 +37,34 @@ export function tabAddress(tab, excluded) {
   if (tab.incognito) return { reason: "Private windows are never handed over." };
   if (!tab.url) return { reason: "The extension may not see this page's address. Offer it with the button." };
   const address = pageAddress(tab.url);
-  if (address.reason) return address;
-  if (isExcluded(address.host, excluded)) return { reason: `You have excluded ${address.host}.` };
-  return address;
+  const { host } = address;
+  return host && isExcluded(host, excluded) ? { reason: `You have excluded ${host}.` } : address;
+}
+
+const bytes = (text) => new TextEncoder().encode(text);
+/**
+ * Reads what a page says of its own activity (R12.7): the type that an element names, and a text of JSON, or null.
+ * Returns { type, title?, url, userInfo? }, the last one as JSON; null if it is none, or names another origin.
+ */
+export function pageActivity(named, text, address) {
+  try {
+    const { type, title, webpageURL, userInfo } = { type: named, ...JSON.parse(text) };
+    if (typeof type !== "string" || !/^[\x21-\x7e]{1,255}$/.test(type) || type === BROWSING) return null;
+    const page = webpageURL == null ? { url: address } : pageAddress(new URL(webpageURL, address).href);
+    if (page.reason || new URL(page.url).origin !== new URL(address).origin) return null;
+    const made = { type, url: page.url, title: typeof title === "string" ? title : undefined };
+    if (typeof userInfo !== "string") return made;
+    const state = JSON.stringify(JSON.parse(userInfo));
+    const written = JSON.stringify(state).replaceAll("<", "\\u003c");
+    const isSmall = bytes(state).length <= STATE_MOST && bytes(written).length <= WRITTEN_MOST;
+    return isSmall ? { ...made, userInfo: state } : made;
+  } catch {
+    return null;
+  }
 }
 
 /** Tells whether two addresses are of one page, whatever their fragments. */
-export function isSamePage(one, other) {
-  return one.split("#")[0] === other.split("#")[0];
-}
+export const isSamePage = (one, other) => one.split("#")[0] === other.split("#")[0];
 
 /** Returns the address with a text directive for the place, unless it has a directive. */
 export function withTextDirective(url, position) {

@@ -2,7 +2,6 @@
 // The user's settings. The level is what the browser says of the permissions, and is stored nowhere else.
 
 const EXCLUDED_MOST = 1000;
-
 /** The hosts that are never offered. */
 export async function excludedHosts() {
   const { excluded } = await chrome.storage.local.get({ excluded: [] });
@@ -18,12 +17,5 @@ export async function setExcluded(host, isExcluded) {
 /** "ask", "pages" or "sites" (R12.4). */
 export async function level() {
   const { permissions = [], origins = [] } = await chrome.permissions.getAll();
-  if (!permissions.includes("tabs")) return "ask";
-  return origins.length > 0 ? "sites" : "pages";
-}
-
-/** Tells whether scripts may enter the pages of an address without a click. */
-export async function mayEnter(url) {
-  const { protocol, hostname } = new URL(url);
-  return chrome.permissions.contains({ origins: [`${protocol}//${hostname}/*`] });
+  return !permissions.includes("tabs") ? "ask" : origins.length > 0 ? "sites" : "pages";
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "activity.h"
 #include "identity.h"
 #include "position.h"
 #include "text.h"
@@ -30,11 +31,13 @@ static struct opening *place(struct openings *openings) {
   return oldest;
 }
 
-static void write_position(segue_activity *activity, segue_writer *writer) {
+/** Writes the parts of user_info that browsers take: the position, and the page's own activity. */
+static void write_state(segue_activity *activity, segue_writer *writer) {
   segue_value *info = NULL, *state = NULL;
   struct position position;
-  if (segue_activity_get_user_info(activity, &info) == SEGUE_OK && info &&
-      segue_dictionary_get_value(info, POSITION_KEY, SEGUE_NUL_TERMINATED, &state) == SEGUE_OK &&
+  if (segue_activity_get_user_info(activity, &info) == SEGUE_OK && info)
+    activity_write(info, writer);
+  if (info && segue_dictionary_get_value(info, POSITION_KEY, SEGUE_NUL_TERMINATED, &state) == SEGUE_OK &&
       position_read(state, &position)) {
     segue_writer_put_string(writer, "position", SEGUE_NUL_TERMINATED);
     position_write(&position, writer);
@@ -81,7 +84,7 @@ static segue_reply on_continue(void *context, segue_app *app, segue_activity *ac
   channel_put_number(openings->channel, "id", opening->number);
   channel_put_text(openings->channel, "continuation", digits);
   channel_put_text(openings->channel, "url", url);
-  write_position(activity, writer);
+  write_state(activity, writer);
   channel_send(openings->channel);
   segue_free(url);
   return SEGUE_REPLY_LATER;

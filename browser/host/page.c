@@ -17,17 +17,19 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void set_position(segue_activity *activity, const struct position *position) {
+/** Sets user_info to that of the page's own activity (NULL: it has none), and adds the position. */
+static void set_state(segue_activity *activity, const segue_value *own, const struct position *position) {
   segue_writer *writer = NULL;
   segue_value *info = NULL;
+  segue_activity_set_user_info(activity, own);
   if (position && segue_writer_create(&writer) == SEGUE_OK) {
     segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
     segue_writer_put_string(writer, POSITION_KEY, SEGUE_NUL_TERMINATED);
     position_write(position, writer);
     segue_writer_end(writer);
-    segue_writer_finish(writer, &info);
+    if (segue_writer_finish(writer, &info) == SEGUE_OK)
+      segue_activity_add_user_info_entries(activity, info);
   }
-  segue_activity_set_user_info(activity, info);
   segue_release(info);
   segue_release(writer);
 }
@@ -38,9 +40,9 @@ static void end_save(struct page_save *save) {
   memset(save, 0, sizeof *save);
 }
 
-/** Answers a save: with a position, or with the URL alone. */
-static void complete(struct page_save *save, const struct position *position) {
-  set_position(save->activity, position);
+/** Answers a save: with the state of the page's own activity and a position, or with the URL alone. */
+static void complete(struct page_save *save, const segue_value *own, const struct position *position) {
+  set_state(save->activity, own, position);
   segue_save_complete(save->save);
   end_save(save);
 }
@@ -52,11 +54,12 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
     if (!page->saves[index].save)
       free_save = &page->saves[index];
   if (activity != page->activity || !free_save || segue_retain(save) != SEGUE_OK) {
-    set_position(activity, NULL);
+    set_state(activity, NULL, NULL);
     return SEGUE_REPLY_YES;
   }
   segue_retain(activity);
-  *free_save = (struct page_save){save, activity, ++page->last_number, now() + STATE_MS};
+  *free_save = (struct page_save){save, activity, ++page->last_number, strcmp(page->type, BROWSING_TYPE) != 0,
+                                   now() + STATE_MS};
   channel_begin(page->channel, "save");
   channel_put_number(page->channel, "id", free_save->number);
   channel_put_number(page->channel, "tab", page->tab);
@@ -113,11 +116,11 @@ static void refuse(struct page *page, int64_t tab, const char *reason) {
   channel_refuse(page->channel, tab, reason);
 }
 
-/** Makes an activity for another tab, or uses the one of this tab. */
-static bool describe(struct page *page, int64_t tab, const char *url, const char *title) {
-  segue_activity *activity = page->tab == tab ? page->activity : NULL;
+/** Makes an activity for another tab or type, or uses the one of this tab. */
+static bool describe(struct page *page, int64_t tab, const char *type, const char *url, const char *title) {
+  segue_activity *activity = page->tab == tab && strcmp(page->type, type) == 0 ? page->activity : NULL;
   bool is_new = !activity;
-  if (is_new && segue_activity_create(page->app, BROWSING_TYPE, SEGUE_NUL_TERMINATED, &activity) != SEGUE_OK)
+  if (is_new && segue_activity_create(page->app, type, SEGUE_NUL_TERMINATED, &activity) != SEGUE_OK)
     return false;
   if (segue_activity_set_webpage_url(activity, url, SEGUE_NUL_TERMINATED) != SEGUE_OK) {
     if (is_new)
@@ -130,6 +133,7 @@ static bool describe(struct page *page, int64_t tab, const char *url, const char
     segue_activity_set_delegate(activity, page->delegate);
     page->activity = activity;
     page->tab = tab;
+    strcpy(page->type, type);
     segue_activity_become_current(activity);
     if (former) {
       segue_activity_invalidate(former);
@@ -143,15 +147,17 @@ static bool describe(struct page *page, int64_t tab, const char *url, const char
 void page_offer(struct page *page, const segue_value *message) {
   int64_t tab = -1;
   char *url = NULL, *title = NULL, clean[4 * TITLE_CHARACTERS + 1] = "", error[SEGUE_MESSAGE_SIZE];
+  char type[TYPE_MOST + 1];
   size_t url_length = 0, title_length = 0;
   if (segue_dictionary_get_int64(message, "tab", SEGUE_NUL_TERMINATED, &tab) != SEGUE_OK || tab < 0)
     return;
   if (segue_dictionary_get_string(message, "title", SEGUE_NUL_TERMINATED, &title, &title_length) == SEGUE_OK)
     text_clean(title, title_length, TITLE_CHARACTERS, clean);
+  activity_read_type(message, type);
   if (segue_dictionary_get_string(message, "url", SEGUE_NUL_TERMINATED, &url, &url_length) != SEGUE_OK ||
       !text_is_page_url(url, url_length)) {
     refuse(page, tab, "the address is no page of the web that can be handed over");
-  } else if (!describe(page, tab, url, clean)) {
+  } else if (!describe(page, tab, type, url, clean)) {
     segue_last_error(error, sizeof error);
     refuse(page, tab, error);
   }
@@ -163,6 +169,16 @@ void page_withdraw(struct page *page, const segue_value *message) {
   int64_t tab = -1;
   if (segue_dictionary_get_int64(message, "tab", SEGUE_NUL_TERMINATED, &tab) == SEGUE_OK && tab == page->tab)
     withdraw(page);
+}
+
+/** The page may have another address by now; if its origin is another one, nobody continues it (R12.1). */
+static void take_url(segue_activity *activity, const segue_value *message) {
+  char *url = NULL;
+  size_t length = 0;
+  if (segue_dictionary_get_string(message, "url", SEGUE_NUL_TERMINATED, &url, &length) == SEGUE_OK &&
+      text_is_page_url(url, length))
+    segue_activity_set_webpage_url(activity, url, SEGUE_NUL_TERMINATED);
+  segue_free(url);
 }
 
 void page_take_state(struct page *page, const segue_value *message) {
@@ -185,7 +201,11 @@ void page_take_state(struct page *page, const segue_value *message) {
     bool has_position =
         segue_dictionary_get_value(message, "position", SEGUE_NUL_TERMINATED, &dictionary) == SEGUE_OK &&
         position_read(dictionary, &position);
-    complete(save, has_position ? &position : NULL);
+    segue_value *own = save->is_own ? activity_read_state(message) : NULL;
+    if (save->is_own)
+      take_url(save->activity, message);
+    complete(save, own, has_position ? &position : NULL);
+    segue_release(own);
     segue_release(dictionary);
     return;
   }
@@ -200,7 +220,7 @@ int page_expire(struct page *page) {
     if (time == 0)
       time = now();
     if (save->deadline <= time)
-      complete(save, NULL);
+      complete(save, NULL, NULL);
     else if (next < 0 || save->deadline - time < next)
       next = save->deadline - time;
   }

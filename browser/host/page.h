@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The page that is offered: one activity for each tab, and only the last one is current (R12.4, R12.5). */
+/* The page that is offered: one activity for each tab, and only the last one is current (R12.4, R12.5, R12.7). */
 #ifndef PAGE_H
 #define PAGE_H
 
 #include <segue.h>
 #include <stdbool.h>
 
+#include "activity.h"
 #include "channel.h"
 
 /** Milliseconds for which a continuation waits for the state of a page; then the URL travels alone. */
@@ -18,6 +19,8 @@ struct page_save {
   segue_save *save;
   segue_activity *activity;
   int64_t number;
+  /** whether the activity is the page's own, which has a state */
+  bool is_own;
   /** milliseconds of CLOCK_BOOTTIME */
   int64_t deadline;
 };
@@ -28,6 +31,8 @@ struct page {
   segue_activity_delegate *delegate;
   /** NULL: nothing is offered */
   segue_activity *activity;
+  /** BROWSING_TYPE, or that of the page's own activity */
+  char type[TYPE_MOST + 1];
   int64_t tab;
   int64_t last_number;
   struct page_save saves[SAVES_MOST];

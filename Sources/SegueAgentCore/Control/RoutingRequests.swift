@@ -141,8 +141,8 @@ final class RoutingRequests {
     let role: StaticString =
       switch candidate.role {
       case .app: "app"
-      case .association: "association"
-      case .browser: "browser"
+      case .association, .siteApp: "association"
+      case .browser, .otherBrowser: "browser"
       case .urlHandler: "url handler"
       }
     var against: [Value] = []

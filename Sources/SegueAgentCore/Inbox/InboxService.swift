@@ -332,30 +332,38 @@ extension InboxService: AgentOwner {
 
   public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
     let offer = choice.offer
-    let decision = router(choice.running).route(Self.query(for: choice))
+    let (router, query) = (router(choice.running), Self.query(for: choice))
+    let decision = router.route(query)
+    let mayReachPage = router.mayReachPage(query)
     guard let wanted = choice.wanted else {
       guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
-      return Self.app(chosen, choice)
+      return Self.app(chosen, choice, mayReachPage)
     }
     guard let chosen = decision.candidates.first(where: { Text.isSame($0.bundleIdentifier, wanted) }) else {
       throw SegueError(
         .notFound, "continue: \(wanted) neither runs nor has a manifest that declares \(offer.description.type)")
     }
     if let obstacle = chosen.obstacles.first { throw Self.error(chosen, obstacle) }
-    return Self.app(chosen, choice)
+    return Self.app(chosen, choice, mayReachPage)
   }
 
-  private static func app(_ chosen: RoutingCandidate, _ choice: AppChoice) -> ChosenApp {
+  /// - Parameter mayReachPage: whether the origin's `user_info` may reach a page of its site (R12.7).
+  private static func app(_ chosen: RoutingCandidate, _ choice: AppChoice, _ mayReachPage: Bool) -> ChosenApp {
     var types = DeclaredTypes(chosen.declaration?.types ?? [])
     for app in choice.running where Text.isSame(app.bundleIdentifier, chosen.bundleIdentifier) {
       for type in app.types { types.add(type) }
     }
+    let isBrowsing = Activity.isBrowsingWeb(choice.offer.description.type)
     let form: ChosenApp.Form =
       switch chosen.role {
+      // An activity that a browser gets enclosed is one that this agent has enclosed (R12.7).
+      case .app where isBrowsing && Browser.isHost(chosen.bundleIdentifier, ofTeam: choice.team): .page(.browserState)
       case .app: .activity
-      case .association: .page(keepsState: false)
+      case .association: .page(.nothing)
+      case .siteApp: .page(.ownActivity)
       // The state of a browser is for browsers.
-      case .browser: .page(keepsState: Activity.isBrowsingWeb(choice.offer.description.type))
+      case .browser, .otherBrowser:
+        .page(isBrowsing ? .browserState : mayReachPage ? .enclosedActivity : .nothing)
       case .urlHandler: .argument
       }
     return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all, form: form)

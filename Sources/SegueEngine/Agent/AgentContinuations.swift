@@ -306,8 +306,13 @@ final class AgentContinuations: AppFeature {
     _ activity: Activity, _ document: [UInt8], at index: Int, _ now: Instant
   ) throws(SegueError) {
     let start = starts[index]
-    if start.app.form == .activity { return collect(at: index, document, activity.attachments) }
-    let page = try activity.page(keepsState: start.app.form == .page(keepsState: true))
+    let contents: Activity.PageContents
+    switch start.app.form {
+    case .activity: return collect(at: index, document, activity.attachments)
+    case .page(let kept): contents = kept
+    case .argument: contents = .nothing
+    }
+    let page = try activity.page(contents)
     // The app was chosen for a page of that site, and none else (R12.1).
     guard WebOrigin.isSame(page.webOrigin, start.offer.description.webOrigin) else {
       throw SegueError(.handoffFailed, "the page is of another site than was offered")

@@ -16,8 +16,8 @@ public struct ChosenApp: Sendable {
   public enum Form: Sendable, Equatable {
     /// As it is.
     case activity
-    /// As a web page: type `NSUserActivityTypeBrowsingWeb`, the URL, and an empty `user_info`, or the browser's state.
-    case page(keepsState: Bool)
+    /// As a web page: type `NSUserActivityTypeBrowsingWeb`, the URL, and of `user_info` this.
+    case page(Activity.PageContents)
     /// As an argument of the program, which opens URLs (R12.3).
     case argument
   }

@@ -6,6 +6,12 @@ extension Router {
   func addCandidates(of page: WebOrigin, _ query: RoutingQuery, to candidates: inout [RoutingCandidate]) {
     for claim in catalogue.claims(on: page) { put(association(claim, query), query, into: &candidates) }
     if let browser = browser(for: page) { put(candidate(browser, query), query, into: &candidates) }
+    // For a page that is nothing else they are candidates by their type.
+    for host in query.isBrowsing ? [] : running.apps(declaring: Activity.browsingWeb)
+    where host.id != query.origin && Browser.isHost(host.bundleIdentifier, ofTeam: host.team) {
+      let other = candidate(host.bundleIdentifier, host.name, isRunning: true, as: .otherBrowser, query, [])
+      put(other, query, into: &candidates)
+    }
   }
 
   /// The browser that the user has chosen for pages, else the desktop's default (R12.3).
@@ -18,8 +24,7 @@ extension Router {
     guard let index = candidates.firstIndex(where: { Text.isSame($0.bundleIdentifier, candidate.bundleIdentifier) })
     else { return candidates.append(candidate) }
     let former = candidates[index]
-    let isBrowsing = query.isBrowsing
-    let isFirst = former.role.rank(isBrowsing: isBrowsing) < candidate.role.rank(isBrowsing: isBrowsing)
+    let isFirst = former.role.rank(for: query) < candidate.role.rank(for: query)
     if former.isEligible, isFirst || !candidate.isEligible { return }
     candidates[index] = candidate
   }
@@ -41,8 +46,26 @@ extension Router {
       }
     }
     return RoutingCandidate(
-      app.bundleIdentifier, name: app.name, app, isRunning: !processes.isEmpty, as: .association,
+      app.bundleIdentifier, name: app.name, app, isRunning: !processes.isEmpty,
+      as: query.isOfPage && declares(query.type, app, others) ? .siteApp : .association,
       pagePreference(of: app.bundleIdentifier, query), obstacles)
+  }
+
+  /// - Parameter processes: of that app, whose declarations count beside those of the manifest.
+  private func declares(_ type: String, _ app: AppDeclaration, _ processes: [AppIdentity]) -> Bool {
+    app.declares(type) || processes.contains { Text.isSame($0.team, app.team) && $0.declares(type) }
+  }
+
+  /// Whether what the origin puts into its activity may reach a page of the activity's site, or a browser that shows
+  /// it (R12.7): a page's own activity reaches pages of its origin, and so does that of an app which declares its type
+  /// and is associated with the site by what this device knows.
+  public func mayReachPage(_ query: RoutingQuery) -> Bool {
+    if query.isOfPage { return true }
+    guard let page = query.webOrigin, page.isSecure, !query.isBrowsing, let app = catalogue[query.bundleIdentifier],
+      Text.isSame(app.team, query.team), app.declares(query.type),
+      let claim = catalogue.claims(on: page).first(where: { $0.app === app })
+    else { return false }
+    return sites[claim.domain.host].map { $0.obstacle(for: app.applicationIdentifier) == nil } ?? false
   }
 
   /// The user chooses an app for pages by the type of pages.
@@ -62,13 +85,15 @@ extension Router {
     for bundle in [browser.identifier] + (browser.host.map { [$0] } ?? []) + declarations.map({ $0.bundleIdentifier }) {
       let processes = running.apps(of: bundle).filter { $0.declares(Activity.browsingWeb) }
       if let process = others(of: processes, than: query.origin).first {
-        return candidate(bundle, process.name, isRunning: true, query, [])
+        return candidate(bundle, process.name, isRunning: true, as: .browser, query, [])
       }
       if let process = processes.first { origin = origin ?? (bundle, process.name) }
     }
-    if let origin { return candidate(origin.bundle, origin.name, isRunning: true, query, [.isOrigin]) }
+    if let origin { return candidate(origin.bundle, origin.name, isRunning: true, as: .browser, query, [.isOrigin]) }
     for app in declarations where app.declares(Activity.browsingWeb) {
-      if case .command = app.launch { return candidate(app.bundleIdentifier, app.name, isRunning: false, query, []) }
+      if case .command = app.launch {
+        return candidate(app.bundleIdentifier, app.name, isRunning: false, as: .browser, query, [])
+      }
     }
     return RoutingCandidate(
       browser.identifier, name: browser.name, catalogue[browser.identifier], isRunning: false, as: .urlHandler,
@@ -76,10 +101,11 @@ extension Router {
   }
 
   private func candidate(
-    _ bundle: String, _ name: String, isRunning: Bool, _ query: RoutingQuery, _ obstacles: [RoutingCandidate.Obstacle]
+    _ bundle: String, _ name: String, isRunning: Bool, as role: RoutingCandidate.Role, _ query: RoutingQuery,
+    _ obstacles: [RoutingCandidate.Obstacle]
   ) -> RoutingCandidate {
     RoutingCandidate(
-      bundle, name: name, catalogue[bundle], isRunning: isRunning, as: .browser, pagePreference(of: bundle, query),
+      bundle, name: name, catalogue[bundle], isRunning: isRunning, as: role, pagePreference(of: bundle, query),
       obstacles)
   }
 
@@ -99,12 +125,15 @@ extension Router {
 }
 
 extension RoutingCandidate.Role {
-  /// Lower comes first (R12.2).
-  func rank(isBrowsing: Bool) -> Int {
+  /// Lower comes first (R12.2). For a page's own activity a browser comes before an app that gets the page without it
+  /// (R12.7).
+  func rank(for query: RoutingQuery) -> Int {
     switch self {
-    case .app: isBrowsing ? 2 : 0
-    case .association: isBrowsing ? 0 : 1
-    case .browser, .urlHandler: isBrowsing ? 1 : 2
+    case .app: query.isBrowsing ? 3 : 0
+    case .siteApp: 1
+    case .association: query.isOfPage ? 4 : 1
+    case .browser, .urlHandler: 2
+    case .otherBrowser: 3
     }
   }
 }

@@ -29,8 +29,7 @@ public struct Router: Sendable {
   public func route(_ query: RoutingQuery) -> RoutingDecision {
     var candidates = candidates(byTypeOf: query)
     if let page = query.webOrigin { addCandidates(of: page, query, to: &candidates) }
-    let isBrowsing = query.isBrowsing
-    candidates.sort { Self.isBetter($0, $1, isBrowsing: isBrowsing) }
+    candidates.sort { Self.isBetter($0, $1, query) }
     return RoutingDecision(candidates: candidates)
   }
 
@@ -69,8 +68,7 @@ public struct Router: Sendable {
       if query.webOrigin != nil, decision[identifier] != nil { continue }
       others.append(candidate(identifier, app, query, preference(of: identifier)))
     }
-    let isBrowsing = query.isBrowsing
-    others.sort { Self.isBetter($0, $1, isBrowsing: isBrowsing) }
+    others.sort { Self.isBetter($0, $1, query) }
     return RoutingDecision(candidates: decision.candidates + others, notes: notes(on: decision, query))
   }
 
@@ -79,9 +77,9 @@ public struct Router: Sendable {
     return recency > 0 ? .used(recency) : .none
   }
 
-  private static func isBetter(_ one: RoutingCandidate, _ other: RoutingCandidate, isBrowsing: Bool) -> Bool {
+  private static func isBetter(_ one: RoutingCandidate, _ other: RoutingCandidate, _ query: RoutingQuery) -> Bool {
     if one.isEligible != other.isEligible { return one.isEligible }
-    let (rank, otherRank) = (one.role.rank(isBrowsing: isBrowsing), other.role.rank(isBrowsing: isBrowsing))
+    let (rank, otherRank) = (one.role.rank(for: query), other.role.rank(for: query))
     if rank != otherRank { return rank < otherRank }
     if one.preference != other.preference { return one.preference > other.preference }
     if one.isRunning != other.isRunning { return one.isRunning }

@@ -7,12 +7,16 @@ public final class RoutingCandidate: Sendable {
   public enum Role: Sendable {
     /// An app that declares the type.
     case app
-    /// An app that is associated with the site of the page.
+    /// An app that is associated with the site of the page, and gets the page alone.
     case association
+    /// An app that is associated with the site of the page, and declares the type of the page's own activity (R12.7).
+    case siteApp
     /// The user's browser, which takes part in Handoff: an extension of it, or the browser itself.
     case browser
     /// The user's browser, which is started with the page.
     case urlHandler
+    /// Another browser, whose extension is connected.
+    case otherBrowser
   }
 
   /// A reason for an app, the strongest last (R6.2).

@@ -27,4 +27,9 @@ public struct RoutingQuery: Sendable {
 
   /// Whether the activity is a web page, and nothing else.
   var isBrowsing: Bool { Activity.isBrowsingWeb(type) }
+
+  /// Whether it is a page's own activity (R12.7): of a browser, with a type of the page's site.
+  var isOfPage: Bool {
+    !isBrowsing && (webOrigin?.isSecure ?? false) && Browser.isHost(bundleIdentifier, ofTeam: team)
+  }
 }

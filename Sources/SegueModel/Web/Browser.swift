@@ -19,6 +19,14 @@ public struct Browser: Sendable {
   /// The desktop id.
   public var desktopFile: String { String(joining: "\(identifier).desktop") }
 
+  /// The team of all native hosts (browser/host/identity.h), so that each continues the pages of the others.
+  static var team: String { "local.segue.Segue.browsers" }
+
+  /// Whether an app is the native host of a browser.
+  public static func isHost(_ bundleIdentifier: String, ofTeam team: String) -> Bool {
+    Text.isSame(team, self.team) && hosts.contains { Text.isSame($0.host, bundleIdentifier) }
+  }
+
   /// The bundle identifier of its native host (browser/host/browsers.c); nil: it has none that is known.
   var host: String? {
     Self.hosts.first { $0.browsers.contains { Text.isSame(identifier, $0) } }?.host

@@ -41,6 +41,15 @@ public final class WebOrigin: Sendable {
   /// Whether the port is the scheme's own.
   public var hasDefaultPort: Bool { scheme.defaultPort == port }
 
+  /// Whether nobody on the way can change the page (W3C Secure Contexts §3.1): it comes by https, or from this machine.
+  public var isSecure: Bool {
+    if case .https = scheme { return true }
+    return Text.withBytes(host.text) { name in
+      guard host.isName else { return name.starts(with: "127.".utf8) || name.elementsEqual("[::1]".utf8) }
+      return name.elementsEqual("localhost".utf8) || name.suffix(10).elementsEqual(".localhost".utf8)
+    }
+  }
+
   /// Whether both are the same, or there is neither.
   public static func isSame(_ one: WebOrigin?, _ other: WebOrigin?) -> Bool { Text.isSame(one?.text, other?.text) }
 
