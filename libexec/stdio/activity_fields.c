@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "activities.h"
-#include "newer.h"
 #include "parameters.h"
 
 static void log_left_out(void *context, const char *key, const char *reason) {
@@ -127,10 +126,7 @@ static bool set_public(struct activity *activity, const segue_value *parameters,
     return true;
   if (!parameter_bool(parameters, "public", &is_public, problem))
     return false;
-  if (segue_activity_set_public)
-    return segue_activity_set_public(activity->handle, is_public) == SEGUE_OK || problem_library(problem, "public");
-  return !is_public || problem_status(problem, SEGUE_ERROR_UNSUPPORTED_VERSION, "public",
-                                      "this version of libsegue has no public activities");
+  return segue_activity_set_public(activity->handle, is_public) == SEGUE_OK || problem_library(problem, "public");
 }
 
 /** Removes the attachments that the host has named before. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "newer.h"
 #include "parameters.h"
 
 /** The least bound of a line, in bytes. */
@@ -131,17 +130,6 @@ static bool set_policy(segue_app *app, const segue_value *parameters, struct pro
   return is_good;
 }
 
-/** A label is for people only: without a library that knows it, there is none. */
-static bool set_label(segue_app *app, const segue_value *parameters, struct problem *problem) {
-  char *label = NULL;
-  size_t length = 0;
-  bool is_good = parameter_text(parameters, "label", &label, &length, problem);
-  if (is_good && label && segue_app_set_label)
-    is_good = segue_app_set_label(app, label, length) == SEGUE_OK || problem_library(problem, "label");
-  segue_free(label);
-  return is_good;
-}
-
 static bool read_line_bound(const segue_value *parameters, size_t *most, struct problem *problem) {
   segue_value *given = NULL;
   int64_t bytes = 0;
@@ -166,7 +154,8 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
   is_good = is_good && parameter_name(parameters, "name", &name, problem) &&
             set_text(session->app, parameters, "name", segue_app_set_name, problem) &&
             set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
-            set_label(session->app, parameters, problem) && set_types(session->app, parameters, problem) &&
+            set_text(session->app, parameters, "label", segue_app_set_label, problem) &&
+            set_types(session->app, parameters, problem) &&
             set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
             parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
   if (is_good)

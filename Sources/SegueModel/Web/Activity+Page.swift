@@ -24,6 +24,7 @@ extension Activity {
     try page.setWebpageURL(webpageURL)
     try page.setExpirationDate(expirationDate)
     page.setPrivate(isPrivate)
+    page.setPublic(publicity)
     var entries: [(key: Value, value: Value)] = []
     if keepsState, let state = userInfo?[Activity.browserStateKey] {
       entries.append((key: .string(Activity.browserStateKey), value: state))
