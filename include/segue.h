@@ -695,6 +695,14 @@ segue_status segue_activity_get_id(const segue_activity *activity, uint8_t *id);
  * with the site, that app continues it, otherwise the browser (R6.3, R6.4, R12.2).
  */
 #define SEGUE_ACTIVITY_TYPE_BROWSING_WEB "NSUserActivityTypeBrowsingWeb"
+/**
+ * Types of activities that programs of different makers share (R13.2): docs/public-types.md has their keys. Activities
+ * of these types, and of SEGUE_ACTIVITY_TYPE_BROWSING_WEB, are public (segue_activity_set_public).
+ */
+#define SEGUE_ACTIVITY_TYPE_EDITING_TEXT "SegueActivityTypeEditingText"
+#define SEGUE_ACTIVITY_TYPE_PLAYING_MEDIA "SegueActivityTypePlayingMedia"
+#define SEGUE_ACTIVITY_TYPE_READING_DOCUMENT "SegueActivityTypeReadingDocument"
+#define SEGUE_ACTIVITY_TYPE_USING_TERMINAL "SegueActivityTypeUsingTerminal"
 /** type  out, owned: free with segue_free */
 segue_status segue_activity_get_type(const segue_activity *activity, char **type, size_t *length);
 
@@ -778,6 +786,17 @@ segue_status segue_activity_get_supports_continuation_streams(const segue_activi
  */
 segue_status segue_activity_set_private(segue_activity *activity, bool is_private);
 segue_status segue_activity_get_private(const segue_activity *activity, bool *is_private);
+/**
+ * Whether apps of other teams may continue the activity, too, if they declare its type (R13.1). At first true for the
+ * types that programs share (SEGUE_ACTIVITY_TYPE_EDITING_TEXT and those beside it), false for others. It says which
+ * programs of the same user get the offer, on the devices that get it: never other users. A private activity is offered
+ * to them on this device only. The app that is chosen where several fit: of the same bundle identifier, the user's
+ * choice, of the same team, the desktop's default for the string under "contentType" in user_info (a MIME type, which
+ * the offer carries), the most recently used. A hub or an app of an earlier version takes the activity for one that is
+ * not public. A receiver does not continue an activity that has ceased to be public after it was offered.
+ */
+segue_status segue_activity_set_public(segue_activity *activity, bool is_public);
+segue_status segue_activity_get_public(const segue_activity *activity, bool *is_public);
 /**
  * Whether the activity stays offered when its app has ended (R2.5); false at first. When the app goes to the
  * background, closes, or releases the current activity, the agent stores its last snapshot, and offers it after the app
@@ -1024,7 +1043,10 @@ segue_status segue_app_create(const char *bundle_identifier, size_t length, segu
 
 /** The name for people; by default the bundle identifier. */
 segue_status segue_app_set_name(segue_app *app, const char *name, size_t length);
-/** Apps of one team can continue each other's activities (R6.2). Default: a team of its bundle identifier. */
+/**
+ * Apps of one team can continue each other's activities (R6.2), those of other teams public ones only (R13.1). Default:
+ * a team of its bundle identifier.
+ */
 segue_status segue_app_set_team_identifier(segue_app *app, const char *team, size_t length);
 /**
  * Declares a type that the app can continue, one per call. Originating needs no declaration (R1.1).
@@ -1066,8 +1088,14 @@ typedef int32_t segue_save_policy;
 /** Errors: INVALID_ARGUMENT (no such policy). */
 segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy);
 
-/* Delegates can be set at any time, also while the app is open. */
+/* Label and delegates can be set at any time, also while the app is open. */
 
+/**
+ * A short text for people that tells apps of one bundle identifier apart, such as the name of a window or terminal
+ * (R13.6). Lists of offers show it; it chooses no app.
+ *   label  copied: at most 128 bytes of UTF-8 (LIMIT_EXCEEDED); NULL or empty: none, as at first
+ */
+segue_status segue_app_set_label(segue_app *app, const char *label, size_t length);
 /** delegate  attached, may be NULL: none */
 segue_status segue_app_set_delegate(segue_app *app, segue_app_delegate *delegate);
 /**
@@ -1305,6 +1333,14 @@ segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **
  *           agent has delivered it
  */
 segue_status segue_offer_get_web_origin(const segue_offer *offer, char **origin, size_t *length);
+/**
+ * The label of the origin (segue_app_set_label): which window or terminal of its program offers the activity.
+ *   label  out, owned: free with segue_free; NULL if it has none, or the agent offers or has delivered the activity
+ */
+segue_status segue_offer_get_label(const segue_offer *offer, char **label, size_t *length);
+/** Whether apps of other teams may continue the activity, too (R13.1): its origin says so (segue_activity_set_public).
+ * False of what the agent has delivered. */
+segue_status segue_offer_is_public(const segue_offer *offer, bool *is_public);
 segue_status segue_offer_get_payload_version(const segue_offer *offer, uint32_t *version);
 /** Bytes of the current user_info. */
 segue_status segue_offer_get_size_hint(const segue_offer *offer, uint64_t *bytes);
@@ -2124,7 +2160,9 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it has one),
  *   "role": string (R12.2: "app": it declares the type; "association": the site lists it; "browser": the user's, which
  *   takes part in Handoff; "url handler": the user's browser, which is started with the URL), "preference": string
- *   ("same bundle", "chosen", "used" or "none"), "against": array of dictionaries {"reason": string, "message":
+ *   ("same bundle", "chosen", "same team", "desktop default", "used" or "none"; "same team" and "desktop default" of
+ *   public activities only: R13.1), "public_type": bool (it is of another team, and may continue the activity because
+ *   that is public), "against": array of dictionaries {"reason": string, "message":
  *   string}; empty if the app can continue it}, "web": array of such dictionaries: what concerns the page, and no
  *   candidate}. Reasons: "own app", "team differs", "type not declared", "version declined", "no manifest", "no launch
  *   command"; for an app that claims the site of the page "site not asked", "not listed by the site", "only applinks

@@ -288,6 +288,18 @@ public func segue_activity_get_private(
   get(activity, isPrivate) { $0.isPrivate }
 }
 
+@_cdecl("segue_activity_set_public") @implementation
+public func segue_activity_set_public(_ activity: OpaquePointer?, _ isPublic: Bool) -> segue_status {
+  set(activity) { (state) throws(SegueError) in state.setPublic(isPublic) }
+}
+
+@_cdecl("segue_activity_get_public") @implementation
+public func segue_activity_get_public(
+  _ activity: OpaquePointer?, _ isPublic: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  get(activity, isPublic) { $0.isPublic }
+}
+
 @_cdecl("segue_activity_set_keeps_offering") @implementation
 public func segue_activity_set_keeps_offering(_ activity: OpaquePointer?, _ keepsOffering: Bool) -> segue_status {
   handles.call(activity, .activity) { (activity) throws(SegueError) in activity.setKeepsOffering(keepsOffering) }

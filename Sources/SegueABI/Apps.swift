@@ -86,6 +86,13 @@ public func segue_app_set_chooser(_ app: OpaquePointer?, _ chooser: Bool) -> seg
   set(app) { (settings) throws(SegueError) in settings.isChooser = chooser }
 }
 
+@_cdecl("segue_app_set_label") @implementation
+public func segue_app_set_label(_ app: OpaquePointer?, _ label: UnsafePointer<CChar>?, _ length: Int) -> segue_status {
+  handles.call(app, .app) { (app) throws(SegueError) in
+    try app.setLabel(try Arguments.optionalText(label, length, "label", atMost: Limits.label))
+  }
+}
+
 @_cdecl("segue_app_set_delivery") @implementation
 public func segue_app_set_delivery(_ app: OpaquePointer?, _ delivery: segue_delivery) -> segue_status {
   set(app) { (settings) throws(SegueError) in

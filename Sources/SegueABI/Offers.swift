@@ -63,6 +63,18 @@ public func segue_offer_get_web_origin(
   get(offer, origin, length) { $0.description.webOrigin?.text }
 }
 
+@_cdecl("segue_offer_get_label") @implementation
+public func segue_offer_get_label(_ offer: OpaquePointer?, _ label: TextOut, _ length: LengthOut) -> segue_status {
+  get(offer, label, length) { $0.description.label }
+}
+
+@_cdecl("segue_offer_is_public") @implementation
+public func segue_offer_is_public(
+  _ offer: OpaquePointer?, _ isPublic: UnsafeMutablePointer<Bool>?
+) -> segue_status {
+  get(offer, isPublic) { $0.description.isPublic }
+}
+
 @_cdecl("segue_offer_get_payload_version") @implementation
 public func segue_offer_get_payload_version(
   _ offer: OpaquePointer?, _ version: UnsafeMutablePointer<UInt32>?

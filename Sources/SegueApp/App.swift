@@ -20,7 +20,8 @@ public final class App: HandleObject {
 
   public let monitor: any AppMonitor
   private(set) var state = State.created
-  /// Changes only before the app opens, and once an agent has said what the manifest of the app is (R6.1).
+  /// Changes only before the app opens, and once an agent has said what the manifest of the app is (R6.1); the label
+  /// at any time.
   public private(set) var settings: AppSettings
   public private(set) var engine: AppEngine?
   private(set) var delegate: AppDelegate?
@@ -99,6 +100,16 @@ public final class App: HandleObject {
     throw SegueError(.invalidArgument, "type: must be given: neither the app nor its manifest declares one")
   }
 
+  /// Sets the label for people, before the app opens or while it is open (R13.6).
+  /// - Parameter label: nil or empty: none.
+  public func setLabel(_ label: String?) throws(SegueError) {
+    monitor.lock()
+    defer { unlockAndLog() }
+    try settings.setLabel(label)
+    engine?.setLabel(settings.label, environment.now)
+    drainEngine()
+  }
+
   /// Adds what a manifest says, before the app opens.
   public func load(_ manifest: AppManifest) throws(SegueError) {
     monitor.lock()
@@ -167,6 +178,7 @@ public final class App: HandleObject {
         identity: settings.identity(try environment.drawIdentifier()), limits: environment.limits,
         savePolicy: settings.savePolicy, owner: self)
       engine.setAcceptsDeliveries(acceptsDeliveries)
+      engine.setLabel(settings.label, environment.now)
       for id in activities.privateOnes { engine.changed(id, environment.now) }
       try environment.open(self, engine)
       self.engine = engine

@@ -18,6 +18,8 @@ public struct AppSettings: Sendable {
   public var delivery = CallbackThread.host
   /// An absolute path; nil for that of the environment.
   public private(set) var runtimeFolder: String?
+  /// For people: the window or terminal that the app is (R13.6); nil: it says none.
+  public private(set) var label: String?
   public var offersFrontmostOnly = false
   public var savePolicy = SavePolicy.whenPulled
 
@@ -45,6 +47,12 @@ public struct AppSettings: Sendable {
   public mutating func setTeam(_ team: String) throws(SegueError) {
     try Text.check(team, "team", atMost: Limits.identifier)
     self.team = team
+  }
+
+  /// - Parameter label: nil or empty: none.
+  public mutating func setLabel(_ label: String?) throws(SegueError) {
+    try Text.check(label, "label", atMost: Limits.label)
+    self.label = label.flatMap { Text.size($0) == 0 ? nil : $0 }
   }
 
   public mutating func addType(_ type: String) throws(SegueError) {

@@ -24,6 +24,8 @@ public struct Activity: Sendable {
   public private(set) var supportsContinuationStreams = false
   /// Whether it stays on its device (R10.2).
   public private(set) var isPrivate = false
+  /// The word of its origin on whether it is public (R13.1); nil: its type decides.
+  public private(set) var publicity: Bool?
   public private(set) var eligibility: Eligibility = .handoff
   /// The app's own version of its `userInfo` layout (R1.9).
   public private(set) var payloadVersion: UInt32 = 0
@@ -150,6 +152,12 @@ public struct Activity: Sendable {
     markChanged()
   }
 
+  /// - Parameter publicity: nil: its type decides.
+  public mutating func setPublic(_ publicity: Bool?) {
+    self.publicity = publicity
+    markChanged()
+  }
+
   public mutating func setEligible(_ what: Eligibility, _ eligible: Bool) {
     if eligible { eligibility.insert(what) } else { eligibility.remove(what) }
     markChanged()
@@ -234,6 +242,9 @@ public struct Activity: Sendable {
   public func rejection(to offer: OfferDescription, at now: Double) -> SegueError? {
     if isPrivate, !offer.isPrivate {
       return SegueError(.handoffFailed, "the activity is private: it stays on its device")
+    }
+    if offer.isPublic, !isPublic {
+      return SegueError(.handoffFailed, "the activity is public no longer")
     }
     // An app was chosen for the page that was offered (R12.1).
     if let offered = offer.webOrigin, webpageURL != nil, !WebOrigin.isSame(webOrigin, offered) {

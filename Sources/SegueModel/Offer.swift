@@ -16,10 +16,17 @@ public struct OfferDescription: Sendable, Equatable {
   public private(set) var isPrivate: Bool
   /// The origin of the activity's web page (R12.1); nil: it has none.
   public private(set) var webOrigin: WebOrigin?
+  /// Whether apps of other teams may continue it (R13.1). Its origin says so: the type does not count.
+  public private(set) var isPublic: Bool
+  /// The MIME type of what a public activity shows; nil: it says none.
+  public private(set) var contentType: String?
+  /// For people: the window or terminal of its app (R13.6); nil: it has none.
+  public private(set) var label: String?
 
   public init(
     id: Identifier, type: String, title: String?, payloadVersion: UInt32, sizeHint: UInt64,
-    expirationDate: Double?, supportsContinuationStreams: Bool, isPrivate: Bool = false, webOrigin: WebOrigin? = nil
+    expirationDate: Double?, supportsContinuationStreams: Bool, isPrivate: Bool = false, webOrigin: WebOrigin? = nil,
+    isPublic: Bool = false, contentType: String? = nil, label: String? = nil
   ) {
     self.id = id
     self.type = type
@@ -30,6 +37,9 @@ public struct OfferDescription: Sendable, Equatable {
     self.supportsContinuationStreams = supportsContinuationStreams
     self.isPrivate = isPrivate
     self.webOrigin = webOrigin
+    self.isPublic = isPublic
+    self.contentType = contentType
+    self.label = label
   }
 
   /// The same description with the expiration date by another clock.
@@ -46,12 +56,32 @@ public struct OfferDescription: Sendable, Equatable {
     return description
   }
 
-  /// The same description of what is, or is not, for its device only, and of a page of that origin.
-  public func marked(isPrivate: Bool, webOrigin: WebOrigin?) -> OfferDescription {
+  /// The same description with other marks: what earlier hubs and apps do not know.
+  public func marked(
+    isPrivate: Bool, webOrigin: WebOrigin?, isPublic: Bool = false, contentType: String? = nil, label: String? = nil
+  ) -> OfferDescription {
     var description = self
     description.isPrivate = isPrivate
     description.webOrigin = webOrigin
+    description.isPublic = isPublic
+    description.contentType = contentType
+    description.label = label
     return description
+  }
+
+  /// How many of the marks there are up to the last one that has a value.
+  public var markCount: Int {
+    if label != nil { return 5 }
+    if contentType != nil { return 4 }
+    if isPublic { return 3 }
+    return webOrigin != nil ? 2 : isPrivate ? 1 : 0
+  }
+
+  /// The bytes of the texts that its origin chooses.
+  public var textSize: Int {
+    var size = Text.size(type)
+    for text in [title, webOrigin?.text, contentType, label] { size += text.map(Text.size) ?? 0 }
+    return size
   }
 
   /// Whether receivers can ignore the difference: the size hint alone changes all the time (R2.8).
@@ -60,7 +90,8 @@ public struct OfferDescription: Sendable, Equatable {
       && left.payloadVersion == right.payloadVersion && left.magnitude == right.magnitude
       && left.expirationDate == right.expirationDate
       && left.supportsContinuationStreams == right.supportsContinuationStreams && left.isPrivate == right.isPrivate
-      && WebOrigin.isSame(left.webOrigin, right.webOrigin)
+      && WebOrigin.isSame(left.webOrigin, right.webOrigin) && left.isPublic == right.isPublic
+      && Text.isSame(left.contentType, right.contentType) && Text.isSame(left.label, right.label)
   }
 
   /// The binary order of magnitude of the size.

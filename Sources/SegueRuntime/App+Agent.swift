@@ -76,6 +76,10 @@ extension App {
       (key: .string("payload_version"), value: .integer(Int64(state.payloadVersion))),
       (key: .string("origin"), value: .uuid(identity.id)),
     ]
+    if state.isPublic { entries.append((key: .string("public"), value: .bool(true))) }
+    if let contentType = state.offeredContentType {
+      entries.append((key: .string("content_type"), value: .string(contentType)))
+    }
     if let page = state.webOrigin { entries.append((key: .string("web_origin"), value: .string(page.text))) }
     return try askAgent("route", entries)
   }

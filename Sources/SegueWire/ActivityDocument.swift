@@ -117,6 +117,7 @@ public enum ActivityDocument {
     if let date = activity.expirationDate { try writer.put("expiration_date", .date(date)) }
     try writer.put("supports_continuation_streams", activity.supportsContinuationStreams ? .bool(true) : nil)
     try writer.put("private", activity.isPrivate ? .bool(true) : nil)
+    try writer.put("public", activity.publicity.map { .bool($0) })
     let isDefault = activity.eligibility == .handoff
     try writer.put("eligibility", isDefault ? nil : .unsigned(UInt64(activity.eligibility.rawValue)))
     let payloadVersion = activity.payloadVersion
@@ -157,6 +158,7 @@ public enum ActivityDocument {
     }
     activity.setSupportsContinuationStreams(properties.take("supports_continuation_streams")?.bool ?? false)
     activity.setPrivate(properties.take("private")?.bool ?? false)
+    activity.setPublic(properties.take("public")?.bool)
     if let bits = properties.take("eligibility")?.uint64 {
       for what in [Activity.Eligibility.handoff, .search, .publicIndexing, .prediction] {
         activity.setEligible(what, bits & UInt64(what.rawValue) != 0)

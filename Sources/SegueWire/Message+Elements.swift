@@ -64,7 +64,7 @@ extension Message {
     case .withdraw(let id): self = .withdraw(coder.code(id))
     case .offer(let offer, let timing, let origin):
       let (coded, timing) = coder.code(offer, timing)
-      let origin = coder.code(origin, isLast: !offer.description.isPrivate && offer.description.webOrigin == nil)
+      let origin = coder.code(origin, isLast: offer.description.markCount == 0)
       let description = coder.code(marksOf: offer.description, in: coded.description)
       self = .offer(coded.described(description), timing, origin)
     case .gone(let id, let version): self = .gone(coder.code(id), coder.code(enclosed: version))

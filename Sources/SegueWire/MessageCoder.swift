@@ -334,17 +334,26 @@ struct MessageCoder {
     return (description, OfferTiming(age: age, remaining: remaining))
   }
 
-  /// The last elements of a message with an offer, each left out if no further one has a value: whether the offer is
-  /// private, and the origin of its page.
+  /// The last elements of a message with an offer, each left out if neither it nor a further one has a value.
   mutating func code(marksOf offer: OfferDescription, in coded: OfferDescription) -> OfferDescription {
-    let isPrivate = hasValue(offer.isPrivate, isLast: offer.webOrigin == nil) && code(offer.isPrivate)
-    guard hasValue(offer.webOrigin != nil, isLast: true) else {
-      return coded.marked(isPrivate: isPrivate, webOrigin: nil)
+    let count = offer.markCount
+    let isPrivate = hasValue(offer.isPrivate, isLast: count < 1) && code(offer.isPrivate)
+    var webOrigin: WebOrigin?
+    if hasValue(offer.webOrigin != nil, isLast: count < 2) {
+      let text = code(offer.webOrigin?.text ?? "", atMost: Limits.webOrigin)
+      webOrigin = isReading ? WebOrigin.read(text) : offer.webOrigin
+      if webOrigin == nil { fail("the origin of a web page") }
     }
-    let text = code(offer.webOrigin?.text ?? "", atMost: Limits.webOrigin)
-    let webOrigin = isReading ? WebOrigin.read(text) : offer.webOrigin
-    if webOrigin == nil { fail("the origin of a web page") }
-    return coded.marked(isPrivate: isPrivate, webOrigin: webOrigin)
+    let isPublic = hasValue(offer.isPublic, isLast: count < 3) && code(offer.isPublic)
+    let contentType = code(optional: offer.contentType, atMost: Limits.type, isLast: count < 4)
+    let label = code(optional: offer.label, atMost: Limits.label, isLast: true)
+    return coded.marked(
+      isPrivate: isPrivate, webOrigin: webOrigin, isPublic: isPublic, contentType: isPublic ? contentType : nil,
+      label: label)
+  }
+
+  private mutating func code(optional text: String?, atMost limit: Int, isLast: Bool) -> String? {
+    hasValue(text != nil, isLast: isLast) ? code(text ?? "", atMost: limit) : nil
   }
 
   mutating func code(_ offer: Offer, _ timing: OfferTiming) -> (Offer, OfferTiming) {

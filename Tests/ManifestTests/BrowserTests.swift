@@ -76,6 +76,21 @@ import Testing
     #expect(defaults() == ["added", "a"])
   }
 
+  @Test func `the default program for a content type is the first that is installed (R13.1)`() throws {
+    for id in ["a", "b"] { try folders.write("system/applications/\(id).desktop", exec: id) }
+    try folders.write("system/applications/hidden.desktop", exec: "hidden", "Hidden=true")
+    try list(
+      "config/mimeapps.list", "text/html=b.desktop", "[Default Applications]", "junk=a.desktop", "text/=a.desktop",
+      "text/plain=gone.desktop;hidden.desktop;b.desktop;a.desktop;", "text/x-c = gone.desktop",
+      "[Added Associations]", "text/csv=a.desktop")
+    try list("etc/mimeapps.list", "[Default Applications]", "text/plain=a.desktop", "text/x-c=a.desktop")
+    let defaults = reader().defaults
+    #expect(["text/plain", "text/x-c"].map { defaults[$0] } == ["b.desktop", "a.desktop"])
+    for none in ["text/html", "junk", "text/", "text/csv", "x-scheme-handler/https"] { #expect(defaults[none] == nil) }
+    try list("config/mimeapps.list", "[Default Applications]", "text/plain=a.desktop")
+    #expect(reader().defaults["text/plain"] == "a.desktop")
+  }
+
   @Test func `lists are bounded, and one that is no text hides nothing`() throws {
     try write("a")
     try write("z")

@@ -382,10 +382,46 @@ import Testing
 
   // MARK: Continued activities
 
-  private func offered(isPrivate: Bool = false, page: String? = nil) -> OfferDescription {
+  private func offered(isPrivate: Bool = false, page: String? = nil, isPublic: Bool = false) -> OfferDescription {
     OfferDescription(
       id: Identifier(high: 0, low: 1), type: activity.type, title: nil, payloadVersion: 0, sizeHint: 0,
-      expirationDate: nil, supportsContinuationStreams: false, isPrivate: isPrivate, webOrigin: WebOrigin.of(page))
+      expirationDate: nil, supportsContinuationStreams: false, isPrivate: isPrivate, webOrigin: WebOrigin.of(page),
+      isPublic: isPublic)
+  }
+
+  @Test func `public types are public unless the origin says otherwise, others only if it says so (R13.1)`() throws {
+    let shared = ["EditingText", "PlayingMedia", "ReadingDocument", "UsingTerminal"].map { "SegueActivityType\($0)" }
+    for type in shared + ["NSUserActivityTypeBrowsingWeb"] {
+      var activity = try Activity(type: type)
+      #expect(activity.isPublic, "\(type)")
+      activity.setPublic(false)
+      #expect(!activity.isPublic && activity.needsSave)
+    }
+    // A type that nobody has defined is the app's own.
+    for type in ["com.example.note", "SegueActivityTypeComposingMessage", "SegueActivityTypeEditingTextX"] {
+      var activity = try Activity(type: type)
+      #expect(!activity.isPublic, "\(type)")
+      activity.setPublic(true)
+      #expect(activity.isPublic)
+    }
+  }
+
+  @Test func `the page of an activity that is not public is not public (R6.3, R13.1)`() throws {
+    var activity = activity
+    try activity.setWebpageURL("https://example.com/")
+    #expect(try activity.page(keepsState: false).isPublic, "its type is another one")
+    activity.setPublic(false)
+    #expect(try !activity.page(keepsState: false).isPublic)
+  }
+
+  @Test func `what was offered as public, and is so no longer, is not continued (R13.1)`() {
+    var other = activity
+    other.setPublic(false)
+    #expect(other.rejection(to: offered(isPublic: true), at: 0)?.message == "the activity is public no longer")
+    #expect(other.rejection(to: offered(), at: 0) == nil)
+    other.setPublic(true)
+    #expect(other.rejection(to: offered(isPublic: true), at: 0) == nil)
+    #expect(other.rejection(to: offered(), at: 0) == nil)
   }
 
   @Test func `a page of another site than was offered is not continued (R12.1, W11)`() throws {

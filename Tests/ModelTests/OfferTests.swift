@@ -30,7 +30,10 @@ import Testing
     for changed in [
       description(id: other), description(type: "u"), description(title: nil), description(title: "other"),
       description(version: 2), description(expiring: 1), description(streams: true), description(size: 1_024),
-      description(page: "https://example.com/a"),
+      description(page: "https://example.com/a"), plain.marked(isPrivate: true, webOrigin: nil),
+      plain.marked(isPrivate: false, webOrigin: nil, isPublic: true),
+      plain.marked(isPrivate: false, webOrigin: nil, contentType: "a/b"),
+      plain.marked(isPrivate: false, webOrigin: nil, label: "window"),
     ] {
       #expect(plain != changed)
       #expect(offer(plain) != offer(changed))

@@ -15,8 +15,10 @@ import Testing
 
   @Test func `an app of the team that declares the type may, no other, and never the origin (R2.6, R6.2)`() {
     let origin = app(1)
-    func obstacle(_ receiver: AppIdentity, type: String = "com.example.note") -> Routing.Obstacle? {
-      Routing.obstacle(for: receiver, origin: origin, type: type)
+    func obstacle(
+      _ receiver: AppIdentity, type: String = "com.example.note", isPublic: Bool = false
+    ) -> Routing.Obstacle? {
+      Routing.obstacle(for: receiver, origin: origin, type: type, isPublic: isPublic)
     }
     #expect(obstacle(app(2)) == nil)
     #expect(obstacle(app(2, types: ["a", "com.example.note"])) == nil)
@@ -26,14 +28,29 @@ import Testing
     #expect(obstacle(app(2, types: ["a"])) == .typeNotDeclared)
     #expect(obstacle(app(2), type: "com.example.notes") == .typeNotDeclared)
     #expect(obstacle(app(2, team: "OTHER", types: [], chooser: true)) == nil)
-    #expect(Routing.obstacle(for: app(1), team: "TEAM", type: "com.example.note") == nil)
+    #expect(Routing.obstacle(for: app(1), team: "TEAM", type: "com.example.note", isPublic: false) == nil)
   }
 
   @Test func `teams and types are compared as bytes (R1.2, R6.2)`() {
     let composed = app(2, team: "\u{e9}", types: ["\u{e9}"])
     let decomposed = "e\u{301}"
-    #expect(Routing.obstacle(for: composed, team: "\u{e9}", type: "\u{e9}") == nil)
-    #expect(Routing.obstacle(for: composed, team: decomposed, type: "\u{e9}") == .teamDiffers)
-    #expect(Routing.obstacle(for: composed, team: "\u{e9}", type: decomposed) == .typeNotDeclared)
+    func obstacle(_ team: String, _ type: String) -> Routing.Obstacle? {
+      Routing.obstacle(for: composed, team: team, type: type, isPublic: false)
+    }
+    #expect(obstacle("\u{e9}", "\u{e9}") == nil)
+    #expect(obstacle(decomposed, "\u{e9}") == .teamDiffers)
+    #expect(obstacle("\u{e9}", decomposed) == .typeNotDeclared)
+  }
+
+  @Test func `a public activity is for every team, if the app declares its type, and never for the origin (R13.1)`() {
+    let origin = app(1)
+    func obstacle(_ receiver: AppIdentity, isPublic: Bool) -> Routing.Obstacle? {
+      Routing.obstacle(for: receiver, origin: origin, type: "com.example.note", isPublic: isPublic)
+    }
+    #expect(obstacle(app(2, team: "OTHER"), isPublic: true) == nil)
+    #expect(obstacle(app(2, team: "OTHER"), isPublic: false) == .teamDiffers)
+    #expect(obstacle(app(2, team: "OTHER", types: ["a"]), isPublic: true) == .typeNotDeclared)
+    #expect(obstacle(app(2), isPublic: true) == nil)
+    #expect(obstacle(app(1), isPublic: true) == .isOrigin)
   }
 }

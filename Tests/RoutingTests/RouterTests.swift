@@ -33,6 +33,64 @@ import Testing
       catalogue: Catalogue(apps.map { (path: $0.path, result: .success($0)) }), running: RunningApps(running))
   }
 
+  // MARK: Public activities
+
+  private func publicQuery(
+    _ bundle: String = "elsewhere", isPublic: Bool = true, contentType: String? = nil
+  ) -> RoutingQuery {
+    RoutingQuery(type: type, team: "TEAM", bundleIdentifier: bundle, isPublic: isPublic, contentType: contentType)
+  }
+
+  @Test func `the order for a public activity: bundle, choice, team, the desktop's default, use (R13.1)`() {
+    let apps = [
+      app("used", team: "A"), app("never", team: "B"), app("default", team: "C"), app("ours"), app("ours2"),
+      app("chosen", team: "D"), app("origin", team: "E"), app("deaf", team: "F", types: []),
+    ]
+    var router = router(apps)
+    router.preferences.markUsed("ours2")
+    router.preferences.markUsed("used")
+    router.preferences.choose("chosen", for: type)
+    router.defaults = DefaultPrograms([("text/plain", "default.desktop"), ("text/plain", "never.desktop")])
+    let decision = router.route(publicQuery("origin", contentType: "text/plain"))
+    let eligible = decision.candidates.filter { $0.isEligible }
+    #expect(
+      eligible.map { $0.bundleIdentifier } == ["origin", "chosen", "ours2", "ours", "default", "used", "never"])
+    #expect(eligible.map { $0.isByPublicType } == [true, true, false, false, true, true, true])
+    #expect(obstacles(decision, of: "deaf") == nil, "it does not declare the type")
+    router.preferences.choose("deaf", for: type)
+    #expect(obstacles(router.route(publicQuery("origin")), of: "deaf") == "type")
+  }
+
+  @Test func `without a content type, or with another one, there is no default (R13.1)`() {
+    var router = router([app("a", team: "A"), app("b", team: "B")])
+    router.defaults = DefaultPrograms([("text/plain", "b.desktop")])
+    #expect(names(router.route(publicQuery(contentType: "text/plain"))).first == "b")
+    #expect(names(router.route(publicQuery(contentType: "text/html"))).first == "a")
+    #expect(names(router.route(publicQuery())).first == "a")
+  }
+
+  @Test func `an app whose manifest names the default's launcher is the default (R13.1)`() {
+    let launched = AppDeclaration(
+      path: "/apps/org.example.Editor.plist", bundleIdentifier: "org.example.Editor", team: "C", types: [type],
+      desktopFile: "vendor-editor.desktop", launch: .command(LaunchCommand(arguments: ["editor"])))
+    var router = router([app("a", team: "A"), launched])
+    router.defaults = DefaultPrograms([("text/plain", "vendor-editor.desktop")])
+    #expect(router.route(publicQuery(contentType: "text/plain")).chosen?.preference == .desktopDefault)
+    #expect(router.route(publicQuery(contentType: "text/plain")).chosen?.bundleIdentifier == "org.example.Editor")
+  }
+
+  @Test func `an activity that is not public is for its team alone, whatever the desktop's default (R6.2, R13.1)`() {
+    var router = router([app("a", team: "A"), app("ours")], running: [process(1, "b", team: "B")])
+    router.defaults = DefaultPrograms([("text/plain", "a.desktop")])
+    let decision = router.route(publicQuery(isPublic: false, contentType: "text/plain"))
+    #expect(decision.candidates.filter { $0.isEligible }.map { $0.bundleIdentifier } == ["ours"])
+    #expect(decision.chosen?.preference == RoutingCandidate.Preference.none, "as before there were public ones")
+    #expect(obstacles(decision, of: "b") == "team")
+    let open = router.route(publicQuery())
+    #expect(open.candidates.first { $0.bundleIdentifier == "b" }?.isEligible == true)
+    #expect(open.chosen?.preference == .sameTeam(0))
+  }
+
   private func names(_ decision: RoutingDecision) -> [String] { decision.candidates.map { $0.bundleIdentifier } }
 
   private func obstacles(_ decision: RoutingDecision, of bundle: String) -> String? {

@@ -33,6 +33,18 @@ import Testing
     #expect(try roundTrip(largest)?.encoding == largest.encoding)
   }
 
+  @Test func `whether it is public is carried only if its origin has said so (R13.1)`() throws {
+    for type in ["com.example.editing", "SegueActivityTypeEditingText"] {
+      for publicity in [nil, true, false] {
+        var activity = try Activity(type: type)
+        activity.setPublic(publicity)
+        let document = try ActivityDocument.encode(activity, .none)
+        let there = try ActivityDocument.decode(document, .none, userInfoLimit: 100)
+        #expect(there.publicity == publicity && there.isPublic == activity.isPublic)
+      }
+    }
+  }
+
   /// An activity with nothing at its default.
   private func full() throws -> Activity {
     var activity = try Activity(type: "com.example.editing")

@@ -37,6 +37,10 @@ import Testing
     .publish(description.marked(isPrivate: true, webOrigin: nil), timing, activation: 9),
     .publish(description.marked(isPrivate: false, webOrigin: page), timing, activation: 9),
     .publish(description.marked(isPrivate: true, webOrigin: page), timing, activation: 9),
+    .publish(
+      description.marked(isPrivate: false, webOrigin: nil, isPublic: true, contentType: "text/plain"), timing,
+      activation: 9),
+    .publish(description.marked(isPrivate: false, webOrigin: nil, label: "window"), timing, activation: 9),
     .offer(
       Offer(
         description: description.marked(isPrivate: false, webOrigin: page), origin: id, appName: "n",
@@ -101,6 +105,29 @@ import Testing
       let decoded = try #require(try decode(bytes))
       #expect(try decoded.encoded() == bytes)
     }
+  }
+
+  @Test func `a public offer, its content type and the label travel with it (R13.1, R13.6)`() throws {
+    let described = Self.description.marked(
+      isPrivate: false, webOrigin: nil, isPublic: true, contentType: "text/plain", label: "window 2")
+    for marked in [
+      described, Self.description.marked(isPrivate: false, webOrigin: nil, isPublic: true),
+      Self.description.marked(isPrivate: true, webOrigin: Self.page, isPublic: true, contentType: "text/plain"),
+      Self.description.marked(isPrivate: false, webOrigin: nil, label: "window 2"),
+    ] {
+      let bytes = try Message.publish(marked, Self.timing, activation: 9).encoded()
+      guard case .publish(let read, _, _)? = try bytes.withUnsafeBytes({ try Message.decode($0) }) else {
+        Issue.record("\(marked)")
+        continue
+      }
+      #expect(read.isPublic == marked.isPublic && read.contentType == marked.contentType)
+      #expect(read.label == marked.label && read.isPrivate == marked.isPrivate)
+      #expect(read.webOrigin?.text == marked.webOrigin?.text)
+    }
+    // An earlier writer says nothing of it: not public, whatever the type.
+    let plain = try Message.publish(Self.description, Self.timing, activation: 9).encoded()
+    guard case .publish(let read, _, _)? = try plain.withUnsafeBytes({ try Message.decode($0) }) else { return }
+    #expect(!read.isPublic && read.label == nil)
   }
 
   @Test func `the origin of a page travels with its offer, beside the mark of a private one (R12.1, R10.2)`() throws {

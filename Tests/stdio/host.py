@@ -111,9 +111,8 @@ class Host:
         return data != b""
 
     def open(self, name: str = "editor", *types: str, **more: Any) -> Message:
-        return self.call(
-            "open", protocol=1, bundleIdentifier=f"com.example.{name}", name=name, types=types, team="T", **more
-        )
+        said = {"protocol": 1, "bundleIdentifier": f"com.example.{name}", "name": name, "types": types, "team": "T"}
+        return self.call("open", **(said | more))
 
     def offer_of(self, title: str) -> Message:
         """Waits until an offer with this title is listed, and returns it."""

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from host import Host, RefusedError
-from project import ROOT
+from host import EDITING, Host, RefusedError
 
 NOTE = "com.example.note"
-SYMBOLS = (ROOT / "Tests" / "header" / "symbols.txt").read_text().split()
 Start = Callable[..., Host]
 
 
@@ -358,14 +356,38 @@ def test_the_end_cancels_what_is_pending_and_comes_within_a_second(start: Start,
     assert origin.hear("activity/ended")["outcome"] in ("failed", "unknown")
 
 
-def test_public_needs_a_library_that_has_public_activities(start: Start) -> None:
-    """R13.5.4: until then `public` is an error that says so, and false is what holds anyway."""
-    host = start()
-    host.open()
-    host.call("activity/set", activity="a", type=NOTE, public=False)
-    if "segue_activity_set_public" in SYMBOLS:
-        host.call("activity/set", activity="a", public=True)
-        return
-    with pytest.raises(RefusedError, match="public") as refused:
-        host.call("activity/set", activity="a", public=True)
-    assert refused.value.code == -32017
+def test_a_public_activity_is_offered_to_another_team_with_its_label(start: Start) -> None:
+    """R13.1, R13.6, R13.5.4, R13.5.6"""
+    origin, stranger = start(), start()
+    origin.open("origin", team="T", label="window 1", save=False)
+    stranger.open("stranger", NOTE, team="OTHER")
+    assert stranger.hear("offers/changed") == {"offers": []}
+    offer(origin, public=False)
+    origin.call("activity/set", activity="a", public=True)
+    found = stranger.offer_of("Shopping")
+    assert found["public"]
+    assert found["label"] == "window 1"
+    stranger.respond(continued(origin, stranger), {"handled": True})
+    assert origin.hear("activity/ended")["outcome"] == "restored"
+    origin.call("activity/set", activity="a", public=False)
+    while stranger.hear("offers/changed")["offers"]:
+        pass
+
+
+def test_an_activity_of_a_public_type_is_public_until_the_host_says_otherwise(start: Start) -> None:
+    """R13.1"""
+    origin, stranger = start(), start()
+    origin.open("origin", team="T", save=False)
+    stranger.open("stranger", EDITING, team="OTHER")
+    offer(origin, EDITING, userInfo={"text": "milk"})
+    assert stranger.offer_of("Shopping")["public"]
+    origin.call("activity/set", activity="a", public=False)
+    while stranger.hear("offers/changed")["offers"]:
+        pass
+
+
+def test_a_label_that_is_too_long_is_refused_by_name(start: Start) -> None:
+    """R13.6"""
+    with pytest.raises(RefusedError) as refused:
+        start().open("origin", label="x" * 129)
+    assert refused.value.data["path"] == "label"

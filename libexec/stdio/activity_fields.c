@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "activities.h"
-#include "newer.h"
 #include "parameters.h"
 
 /** Attaches `text` that is too long for user_info, in place of the former one. text  borrowed, may be NULL: none */
@@ -89,10 +88,7 @@ static bool set_public(struct activity *activity, const segue_value *parameters,
     return true;
   if (!parameter_bool(parameters, "public", &is_public, problem))
     return false;
-  if (segue_activity_set_public)
-    return segue_activity_set_public(activity->handle, is_public) == SEGUE_OK || problem_library(problem, "public");
-  return !is_public || problem_status(problem, SEGUE_ERROR_UNSUPPORTED_VERSION, "public",
-                                      "this version of libsegue has no public activities");
+  return segue_activity_set_public(activity->handle, is_public) == SEGUE_OK || problem_library(problem, "public");
 }
 
 /** Removes the attachments that the host names no longer. given  borrowed, may be NULL: it names none */

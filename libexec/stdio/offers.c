@@ -35,7 +35,9 @@ static void put(struct channel *channel, const segue_offer *offer) {
   uint32_t version = 0;
   uint64_t age = 0, size = 0;
   double date = SEGUE_NO_DATE;
+  bool is_public = false;
   segue_offer_get_id(offer, id);
+  segue_offer_is_public(offer, &is_public);
   segue_offer_get_payload_version(offer, &version);
   segue_offer_get_age_ms(offer, &age);
   segue_offer_get_size_hint(offer, &size);
@@ -46,8 +48,10 @@ static void put(struct channel *channel, const segue_offer *offer) {
   channel_put_got(channel, "type", segue_offer_get_type, offer);
   channel_put_got(channel, "title", segue_offer_get_title, offer);
   channel_put_got(channel, "app", segue_offer_get_app_name, offer);
+  channel_put_got(channel, "label", segue_offer_get_label, offer);
   channel_put_got(channel, "bundleIdentifier", segue_offer_get_bundle_identifier, offer);
   channel_put_got(channel, "device", segue_offer_get_device_name, offer);
+  channel_put_bool(channel, "public", is_public);
   channel_put_number(channel, "payloadVersion", version);
   channel_put_number(channel, "bytes", (int64_t)size);
   channel_put_real(channel, "age", (double)age / 1000);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "newer.h"
 #include "parameters.h"
 
 /**

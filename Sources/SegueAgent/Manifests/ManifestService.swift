@@ -32,6 +32,8 @@ final class ManifestService: @unchecked Sendable {
   private(set) var catalogue = Catalogue()
   /// The browsers that were found then.
   private(set) var browsers = Browsers()
+  /// The desktop's default programs then.
+  private(set) var defaults = DefaultPrograms()
   /// Milliseconds that the first reading has before the agent goes on without it.
   private static let firstTime: Int64 = 2_000
   /// Called once the first reading has ended, or takes too long; nil afterwards.
@@ -93,9 +95,9 @@ final class ManifestService: @unchecked Sendable {
         let changes = FolderChanges()
         let reader = ManifestReader(folders, visits: { changes?.add($0) }, awaits: { changes?.add($0, only: $1) })
         let new = reader.read()
-        let browsers = reader.browsers
+        let (browsers, defaults) = (reader.browsers, reader.defaults)
         Self.report(new, since: catalogue)
-        loop.post { self.finish(new, browsers, changes) }
+        loop.post { self.finish(new, browsers, defaults, changes) }
       }.detach()
     } catch {
       Log.error("manifests: \(error.message)")
@@ -105,7 +107,9 @@ final class ManifestService: @unchecked Sendable {
     }
   }
 
-  private func finish(_ catalogue: Catalogue, _ browsers: Browsers, _ changes: FolderChanges?) {
+  private func finish(
+    _ catalogue: Catalogue, _ browsers: Browsers, _ defaults: DefaultPrograms, _ changes: FolderChanges?
+  ) {
     guard !isClosed else { return }
     isReading = false
     lastRead = Clock.uptime
@@ -113,6 +117,7 @@ final class ManifestService: @unchecked Sendable {
     timer?.set(nil)
     self.catalogue = catalogue
     self.browsers = browsers
+    self.defaults = defaults
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
       // `close` closes the watch before this object is released.

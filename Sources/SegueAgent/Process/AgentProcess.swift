@@ -116,6 +116,7 @@ final class AgentProcess {
       let catalogue = manifests.catalogue
       inbox.catalogue = catalogue
       inbox.browsers = manifests.browsers
+      inbox.defaults = manifests.defaults
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }

@@ -14,7 +14,13 @@ enum RequestOptions {
     ("retry", ["continuation_id"]),
     ("withdraw", ["activity"]),
     ("apps", ["after"]),
-    ("route", ["activity", "type", "team", "bundle_identifier", "payload_version", "origin", "web_origin"]),
+    (
+      "route",
+      [
+        "activity", "type", "team", "bundle_identifier", "payload_version", "origin", "web_origin", "public",
+        "content_type",
+      ]
+    ),
     ("refresh", ["site"]),
     ("choose", ["type", "app"]),
     ("search", ["query", "bundle_identifier", "limit", "after"]),

@@ -99,7 +99,8 @@ final class RoutingRequests {
         bundleIdentifier: try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier),
         payloadVersion: version,
         origin: request["origin"] == nil ? nil : try ControlRequests.identifier(request, "origin"),
-        webOrigin: try webOrigin(request))
+        webOrigin: try webOrigin(request), isPublic: try isPublic(request),
+        contentType: try contentType(request))
     }
     let decision = inbox.router.explain(query)
     var list: [Value] = []
@@ -130,11 +131,25 @@ final class RoutingRequests {
     return origin
   }
 
+  /// Without the key the activity is of a library that knows no public ones.
+  private func isPublic(_ request: Value) throws(SegueError) -> Bool {
+    guard let value = request["public"] else { return false }
+    guard let isPublic = value.bool else { throw SegueError(.invalidArgument, "public: must be true or false") }
+    return isPublic
+  }
+
+  private func contentType(_ request: Value) throws(SegueError) -> String? {
+    guard request["content_type"] != nil else { return nil }
+    return try ControlRequests.text(request, "content_type", atMost: Limits.type)
+  }
+
   private func value(of candidate: RoutingCandidate) throws(SegueError) -> Value {
     let preference: StaticString =
       switch candidate.preference {
       case .none: "none"
       case .used: "used"
+      case .desktopDefault: "desktop default"
+      case .sameTeam: "same team"
       case .chosen: "chosen"
       case .sameBundle: "same bundle"
       }
@@ -157,6 +172,7 @@ final class RoutingRequests {
       (key: .string("manifest"), value: .bool(candidate.declaration != nil)),
       (key: .string("role"), value: .string(String(joining: "\(role)"))),
       (key: .string("preference"), value: .string(String(joining: "\(preference)"))),
+      (key: .string("public_type"), value: .bool(candidate.isByPublicType)),
       (key: .string("against"), value: try .array(against)),
     ])
   }
@@ -166,7 +182,7 @@ final class RoutingRequests {
   ) -> (reason: StaticString, message: DiagnosticText) {
     switch obstacle {
     case .isOrigin: ("own app", "it is the origin, and no other process of it runs")
-    case .teamDiffers: ("team differs", "it is an app of another team")
+    case .teamDiffers: ("team differs", "it is an app of another team, and the activity is not public")
     case .typeNotDeclared: ("type not declared", "it does not declare the type of the activity")
     case .versionDeclined(let versions):
       ("version declined", "it takes the payload versions \(versions.map { String($0) }.joined(separator: ", "))")

@@ -46,6 +46,8 @@ public final class InboxService: PushInbox {
   public var catalogue = Catalogue()
   /// The browsers of this device (R12.3).
   public var browsers = Browsers()
+  /// The desktop's default programs (R13.1).
+  public var defaults = DefaultPrograms()
   /// The answers of the sites that manifests claim (R12.8).
   public var sites = SiteStatuses()
   private var preferences = RoutingPreferences()
@@ -204,7 +206,8 @@ public final class InboxService: PushInbox {
 
   private func router(_ running: [AppIdentity]) -> Router {
     Router(
-      catalogue: catalogue, preferences: preferences, running: RunningApps(running), browsers: browsers, sites: sites)
+      catalogue: catalogue, preferences: preferences, running: RunningApps(running), browsers: browsers, sites: sites,
+      defaults: defaults)
   }
 
   /// The processes of an app that are open on this device.
@@ -246,7 +249,8 @@ public final class InboxService: PushInbox {
     return RoutingQuery(
       type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
       payloadVersion: offer.description.payloadVersion, origin: offer.origin,
-      webOrigin: offer.description.webOrigin)
+      webOrigin: offer.description.webOrigin, isPublic: offer.description.isPublic,
+      contentType: offer.description.contentType)
   }
 
   /// Remembers the app that the user wants for a type; nil forgets it.

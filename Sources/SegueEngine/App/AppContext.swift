@@ -14,6 +14,8 @@ final class AppContext {
 
   /// With what the manifest says, from the welcome of the agent on.
   private(set) var identity: AppIdentity
+  /// For people: the window or terminal that the app is (R13.6); nil: it says none.
+  var label: String?
   private var answer = Answer.none
   let limits: Limits
   /// The owner outlives its engine.

@@ -163,6 +163,12 @@ public final class AppEngine {
     noteCurrent(now)
   }
 
+  /// Sets the label that offers of the app carry (R13.6); nil: none.
+  public func setLabel(_ label: String?, _ now: Instant) {
+    app.label = label
+    current.relabel(now)
+  }
+
   public func setForeground(_ isForeground: Bool, _ now: Instant) {
     guard !isClosed else { return }
     current.setForeground(isForeground, now)

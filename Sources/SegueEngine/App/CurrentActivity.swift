@@ -164,6 +164,9 @@ final class CurrentActivity: AppFeature {
     changed(id, now)
   }
 
+  /// The label of the app has changed.
+  func relabel(_ now: Instant) { put(state, now) }
+
   func setForeground(_ isForeground: Bool, _ now: Instant) {
     let former = id
     if isForeground { follow(now) }
@@ -252,7 +255,7 @@ final class CurrentActivity: AppFeature {
       return
     }
     current?.expiry.expect(state.expirationDate, now)
-    let description = OfferDescription(state, id: id)
+    let description = OfferDescription(state, id: id, label: app.label)
     if let published = current?.published, published.activation == current?.activation {
       guard published.description != description else {
         current?.updateAt = nil
@@ -323,13 +326,15 @@ final class CurrentActivity: AppFeature {
 }
 
 extension OfferDescription {
-  init(_ activity: Activity, id: Identifier) {
+  /// - Parameter label: of the app (R13.6).
+  init(_ activity: Activity, id: Identifier, label: String? = nil) {
     self.init(
       id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
       // The parts that vary in size; the rest of a document is small.
       sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0),
       expirationDate: activity.expirationDate,
       supportsContinuationStreams: activity.supportsContinuationStreams, isPrivate: activity.isPrivate,
-      webOrigin: activity.webOrigin)
+      webOrigin: activity.webOrigin, isPublic: activity.isPublic, contentType: activity.offeredContentType,
+      label: label)
   }
 }

@@ -10,6 +10,7 @@ final class Explanations: AppFeature {
     let number: UInt64
     let activity: Identifier
     let type: String
+    let isPublic: Bool
   }
 
   private let app: AppContext
@@ -32,7 +33,7 @@ final class Explanations: AppFeature {
       app.deliver(.explanation(request: number, reasons))
       return number
     }
-    questions.append(Question(number: number, activity: id, type: state.type))
+    questions.append(Question(number: number, activity: id, type: state.type, isPublic: state.isPublic))
     if questions.count == 1 { askNext(now) }
     return number
   }
@@ -57,15 +58,20 @@ final class Explanations: AppFeature {
 
   /// The hub has answered.
   func receive(_ request: UInt64, _ list: [Message.Explanation], appCount: UInt64, _ now: Instant) {
-    guard questions.first?.number == request else { return }
+    guard let question = questions.first, question.number == request else { return }
     questions.removeFirst()
     askNext(now)
     var reasons = list.map { explanation in
       switch explanation.obstacle {
       case .isOrigin: Reason("own app", app: explanation.name, "an app is not offered what is its own")
-      case .teamDiffers: Reason("team differs", app: explanation.name, "it is an app of another team")
+      case .teamDiffers:
+        Reason("team differs", app: explanation.name, "it is an app of another team, and the activity is not public")
       case .typeNotDeclared:
-        Reason("type not declared", app: explanation.name, "it does not declare the type of the activity")
+        Reason(
+          "type not declared", app: explanation.name,
+          question.isPublic
+            ? "it does not declare the public type of the activity"
+            : "it does not declare the type of the activity")
       case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
       case .isPrivate:
         Reason("private", "it stays on this device: it is private, or the user keeps its type or its app here")

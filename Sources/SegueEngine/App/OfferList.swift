@@ -107,8 +107,8 @@ public struct OfferList {
 
   /// The approximate bytes in memory.
   private static func size(of offer: Offer) -> Int {
-    256 + Text.size(offer.description.type) + (offer.description.title.map(Text.size) ?? 0) + Text.size(offer.appName)
-      + Text.size(offer.bundleIdentifier) + Text.size(offer.deviceName)
+    256 + offer.description.textSize + Text.size(offer.appName) + Text.size(offer.bundleIdentifier)
+      + Text.size(offer.deviceName)
   }
 
   mutating func remove(_ id: Identifier, report: Report) {

@@ -112,7 +112,9 @@ final class HubExplanations: HubFeature {
     let linked = peers.hubs.filter { $0.isLinked && !$0.isClosing }
     let devices = connections.devices
     let hasDevices = devices?.hasOthers ?? false
+    var isPublic = false
     if let offer = session.offer, offer.description.id == explain.activity {
+      isPublic = offer.description.isPublic
       if !offers.isOffered(offer) { add(app.name, .notFrontmost) }
       if hasDevices || !linked.isEmpty, offers.isPrivate(offer, inAccount: hasDevices) { add(app.name, .isPrivate) }
     }
@@ -120,7 +122,8 @@ final class HubExplanations: HubFeature {
       if !linked.contains(where: { $0.device == other.device }) { add(other.name, .notLinked) }
     }
     for other in peers.apps where other !== peer && !agent.owns(other) {
-      guard let identity = other.app, let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type)
+      guard let identity = other.app,
+        let obstacle = Routing.obstacle(for: identity, origin: app, type: explain.type, isPublic: isPublic)
       else { continue }
       add(identity.name, obstacle)
     }

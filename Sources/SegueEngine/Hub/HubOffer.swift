@@ -79,9 +79,8 @@ final class HubOffer {
   /// The bytes that it counts as, if it is of another device.
   var cost: Int {
     guard let remote else { return 0 }
-    var texts = Text.size(description.type) + (description.title.map(Text.size) ?? 0) + Text.size(remote.team)
+    var texts = description.textSize + Text.size(remote.team)
     texts += Text.size(remote.appName) + Text.size(remote.bundleIdentifier) + Text.size(remote.deviceName)
-    texts += description.webOrigin.map { Text.size($0.text) } ?? 0
     return 1_024 + texts
   }
 
@@ -100,17 +99,20 @@ final class HubOffer {
 
   /// Nil if its app is gone.
   var team: String? { remote?.team ?? peer.app?.team }
-  var topicKey: TopicKey { Topic.key(team: team ?? "", type: description.type) }
+  /// A public one is of no team (R13.1).
+  var topicKey: TopicKey { Topic.key(team: description.isPublic ? nil : team ?? "", type: description.type) }
 
   /// Whether it belongs to the same topic as another.
   func isAlike(_ other: HubOffer) -> Bool {
-    Text.isSame(team ?? "", other.team ?? "") && Text.isSame(description.type, other.description.type)
+    Text.isSame(description.type, other.description.type) && description.isPublic == other.description.isPublic
+      && (description.isPublic || Text.isSame(team ?? "", other.team ?? ""))
   }
 
-  /// Why an app may not continue it (R6.2), or nil.
+  /// Why an app may not continue it (R6.2, R13.1), or nil.
   func obstacle(for app: AppIdentity) -> Routing.Obstacle? {
-    if let remote { return Routing.obstacle(for: app, team: remote.team, type: description.type) }
+    let (type, isPublic) = (description.type, description.isPublic)
+    if let remote { return Routing.obstacle(for: app, team: remote.team, type: type, isPublic: isPublic) }
     guard let origin = peer.app else { return .isOrigin }
-    return Routing.obstacle(for: app, origin: origin, type: description.type)
+    return Routing.obstacle(for: app, origin: origin, type: type, isPublic: isPublic)
   }
 }

@@ -57,11 +57,18 @@ final class HubOffers: HubFeature {
     if let offer = peer.offer, offer.description.id == description.id,
       Text.isSame(offer.description.type, description.type)
     {
+      let topic = offer.topic
+      let changesTopic = offer.description.isPublic != description.isPublic
       offer.update(description)
       if offer.activation != activation {
         offer.activate(activation, at: now.uptime - timing.age, sequence: directory.takeSequence())
       }
+      if changesTopic {
+        directory.take(offer)
+        directory.enter(offer)
+      }
       publish(of: offer)
+      if changesTopic, let topic { publish(offer, hasLeft: topic) }
     } else {
       if let offer = peer.offer { withdraw(offer) }
       let activity = directory.activity(description.id)
@@ -253,6 +260,13 @@ final class HubOffers: HubFeature {
     for peer in offer.topic?.subscribers ?? [] where peer !== offer.peer {
       publish(&update, isFirst: isFirst, to: peer)
     }
+  }
+
+  /// The offer is of another topic now (R13.1): those who have seen it may see it no longer.
+  private func publish(_ offer: HubOffer, hasLeft topic: Topic) {
+    var update = sharedUpdate(of: offer.activity.id, offer)
+    for peer in topic.subscribers where peer !== offer.peer { publish(&update, isFirst: false, to: peer) }
+    directory.removeIfEmpty(topic)
   }
 
   @inline(never)

@@ -24,10 +24,10 @@ final class KnownActivity {
   }
 }
 
-/// The topic of offers and apps: team and type, as bytes.
+/// The topic of offers and apps: team and type, as bytes, or of public offers the type alone.
 typealias TopicKey = [UInt8]
 
-/// The offers of one team and type, and the apps that see them.
+/// The offers of one team and type, or the public ones of a type, and the apps that see them.
 final class Topic {
   let key: TopicKey
   fileprivate var offers = UnorderedList<HubOffer>()
@@ -42,8 +42,11 @@ final class Topic {
     subscribers = []
   }
 
-  static func key(team: String, type: String) -> TopicKey {
-    Text.withBytes(team) { team in
+  /// - Parameter team: nil for public offers.
+  static func key(team: String?, type: String) -> TopicKey {
+    // Neither a team nor a type begins with this byte, which never occurs in UTF-8.
+    guard let team else { return [0xff, 0xff] + Text.bytes(type) }
+    return Text.withBytes(team) { team in
       Text.withBytes(type) { type in
         TopicKey(unsafeUninitializedCapacity: team.count + 1 + type.count) { key, count in
           let key = UnsafeMutableRawBufferPointer(key)
@@ -151,10 +154,12 @@ final class OfferDirectory {
   func subscribe(_ peer: Peer, _ app: AppIdentity) -> [Identifier] {
     var seen: [Identifier] = []
     for type in app.types {
-      let topic = topic(Topic.key(team: app.team, type: type))
-      guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
-      topic.subscribers.append(peer)
-      seen += topic.offers.all.map { $0.description.id }
+      for team in [app.team, nil] {
+        let topic = topic(Topic.key(team: team, type: type))
+        guard !topic.subscribers.contains(where: { $0 === peer }) else { continue }
+        topic.subscribers.append(peer)
+        seen += topic.offers.all.map { $0.description.id }
+      }
     }
     return seen
   }
@@ -164,9 +169,11 @@ final class OfferDirectory {
   func unsubscribe(_ peer: Peer, _ app: AppIdentity) {
     choosers.remove(peer)
     for type in app.types where !app.isChooser {
-      guard let topic = topics[Topic.key(team: app.team, type: type)] else { continue }
-      topic.subscribers.remove(peer)
-      removeIfEmpty(topic)
+      for team in [app.team, nil] {
+        guard let topic = topics[Topic.key(team: team, type: type)] else { continue }
+        topic.subscribers.remove(peer)
+        removeIfEmpty(topic)
+      }
     }
   }
 

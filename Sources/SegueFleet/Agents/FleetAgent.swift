@@ -148,6 +148,7 @@ public class FleetAgent: FleetProcess {
     let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, principal: $2, $3) }
     inbox.catalogue = device.catalogue
     inbox.browsers = device.browsers
+    inbox.defaults = device.defaults
     let cryptography = device.cryptography
     let clock = device.clock
     let devices = try DeviceService(
@@ -164,10 +165,11 @@ public class FleetAgent: FleetProcess {
     try devices.open(hasOpened)
   }
 
-  /// The manifests of its device have changed, or its browsers.
+  /// The manifests of its device have changed, or its browsers and default programs.
   func manifestsChanged() {
     parts?.inbox.catalogue = device.catalogue
     parts?.inbox.browsers = device.browsers
+    parts?.inbox.defaults = device.defaults
     parts?.sites.claim(device.catalogue)
   }
 

@@ -65,17 +65,22 @@ final class InvariantChecker {
     let changedAt = current.map { activities.lastChange(of: $0) } ?? 0
     if let current, process.offered.isAsSeen(current, changedAt: changedAt, now) { return }
     var (id, title, type, expirationDate): (Identifier?, String?, String, Double?) = (nil, nil, "", nil)
+    var isPublic = false
     if let current, let activity = activities.activity(current) {
       expirationDate = activity.expirationDate
-      if activity.isOfferable(at: now.date) { (id, title, type) = (current, activity.title, activity.type) }
+      if activity.isOfferable(at: now.date) {
+        (id, title, type, isPublic) = (current, activity.title, activity.type, activity.isPublic)
+      }
     }
     process.offered.see(current, changedAt: changedAt, expirationDate: expirationDate, now)
-    guard id != process.offered.id || !Text.isSame(title, process.offered.title) else { return }
+    let isSame = id == process.offered.id && isPublic == process.offered.isPublic
+    guard !isSame || !Text.isSame(title, process.offered.title) else { return }
     if let former = process.offered.id, former != id { process.offered.former.append(former) }
     if let id { process.offered.former.removeAll { $0 == id } }
     process.offered.id = id
     process.offered.title = title
     process.offered.type = type
+    process.offered.isPublic = isPublic
     process.offered.since = fleet.clock.uptime
     queueAudit(of: process)
   }
@@ -205,13 +210,16 @@ final class InvariantChecker {
           if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
           continue
         }
-        guard Routing.obstacle(for: engine.identity, origin: app, type: origin.offered.type) == nil else {
-          if seen != nil { report(viewer, "R6.2: sees an offer that is not for it, of", origin) }
+        let (type, isPublic) = (origin.offered.type, origin.offered.isPublic)
+        guard Routing.obstacle(for: engine.identity, origin: app, type: type, isPublic: isPublic) == nil else {
+          if seen != nil { report(viewer, "R6.2, R13.1: sees an offer that is not for it, of", origin) }
           continue
         }
         guard !hidesOthers, distance < Self.linkLimit else { continue }
         if seen == nil {
-          report(viewer, "R1.11: does not see the offer of", origin)
+          report(viewer, "R1.11, R13.1: does not see the offer of", origin)
+        } else if seen?.description.isPublic != isPublic {
+          report(viewer, "R13.1: does not know whether all teams see the offer of", origin)
         } else if !Text.isSame(seen?.description.title, origin.offered.title) {
           report(viewer, "R2.8: sees an old state of the offer of", origin)
         }

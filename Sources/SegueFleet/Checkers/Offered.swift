@@ -8,6 +8,8 @@ struct Offered {
   var id: Identifier?
   var title: String?
   var type = ""
+  /// Whether apps of other teams see it (R13.1).
+  var isPublic = false
   /// Uptime of the last change.
   var since: Int64 = 0
   /// The earlier offer, which may still be listed somewhere.

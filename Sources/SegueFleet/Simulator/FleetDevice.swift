@@ -56,6 +56,8 @@ public final class FleetDevice {
   private(set) var catalogue = Catalogue()
   /// The browsers that are installed, and the user's default (R12.3).
   public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The desktop's default programs (R13.1).
+  public var defaults = DefaultPrograms() { didSet { fleetAgent?.manifestsChanged() } }
   /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
   public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
   /// The requests of its agents to sites, in their order.

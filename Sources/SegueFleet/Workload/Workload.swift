@@ -24,6 +24,7 @@ public class Workload {
   private var documentFaults: DocumentFaults
   private var saveFaults: SaveFaults
   private var cancelFaults: CancelFaults
+  private var publicityChanges: PublicityChanges
 
   static let types = ["com.example.note", "com.example.mail"]
 
@@ -48,6 +49,7 @@ public class Workload {
     documentFaults = DocumentFaults(seed: fleet.seed)
     saveFaults = SaveFaults(seed: fleet.seed)
     cancelFaults = CancelFaults(seed: fleet.seed)
+    publicityChanges = PublicityChanges(seed: fleet.seed)
   }
 
   func start(_ count: Int) throws(SegueError) {
@@ -169,6 +171,7 @@ public class Workload {
     try documentFaults.act(on: apps, nextNumber)
     saveFaults.act(on: apps)
     cancelFaults.act(on: apps)
+    try publicityChanges.act(on: apps)
   }
 
   /// Returns milliseconds: mostly few, seldom enough for all apps to agree, or to notice that one is gone.

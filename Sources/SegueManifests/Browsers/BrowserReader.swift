@@ -2,7 +2,8 @@
 
 import SegueModel
 
-/// Finds the programs that open web pages, and the user's default: by `mimeapps.list` and `.desktop` files (R12.3).
+/// Finds the programs that open web pages, and the user's defaults: by `mimeapps.list` and `.desktop` files (R12.3,
+/// R13.1).
 struct BrowserReader {
   /// The most browsers; further ones are ignored.
   private static let limit = 64
@@ -38,6 +39,25 @@ struct BrowserReader {
       orders.append((scheme, order))
     }
     return Browsers(browsers) { scheme in orders.first { $0.scheme == scheme }?.identifiers.first }
+  }
+
+  /// The default programs for content types: of each the first that is installed.
+  var defaults: DefaultPrograms {
+    var installed: [(id: String, isInstalled: Bool)] = []
+    func isInstalled(_ id: String) -> Bool {
+      if let known = installed.first(where: { Text.isSame($0.id, id) }) { return known.isInstalled }
+      let isInstalled = (try? desktops.file(id, file).entry.boolean("Hidden")) == false
+      // A list names few programs; of further ones each is looked for again.
+      if installed.count < Self.limit { installed.append((id, isInstalled)) }
+      return isInstalled
+    }
+    var files: [(contentType: String, desktopFile: String)] = []
+    for list in lists {
+      for one in list.defaults {
+        if let id = one.ids.first(where: isInstalled) { files.append((one.contentType, id)) }
+      }
+    }
+    return DefaultPrograms(files)
   }
 
   /// The desktop ids for a scheme, the preferred one first: the defaults, what was added, and what says so of itself.

@@ -2,8 +2,8 @@
 
 import SegueModel
 
-/// A file `mimeapps.list`, as far as it is about web pages (freedesktop's "Association between MIME types and
-/// applications" 1.0.1): the desktop ids of each group, in their order.
+/// A file `mimeapps.list` (freedesktop's "Association between MIME types and applications" 1.0.1): for web pages the
+/// desktop ids of each group, in their order, and the default programs for other content types.
 struct MimeAppsList {
   /// The programs of one scheme.
   struct Programs {
@@ -14,8 +14,12 @@ struct MimeAppsList {
 
   private(set) var http = Programs()
   private(set) var https = Programs()
+  /// The content types that have default programs, and their desktop ids, in the order of the file.
+  private(set) var defaults: [(contentType: String, ids: [String])] = []
   /// Desktop ids in one list; further ones are ignored.
   private static let limit = 64
+  /// Content types with default programs; further ones are ignored.
+  private static let contentTypeLimit = 4_096
 
   private enum Group {
     case defaults, added, removed, other
@@ -61,6 +65,9 @@ struct MimeAppsList {
       Self.put(ids, group, into: &https)
     } else if key.elementsEqual("x-scheme-handler/http".utf8) {
       Self.put(ids, group, into: &http)
+    } else if group == .defaults, !ids.isEmpty, defaults.count < Self.contentTypeLimit {
+      let contentType = Text.decoded(Array(key))
+      if ContentType.isValid(contentType) { defaults.append((contentType, ids)) }
     }
   }
 

@@ -26,6 +26,8 @@ public final class ManifestReader {
   private var browserReader: BrowserReader?
   /// The programs that open web pages, once `read` has returned (R12.3).
   public private(set) var browsers = Browsers()
+  /// The desktop's default programs for content types, once `read` has returned (R13.1).
+  public private(set) var defaults = DefaultPrograms()
 
   /// - Parameters:
   ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
@@ -57,6 +59,7 @@ public final class ManifestReader {
     let handlers = readDesktops(desktops)
     let reader = BrowserReader(desktops, launcher, file, lists: folders.mimeAppsLists)
     browsers = reader.browsers(handlers)
+    defaults = reader.defaults
     browserReader = reader
     // Stable: in a folder those of `segue/apps` come first, then by name.
     var ordered: [(path: String, result: Result<AppDeclaration, SegueError>)] = []

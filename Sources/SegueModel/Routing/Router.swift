@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// Chooses which app of this device continues an activity (R6.2, R12.2). It has no clock and reads nothing: a dry run
+/// Chooses which app of this device continues an activity (R6.2, R12.2, R13.1). It has no clock and reads nothing: a dry run
 /// (R6.5) and a choice are the same call.
 public struct Router: Sendable {
   public var catalogue: Catalogue
@@ -10,22 +10,26 @@ public struct Router: Sendable {
   public var browsers: Browsers
   /// The answers of the sites that manifests claim.
   public var sites: SiteStatuses
+  /// The desktop's default programs for content types.
+  public var defaults: DefaultPrograms
 
   public init(
     catalogue: Catalogue = Catalogue(), preferences: RoutingPreferences = RoutingPreferences(),
-    running: RunningApps = RunningApps(), browsers: Browsers = Browsers(), sites: SiteStatuses = SiteStatuses()
+    running: RunningApps = RunningApps(), browsers: Browsers = Browsers(), sites: SiteStatuses = SiteStatuses(),
+    defaults: DefaultPrograms = DefaultPrograms()
   ) {
     self.catalogue = catalogue
     self.preferences = preferences
     self.running = running
     self.browsers = browsers
     self.sites = sites
+    self.defaults = defaults
   }
 
   /// The candidates are the apps that declare the type, the app of the origin's bundle identifier, and the one that the
   /// user chose for the type; for an activity with a page also those that claim its site, and the browser (R12.2). The
-  /// order: by role, then the same bundle identifier, the user's choice, the most recently used; at last those that
-  /// run, then by bundle identifier.
+  /// order: by role, then the same bundle identifier, the user's choice, for a public activity the same team and the
+  /// desktop's default (R13.1), the most recently used; at last those that run, then by bundle identifier.
   public func route(_ query: RoutingQuery) -> RoutingDecision {
     var candidates = candidates(byTypeOf: query)
     if let page = query.webOrigin { addCandidates(of: page, query, to: &candidates) }
@@ -46,11 +50,10 @@ public struct Router: Sendable {
     }
     // Each app is once in a catalogue, so only the preferred ones can be there already.
     for app in declared where !Text.isSame(app.bundleIdentifier, origin) && !Text.isSame(app.bundleIdentifier, choice) {
-      candidates.append(candidate(app.bundleIdentifier, app, query, preference(of: app.bundleIdentifier)))
+      candidates.append(candidate(app.bundleIdentifier, app, query, nil))
     }
     for app in open where !candidates.contains(where: { Text.isSame($0.bundleIdentifier, app.bundleIdentifier) }) {
-      let declaration = catalogue[app.bundleIdentifier]
-      candidates.append(candidate(app.bundleIdentifier, declaration, query, preference(of: app.bundleIdentifier)))
+      candidates.append(candidate(app.bundleIdentifier, catalogue[app.bundleIdentifier], query, nil))
     }
     return candidates
   }
@@ -66,7 +69,7 @@ public struct Router: Sendable {
       // These are candidates.
       if Text.isSame(identifier, query.bundleIdentifier) || Text.isSame(identifier, choice) { continue }
       if query.webOrigin != nil, decision[identifier] != nil { continue }
-      others.append(candidate(identifier, app, query, preference(of: identifier)))
+      others.append(candidate(identifier, app, query, nil))
     }
     others.sort { Self.isBetter($0, $1, query) }
     return RoutingDecision(candidates: decision.candidates + others, notes: notes(on: decision, query))
@@ -86,16 +89,31 @@ public struct Router: Sendable {
     return one.bundleIdentifier.utf8.lexicographicallyPrecedes(other.bundleIdentifier.utf8)
   }
 
+  /// - Parameter preference: nil: what speaks for each app.
   private func candidate(
     _ identifier: String, _ declaration: AppDeclaration?, _ query: RoutingQuery,
-    _ preference: RoutingCandidate.Preference
+    _ preference: RoutingCandidate.Preference?
   ) -> RoutingCandidate {
     let processes = running.apps(of: identifier)
     let others = self.others(of: processes, than: query.origin)
+    let declarers = declarers(declaration, others, query)
+    let obstacles = obstacles(declaration, others, declarers, isOrigin: processes.count > others.count, query)
     return RoutingCandidate(
       identifier, name: declaration?.name ?? processes.first?.name ?? identifier, declaration,
-      isRunning: !processes.isEmpty, preference,
-      obstacles(declaration, others, isOrigin: processes.count > others.count, query))
+      isRunning: !processes.isEmpty, preference ?? self.preference(of: identifier, declaration, declarers, query),
+      obstacles, isByPublicType: query.isPublic && !declarers.hasTeam && obstacles.isEmpty)
+  }
+
+  /// The same team and the desktop's default count for public activities only: others are for the team alone.
+  private func preference(
+    of app: String, _ declaration: AppDeclaration?, _ declarers: Declarers, _ query: RoutingQuery
+  ) -> RoutingCandidate.Preference {
+    guard query.isPublic else { return preference(of: app) }
+    if declarers.hasTeam { return .sameTeam(preferences.recency(of: app)) }
+    guard let file = query.contentType.flatMap({ defaults[$0] }) else { return preference(of: app) }
+    let isDefault =
+      Text.isSame(declaration?.desktopFile, file) || Text.isSame(String(joining: "\(app).desktop"), file)
+    return isDefault ? .desktopDefault : preference(of: app)
   }
 
   /// The processes that are not the origin.
@@ -105,27 +123,47 @@ public struct Router: Sendable {
     return others
   }
 
+  /// What an app says of itself by its manifest and by its processes, as far as it counts for an activity.
+  private struct Declarers {
+    /// Whether one of them is of the team of the activity.
+    var hasTeam = false
+    /// Whether one that may continue the activity declares its type: of a public one any.
+    var declares = false
+  }
+
+  /// The declarations of a process count beside the manifest: the manifest may be of another version.
+  private func declarers(
+    _ declaration: AppDeclaration?, _ processes: [AppIdentity], _ query: RoutingQuery
+  ) -> Declarers {
+    var found = Declarers()
+    if let declaration {
+      let isOfTeam = Text.isSame(declaration.team, query.team)
+      found.hasTeam = isOfTeam
+      found.declares = (isOfTeam || query.isPublic) && declaration.declares(query.type)
+    }
+    for process in processes {
+      let isOfTeam = Text.isSame(process.team, query.team)
+      found.hasTeam = found.hasTeam || isOfTeam
+      found.declares = found.declares || (isOfTeam || query.isPublic) && process.declares(query.type)
+    }
+    return found
+  }
+
   /// - Parameter processes: those of the app that are not the origin.
   private func obstacles(
-    _ declaration: AppDeclaration?, _ processes: [AppIdentity], isOrigin: Bool, _ query: RoutingQuery
+    _ declaration: AppDeclaration?, _ processes: [AppIdentity], _ declarers: Declarers, isOrigin: Bool,
+    _ query: RoutingQuery
   ) -> [RoutingCandidate.Obstacle] {
     if processes.isEmpty {
       if isOrigin { return [.isOrigin] }
       if declaration == nil { return [.noManifest] }
     }
     var obstacles: [RoutingCandidate.Obstacle] = []
-    // The declarations of a process count beside the manifest: the manifest may be of another version.
-    var isOfTeam = false
-    var isDeclared = false
-    if let declaration, Text.isSame(declaration.team, query.team) {
-      isOfTeam = true
-      isDeclared = declaration.declares(query.type)
+    if !declarers.hasTeam, !query.isPublic {
+      obstacles.append(.teamDiffers)
+    } else if !declarers.declares {
+      obstacles.append(.typeNotDeclared)
     }
-    for process in processes where Text.isSame(process.team, query.team) {
-      isOfTeam = true
-      isDeclared = isDeclared || process.declares(query.type)
-    }
-    if !isOfTeam { obstacles.append(.teamDiffers) } else if !isDeclared { obstacles.append(.typeNotDeclared) }
     if let declaration {
       if !declaration.takes(query.payloadVersion) {
         obstacles.append(.versionDeclined(declaration.payloadVersions ?? []))

@@ -16,14 +16,17 @@ public enum Routing {
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.
-  public static func obstacle(for receiver: AppIdentity, origin: AppIdentity, type: String) -> Obstacle? {
-    receiver.id == origin.id ? .isOrigin : obstacle(for: receiver, team: origin.team, type: type)
+  /// - Parameter isPublic: as the offer says (R13.1).
+  public static func obstacle(
+    for receiver: AppIdentity, origin: AppIdentity, type: String, isPublic: Bool
+  ) -> Obstacle? {
+    receiver.id == origin.id ? .isOrigin : obstacle(for: receiver, team: origin.team, type: type, isPublic: isPublic)
   }
 
   /// The same for an app of another device, of this team.
-  public static func obstacle(for receiver: AppIdentity, team: String, type: String) -> Obstacle? {
+  public static func obstacle(for receiver: AppIdentity, team: String, type: String, isPublic: Bool) -> Obstacle? {
     if receiver.isChooser { return nil }
-    guard Text.isSame(receiver.team, team) else { return .teamDiffers }
+    guard isPublic || Text.isSame(receiver.team, team) else { return .teamDiffers }
     return receiver.declares(type) ? nil : .typeNotDeclared
   }
 }

@@ -19,11 +19,15 @@ public final class RoutingCandidate: Sendable {
     case otherBrowser
   }
 
-  /// A reason for an app, the strongest last (R6.2).
+  /// A reason for an app, the strongest last (R6.2, R13.1).
   public enum Preference: Sendable, Equatable, Comparable {
     case none
     /// Higher if it was used more recently.
     case used(UInt64)
+    /// It is the desktop's default for the content type of a public activity.
+    case desktopDefault
+    /// It is of the team of a public activity, for which teams are no condition. Higher if it was used more recently.
+    case sameTeam(UInt64)
     /// The user chose it for the type.
     case chosen
     case sameBundle
@@ -56,10 +60,12 @@ public final class RoutingCandidate: Sendable {
   public let preference: Preference
   /// None: it can continue the activity.
   public let obstacles: [Obstacle]
+  /// Whether it may continue the activity because that is public, and although it is of another team (R13.1).
+  public let isByPublicType: Bool
 
   init(
     _ bundleIdentifier: String, name: String, _ declaration: AppDeclaration?, isRunning: Bool,
-    as role: Role = .app, _ preference: Preference, _ obstacles: [Obstacle]
+    as role: Role = .app, _ preference: Preference, _ obstacles: [Obstacle], isByPublicType: Bool = false
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.name = name
@@ -68,6 +74,7 @@ public final class RoutingCandidate: Sendable {
     self.role = role
     self.preference = preference
     self.obstacles = obstacles
+    self.isByPublicType = isByPublicType
   }
 
   public var isEligible: Bool { obstacles.isEmpty }

@@ -12,10 +12,14 @@ public struct RoutingQuery: Sendable {
   public let origin: Identifier?
   /// The origin of its web page (R12.1); nil: it has none.
   public let webOrigin: WebOrigin?
+  /// Whether apps of other teams may continue it (R13.1).
+  public let isPublic: Bool
+  /// The MIME type of what a public activity shows; nil: it says none.
+  public let contentType: String?
 
   public init(
     type: String, team: String, bundleIdentifier: String, payloadVersion: UInt32 = 0, origin: Identifier? = nil,
-    webOrigin: WebOrigin? = nil
+    webOrigin: WebOrigin? = nil, isPublic: Bool = false, contentType: String? = nil
   ) {
     self.type = type
     self.team = team
@@ -23,6 +27,8 @@ public struct RoutingQuery: Sendable {
     self.payloadVersion = payloadVersion
     self.origin = origin
     self.webOrigin = webOrigin
+    self.isPublic = isPublic
+    self.contentType = contentType
   }
 
   /// Whether the activity is a web page, and nothing else.

@@ -37,6 +37,7 @@ extension Activity {
     try page.setWebpageURL(webpageURL)
     try page.setExpirationDate(expirationDate)
     page.setPrivate(isPrivate)
+    page.setPublic(publicity)
     try page.setUserInfo(try pageInfo(contents), limit: Limits.value)
     page.markNeedsSave(false)
     return page

@@ -99,7 +99,8 @@ final class CheckedWorkload: Workload {
 
   func sees(_ viewer: ScriptedApp, _ origin: ScriptedApp) -> Bool {
     guard viewer.isAlive, let activity = origin.current else { return false }
-    return Routing.obstacle(for: viewer.identity, origin: origin.identity, type: activity.type) == nil
+    let (type, isPublic) = (activity.type, activity.isPublic)
+    return Routing.obstacle(for: viewer.identity, origin: origin.identity, type: type, isPublic: isPublic) == nil
       && fleet.checker.distance(from: origin.process.device, to: viewer.process.device) != nil
   }
 
@@ -114,15 +115,15 @@ final class CheckedWorkload: Workload {
     let description = OfferDescription(
       id: id, type: activity.type, title: activity.title, payloadVersion: activity.payloadVersion,
       sizeHint: UInt64(activity.userInfo?.encoding.count ?? 0), expirationDate: nil,
-      supportsContinuationStreams: activity.supportsContinuationStreams)
+      supportsContinuationStreams: activity.supportsContinuationStreams, isPublic: activity.isPublic)
     for app in apps where app.isAlive && app !== origin {
       let seen = app.engine?.offers[id]
       guard sees(app, origin) else {
-        expect(seen == nil, app, "R6.2: it sees what is not for it")
+        expect(seen == nil, app, "R6.2, R13.1: it sees what is not for it")
         continue
       }
       guard let seen else {
-        expect(false, app, "R1.11: it does not see what is offered")
+        expect(false, app, "R1.11, R13.1: it does not see what is offered")
         continue
       }
       expect(seen.description.expiring(nil) == description, app, "R2.8: it sees an old state")

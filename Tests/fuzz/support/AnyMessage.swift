@@ -133,7 +133,8 @@ extension Input {
       id: identifier(), type: type(), title: bool() ? "Title" : nil,
       payloadVersion: UInt32(truncatingIfNeeded: number()), sizeHint: number(), expirationDate: nil,
       supportsContinuationStreams: bool(), isPrivate: bool(),
-      webOrigin: bool() ? WebOrigin.of("https://example.com/") : nil)
+      webOrigin: bool() ? WebOrigin.of("https://example.com/") : nil, isPublic: bool(),
+      contentType: bool() ? "text/plain" : nil, label: bool() ? text(atMost: 4) : nil)
   }
 
   private mutating func timing() -> OfferTiming {

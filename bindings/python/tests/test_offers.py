@@ -159,3 +159,47 @@ def test_a_handler_is_called_whatever_an_iteration_does(opened: Opener) -> None:
         run_until([origin, receiver], lambda: receiver.offers and seen)
     assert seen == [OfferEventKind.APPEARED]
     receiver._offer_events._listeners.clear()
+
+
+def test_a_public_activity_is_offered_to_other_teams(opened: Opener) -> None:
+    """R13.1"""
+    apps = origin, ours, stranger = [
+        opened(f"com.example.{name}", team=team, types=[TYPE])
+        for name, team in (("origin", "T"), ("ours", "T"), ("stranger", "OTHER"))
+    ]
+    activity = segue.Activity(origin, TYPE, title="List", user_info={"contentType": "text/plain"})
+    assert not activity.public
+    activity.become_current()
+    run_until(apps, lambda: bool(ours.offers))
+    assert not ours.offers[0].public
+    assert stranger.offers == []
+    activity.public = True
+    assert activity.public
+    run_until(apps, lambda: bool(stranger.offers))
+    assert stranger.offers[0].public
+    assert segue.Activity.decode(stranger, activity.encode()).public
+    activity.public = False
+    run_until(apps, lambda: not stranger.offers)
+    run_until(apps, lambda: not ours.offers[0].public)
+    for name in ("EDITING_TEXT", "PLAYING_MEDIA", "READING_DOCUMENT", "USING_TERMINAL", "BROWSING_WEB"):
+        shared = segue.Activity(origin, getattr(segue, f"ACTIVITY_TYPE_{name}"))
+        assert shared.public
+        shared.public = False
+        assert not shared.public
+
+
+def test_a_label_tells_apps_of_one_bundle_apart(opened: Opener) -> None:
+    """R13.6"""
+    pair = Pair(opened)
+    assert pair.origin.label is None
+    assert pair.offer.label is None
+    pair.origin.label = "window 2"
+    pair.until(lambda: pair.receiver.offers[0].label == "window 2")
+    assert pair.origin.label == "window 2"
+    with pytest.raises(segue.LimitExceededError, match="label: 129 bytes"):
+        pair.origin.label = "x" * 129
+    assert pair.origin.label == "window 2"
+    pair.origin.label = None
+    pair.until(lambda: pair.receiver.offers[0].label is None)
+    with opened("com.example.other", label="terminal") as other:
+        assert other.label == "terminal"

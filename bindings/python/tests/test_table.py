@@ -108,7 +108,8 @@ def test_each_other_constant_is_that_of_the_header() -> None:
     assert CONSTANTS["SEGUE_MESSAGE_SIZE"] == _table.MESSAGE_SIZE
     assert CONSTANTS["SEGUE_ID_SIZE"] == _table.ID_SIZE
     assert CONSTANTS["SEGUE_DOCUMENT_URL_KEY"] == segue.DOCUMENT_URL_KEY
-    assert CONSTANTS["SEGUE_ACTIVITY_TYPE_BROWSING_WEB"] == segue.ACTIVITY_TYPE_BROWSING_WEB
+    for name in ("BROWSING_WEB", "EDITING_TEXT", "PLAYING_MEDIA", "READING_DOCUMENT", "USING_TERMINAL"):
+        assert CONSTANTS[f"SEGUE_ACTIVITY_TYPE_{name}"] == getattr(segue, f"ACTIVITY_TYPE_{name}")
     roles = {"editor": CONSTANTS["SEGUE_ROLE_EDITOR"], "viewer": CONSTANTS["SEGUE_ROLE_VIEWER"]}
     assert roles == _document._ROLES
     assert {"host": CONSTANTS["SEGUE_DELIVER_HOST"], "thread": CONSTANTS["SEGUE_DELIVER_THREAD"]} == _app._DELIVERIES

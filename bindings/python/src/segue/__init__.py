@@ -33,7 +33,16 @@ from ._account import (
     RefusedDevice,
     TakeOver,
 )
-from ._activity import ACTIVITY_TYPE_BROWSING_WEB, Activity, Origin, Problem
+from ._activity import (
+    ACTIVITY_TYPE_BROWSING_WEB,
+    ACTIVITY_TYPE_EDITING_TEXT,
+    ACTIVITY_TYPE_PLAYING_MEDIA,
+    ACTIVITY_TYPE_READING_DOCUMENT,
+    ACTIVITY_TYPE_USING_TERMINAL,
+    Activity,
+    Origin,
+    Problem,
+)
 from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, Route
 from ._app import App
 from ._connection import Connection
@@ -111,6 +120,10 @@ else:
 
 __all__ = [
     "ACTIVITY_TYPE_BROWSING_WEB",
+    "ACTIVITY_TYPE_EDITING_TEXT",
+    "ACTIVITY_TYPE_PLAYING_MEDIA",
+    "ACTIVITY_TYPE_READING_DOCUMENT",
+    "ACTIVITY_TYPE_USING_TERMINAL",
     "DOCUMENT_URL_KEY",
     "LATER",
     "URL",

@@ -35,6 +35,12 @@ ACTIVITY_TYPE_BROWSING_WEB = "NSUserActivityTypeBrowsingWeb"
 """The type of an activity that is a web page, of any site: it has a `webpage_url`. On a device where an app is
 associated with the site, that app continues it, otherwise the browser (R6.3, R6.4, R12.2): Apple's name."""
 
+ACTIVITY_TYPE_EDITING_TEXT = "SegueActivityTypeEditingText"
+ACTIVITY_TYPE_PLAYING_MEDIA = "SegueActivityTypePlayingMedia"
+ACTIVITY_TYPE_READING_DOCUMENT = "SegueActivityTypeReadingDocument"
+ACTIVITY_TYPE_USING_TERMINAL = "SegueActivityTypeUsingTerminal"
+"""Types that programs of different makers share (R13.2): `docs/public-types.md` has their keys."""
+
 
 @dataclass(frozen=True)
 class Origin:

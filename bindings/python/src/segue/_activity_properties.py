@@ -170,6 +170,17 @@ class ActivityProperties(_native.Handle):
         library.segue_activity_set_private(self._handle, _arguments.truth(private, "private"))
 
     @property
+    def public(self) -> bool:
+        """Whether apps of other teams may continue the activity, too, if they declare its type (R13.1). At first True
+        for the types that programs share (`ACTIVITY_TYPE_EDITING_TEXT` and those beside it), and False for others. It
+        is about programs of the same user, never about other users."""
+        return _native.take_bool(library.segue_activity_get_public, self._handle)
+
+    @public.setter
+    def public(self, public: bool) -> None:
+        library.segue_activity_set_public(self._handle, _arguments.truth(public, "public"))
+
+    @property
     def keeps_offering(self) -> bool:
         """Whether the activity stays offered when its app has ended (R2.5): the app leaves its last snapshot with the
         agent when it goes to the background, closes, or drops the current activity. False at first. Its

@@ -125,9 +125,12 @@ class Candidate:
     manifest: bool
     """It has one."""
     preference: str
-    """The reason to prefer this app: "same bundle", "chosen", "used" or "none"."""
+    """The reason to prefer this app: "same bundle", "chosen", "same team", "desktop default", "used" or "none"; "same
+    team" and "desktop default" of public activities only (R13.1)."""
     against: tuple[Reason, ...]
     """The reasons against this app; none: it can continue the activity."""
+    public_type: bool = False
+    """It is of another team, and may continue the activity because that is public (R13.1)."""
     role: str = "app"
     """Why it is a candidate (R12.2): "app" (it declares the type), "association" (it claims the site of the page),
     "browser" (the user's, which takes part in Handoff) or "url handler" (the user's, which is started with the URL)."""

@@ -110,6 +110,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     _answers: tuple[bool, ...] = ()
     """Whether the delegate has callbacks for on_did_update, on_open_document and on_continue."""
     _main_responder: weakref.ref[ResponderMixin] | None = None
+    _label: str | None = None
     _activity_delegate: int | None = None
     _activities_take: tuple[bool, ...] = ()
     """The callbacks that the delegate has."""
@@ -120,6 +121,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         *,
         name: str | None = None,
         team: str | None = None,
+        label: str | None = None,
         types: Iterable[str] = (),
         document_types: Iterable[tuple[str, str, str]] = (),
         chooser: bool = False,
@@ -132,6 +134,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         """
         name: the name for people; by default the bundle identifier
         team: apps of one team can continue each other's activities (R6.2); by default the app is its own team
+        label: tells apps of one bundle identifier apart, such as the name of a window (R13.6)
         types: the activity types that the app can continue
         document_types: (content type, "editor" or "viewer", activity type) of each kind of document; the activity types
             count as types, too (R5.1)
@@ -180,6 +183,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         )
         self._set_text(library.segue_app_set_name, "name", name)
         self._set_text(library.segue_app_set_team_identifier, "team", team)
+        if label is not None:
+            self.label = label
         if runtime_folder is not None:
             path = _arguments.path(runtime_folder, "runtime_folder")
             library.segue_app_set_runtime_folder(self._handle, path, len(path))
@@ -256,6 +261,18 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def set_foreground(self, foreground: bool) -> None:
         """Reports that the app came to the foreground or went to the background (R2.5)."""
         library.segue_app_set_foreground(self._handle, _arguments.truth(foreground, "foreground"))
+
+    @property
+    def label(self) -> str | None:
+        """A short text for people that tells apps of one bundle identifier apart, such as the name of a window or a
+        terminal (R13.6): at most 128 bytes. Lists of offers show it; it chooses no app. None: there is none."""
+        return self._label
+
+    @label.setter
+    def label(self, label: str | None) -> None:
+        data = None if label is None else _arguments.text(label, "label")
+        library.segue_app_set_label(self._handle, data, 0 if data is None else len(data))
+        self._label = label or None
 
     @property
     def device(self) -> FleetDevice | None:

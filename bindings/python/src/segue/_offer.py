@@ -60,6 +60,19 @@ class Offer(_native.Handle):
         return _native.take_text(library.segue_offer_get_web_origin, self._handle)
 
     @property
+    def label(self) -> str | None:
+        """The label of the origin (`App.label`): which window or terminal of its program offers the activity (R13.6).
+
+        None if it has none.
+        """
+        return _native.take_text(library.segue_offer_get_label, self._handle)
+
+    @property
+    def public(self) -> bool:
+        """Whether apps of other teams may continue the activity, too (R13.1), as its origin says."""
+        return _native.take_bool(library.segue_offer_is_public, self._handle)
+
+    @property
     def payload_version(self) -> int:
         """The origin's version of its user_info layout (R1.9)."""
         return _native.take_uint32(library.segue_offer_get_payload_version, self._handle)
@@ -95,6 +108,8 @@ class Offer(_native.Handle):
             self.app_name,
             self.bundle_identifier,
             self.web_origin,
+            self.label,
+            self.public,
             self.payload_version,
             self.size_hint,
             self.expiration_date,

@@ -22,6 +22,8 @@ from .verbs import Verbs
 PREFERENCES = {
     "same bundle": "it is the app of the origin",
     "chosen": "you chose it for this type",
+    "same team": "it is of the origin's team",
+    "desktop default": "it is the desktop's default for such content",
     "used": "of the apps that fit, it was used last",
     "none": "no other app fits better",
 }
@@ -103,6 +105,8 @@ def fits(candidates: list[Candidate]) -> bool:
 def candidate_row(candidate: Candidate) -> tuple[str, ...]:
     state = "runs" if candidate.running else "has a manifest" if candidate.manifest else ""
     preference = "" if candidate.preference == "none" else candidate.preference
+    if candidate.public_type:
+        preference = f"{preference}, public type" if preference else "public type"
     against = "; ".join(f"{each.reason}: {each.message}" for each in candidate.against)
     names = (shown(candidate.bundle_identifier), shown(candidate.name), shown(candidate.role))
     return (*names, state, preference, shown(against, None))
@@ -182,7 +186,9 @@ def explained(offer: Offer | None, reason: Reason | None, there: list[str], cand
             lines.append(f"{name} would be started with its URL: no app here continues it")
         elif number == 0:
             how = "it runs" if each.running else "it does not run, and would be started"
-            lines.append(f"{name} would continue it: {how}; {PREFERENCES.get(each.preference, each.preference)}")
+            why = PREFERENCES.get(each.preference, each.preference)
+            public = "; public type: apps of every team may" if each.public_type else ""
+            lines.append(f"{name} would continue it: {how}; {why}{public}")
         else:
             lines.append(f"{name} could, too: `segue continue --app {name}`, or `segue choose`")
     if offer is not None and reason is None and not candidates:

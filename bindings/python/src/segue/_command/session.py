@@ -236,7 +236,8 @@ def only(entries: Iterable[_T], prefix: str, identifier_of: Callable[[_T], objec
 
 def offer_row(offer: Offer) -> tuple[str, ...]:
     title = f"'{shown(offer.title or '')}'"
-    names = (shown(offer.app_name), shown(offer.device_name))
+    label = f" ({shown(offer.label)})" if offer.label else ""
+    names = (shown(offer.app_name) + label, shown(offer.device_name))
     return (str(offer.id)[:8], shown(offer.type), title, *names, ago(offer.age))
 
 
@@ -253,6 +254,8 @@ def offer_record(offer: Offer) -> dict[str, Any]:
         "title",
         "web_origin",
         "app_name",
+        "label",
+        "public",
         "bundle_identifier",
         "device_name",
         "payload_version",
