@@ -169,7 +169,7 @@ import Testing
     #expect(agent.pages.map { $0.url } == [url] && agent.inbox.open.isEmpty)
   }
 
-  @Test(arguments: [ChosenApp.Form.page(keepsState: false), .argument])
+  @Test(arguments: [ChosenApp.Form.page(.nothing), .argument])
   func `a page whose host hides behind a user is opened nowhere (W2, W10)`(form: ChosenApp.Form) throws {
     let id = try offerPage(as: form)
     try editor.change(id) { try $0.setWebpageURL("https://accounts.example.org%2F@example.com/") }

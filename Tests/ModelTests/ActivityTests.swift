@@ -409,9 +409,9 @@ import Testing
   @Test func `the page of an activity that is not public is not public (R6.3, R13.1)`() throws {
     var activity = activity
     try activity.setWebpageURL("https://example.com/")
-    #expect(try activity.page(keepsState: false).isPublic, "its type is another one")
+    #expect(try activity.page(.nothing).isPublic, "its type is another one")
     activity.setPublic(false)
-    #expect(try !activity.page(keepsState: false).isPublic)
+    #expect(try !activity.page(.nothing).isPublic)
   }
 
   @Test func `what was offered as public, and is so no longer, is not continued (R13.1)`() {
