@@ -29,7 +29,7 @@ def beside_library() -> Path:
 
 
 def prefixes() -> Iterator[Path]:
-    """Returns the folders into which `make install` and packages put files, the most likely first."""
+    """The prefixes under which `make install` and packages put files, the most likely first."""
     yield from (beside_library().parent, Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 
 
@@ -37,12 +37,6 @@ def libexec_programs(name: str) -> Iterator[Path]:
     """The paths of a program that users do not start themselves."""
     yield beside_library() / name
     yield from (prefix / "libexec" / "segue" / name for prefix in prefixes())
-
-
-def config_folder() -> Path:
-    """The folder of the user's settings, as desktop programs find it."""
-    named = os.environ.get("XDG_CONFIG_HOME", "")
-    return Path(named) if named.startswith("/") else Path.home() / ".config"
 
 
 def execute(program: str, name: str, *arguments: str) -> NoReturn:
