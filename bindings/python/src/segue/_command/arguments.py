@@ -22,6 +22,7 @@ from . import (
     receiver,
     search,
     setup,
+    shell,
     stdio,
 )
 from .verbs import Parser, Verbs
@@ -41,6 +42,7 @@ MODULES = (
     agent,
     doctor,
     stdio,
+    shell,
     link,
     setup,
 )

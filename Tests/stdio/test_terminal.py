@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shells that take part (`segue shell-init`, `segue terminal`): real ones, in a real tmux."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from host import PROGRAM, Host
+from programs import programs
+from project import ROOT
+from public_types import problems
+from terminal import Terminal, terminals
+from test_session import offer
+
+Start = Callable[..., Host]
+TYPE = "SegueActivityTypeUsingTerminal"
+COMMAND = [str(ROOT / ".venv/bin/python"), "-m", "segue"]
+STARTS = {
+    "bash": ("bash --norc --noprofile", 'eval "$({} shell-init bash)"', "PS1='in-shell> '"),
+    "zsh": ("zsh -f", 'eval "$({} shell-init zsh)"', "PS1='in-shell> '"),
+    "fish": ("fish --no-config", "{} shell-init fish | source", "function fish_prompt; echo 'in-shell> '; end"),
+}
+SHELLS = [name for name in STARTS if shutil.which(name)]
+
+
+def variables(folder: Path, tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return {
+        "PATH": f"{tmp_path}/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TMPDIR": str(tmp_path),
+        "SEGUE_RUNTIME_DIR": str(folder),
+        "SEGUE_STDIO": str(PROGRAM),
+    }
+
+
+@pytest.fixture
+def shell(folder: Path, tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """shell("bash", SEGUE_SSH_HOST="laptop"): a shell that takes part."""
+    environment = variables(folder, tmp_path)
+    with terminals(tmp_path, environment) as open_terminal:
+
+        def start(name: str, **more: str) -> Terminal:
+            program, init, prompt = STARTS[name]
+            terminal = open_terminal(f"session-{name}")
+            words = " ".join(f"{key}={shlex.quote(value)}" for key, value in more.items())
+            terminal.type(f"env {words} {program}")
+            terminal.type(prompt)
+            terminal.shows("^in-shell>")
+            terminal.type(f"clear; {init.format(shlex.join(COMMAND))}")
+            terminal.shows("^in-shell>")
+            return terminal
+
+        yield start
+
+
+def receiver(start: Start) -> Host:
+    host = start()
+    host.call("open", protocol=1, bundleIdentifier="com.example.dock", name="dock", types=[], chooser=True)
+    return host
+
+
+def info_of(host: Host, title: str) -> dict:
+    host.call("offers/continue", offer=host.offer_of(title)["offer"])
+    request = host.hear_message("continuation/continue")
+    host.respond(request, {"handled": True})
+    info: dict = request["params"]["userInfo"]
+    assert problems(TYPE, info) == {}
+    return info
+
+
+def programs_of(folder: Path) -> list[int]:
+    """The processes of the program that shells have started in this runtime folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            is_one = Path(path.parent, "exe").resolve() == PROGRAM and str(folder).encode() in path.read_bytes()
+        except OSError:
+            continue
+        found += [int(path.parent.name)] if is_one else []
+    return found
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_offers_its_folder_and_its_session(start: Start, shell, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "a \"b\" $(id) 'ü' \\n%"
+    place.mkdir()
+    terminal, host = shell(name, SEGUE_SSH_HOST="laptop"), receiver(start)
+    # Shells quote differently.
+    (tmp_path / "link").symlink_to(place)
+    terminal.type(f"cd {tmp_path}/link; cd (pwd -P)" if name == "fish" else f"cd -P {tmp_path}/link")
+    info = info_of(host, place.name)
+    assert info["url"] == place.as_uri()
+    assert (info["multiplexer"], info["session"], info["host"]) == ("tmux", f"session-{name}", "laptop")
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_follows_and_its_end_withdraws(start: Start, shell, folder: Path, tmp_path: Path, name: str) -> None:
+    """A program that the shell has started, and that goes on, does not keep the offer."""
+    for each in ("one", "two"):
+        (tmp_path / each).mkdir()
+    terminal, host = shell(name), receiver(start)
+    terminal.type(f"cd {tmp_path}/one")
+    host.offer_of("one")
+    terminal.press("C-c")  # at the prompt, it is not for the program
+    terminal.type("sleep 1000 &")
+    terminal.type(f"cd {tmp_path}/two")
+    info = info_of(host, "two")
+    assert "host" not in info
+    shells = [path.parent for path in Path("/proc").glob("[0-9]*/comm") if is_shell(path, name, folder)]
+    os.kill(int(shells[0].name), 9)
+    while any(each["title"] == "two" for each in host.hear("offers/changed")["offers"]):
+        pass
+
+
+def is_shell(path: Path, name: str, folder: Path) -> bool:
+    try:
+        return path.read_text().strip() == name and str(folder).encode() in Path(path.parent, "environ").read_bytes()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_the_death_of_the_program_does_not_harm_the_shell(start: Start, shell, folder, name: str) -> None:
+    terminal, host = shell(name), receiver(start)
+    while not programs_of(folder):
+        pass
+    host.hear("offers/changed")
+    for process in programs_of(folder):
+        if process != host.process.pid:
+            os.kill(process, 9)
+    terminal.type("cd /")
+    terminal.type("echo al''ive")
+    terminal.shows("^alive")
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "a 'b' ü"
+    place.mkdir()
+    terminal, host = shell(name), start()
+    host.open("origin", save=False)
+    offer(host, TYPE, "theirs", userInfo={"url": place.as_uri()})
+    terminal.type("handoff")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    terminal.type("pwd")
+    terminal.shows(f"^{place}$")
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> Path:
+    """A program in the place of ssh that writes down its arguments."""
+    path = tmp_path / "bin" / "ssh"
+    path.parent.mkdir()
+    path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{tmp_path}/ssh.new\nmv {tmp_path}/ssh.new {tmp_path}/ssh.ran\n')
+    path.chmod(0o755)
+    return tmp_path / "ssh.ran"
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_a_session_of_another_machine_is_attached_to_only_when_asked(
+    start: Start, shell, ssh: Path, answer: str
+) -> None:
+    terminal, host = shell("bash"), start()
+    host.open("origin", save=False)
+    there = {"host": "laptop.local", "user": "ada", "multiplexer": "tmux", "session": "it's $(id)"}
+    offer(host, TYPE, "theirs", userInfo={"url": "file:///", **there})
+    terminal.type("handoff; echo en''ded")
+    terminal.shows(r"ssh -t -- ada@laptop\.local ")
+    terminal.shows(r"Run it\? \[y/N\] $")
+    assert not ssh.exists()
+    terminal.keys(answer)
+    terminal.press("Enter")
+    terminal.shows("^ended")
+    assert ssh.exists() == (answer == "y")
+    if answer == "y":
+        *words, inside = ssh.read_text().splitlines()
+        assert words == ["-t", "--", "ada@laptop.local"]
+        assert shlex.split(inside) == ["tmux", "attach-session", "-t", "=it's $(id)"]
+
+
+def terminal_verb(folder: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, "terminal", "--json", *words]
+    environment = {**variables(folder, tmp_path)}
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("info", "command"),
+    [
+        ({"host": "-oProxyCommand=x"}, None),
+        ({"host": "a b"}, None),
+        ({"host": "h", "user": "-x"}, ["ssh", "-t", "--", "h", 'cd -- / && exec "${SHELL:-sh}" -l']),
+        ({"multiplexer": "sh", "session": "s"}, None),
+        ({"multiplexer": "tmux", "session": "-x"}, None),
+        ({"multiplexer": "tmux", "session": "a\nb"}, None),
+        ({"multiplexer": "screen", "session": "s"}, ["screen", "-x", "-r", "s"]),
+        ({"host": "h", "multiplexer": "zellij", "session": "s"}, ["ssh", "-t", "--", "h", "zellij attach s"]),
+    ],
+)
+def test_what_comes_is_checked_and_no_program_is_asked(folder, tmp_path, ssh, info, command) -> None:
+    """R13.2: the origin is an app of the library, whose values nothing has checked."""
+    script = ["offer", TYPE, "--title", "theirs", "--once", "--user-info"]
+    value = json.dumps({"url": {"$url": "file:///"}, **info})
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("origin", [*COMMAND, *script, value])
+        done = terminal_verb(folder, tmp_path)
+    said = json.loads(done.stdout)
+    assert (said["command"], said["runs"], said["folder"]) == (command, False, "/")
+    assert not ssh.exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///no/such/folder", "https://example.com/", "file://elsewhere/", "file:///a%0ab"]
+)
+def test_a_folder_that_is_not_here_is_named_and_the_origin_is_told(folder, tmp_path, url: str) -> None:
+    script = ["offer", TYPE, "--title", "theirs", "--user-info", json.dumps({"url": url})]
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        origin = run("origin", [*COMMAND, *script])
+        done = terminal_verb(folder, tmp_path)
+        assert done.returncode == 1 and "folder" in done.stderr, done
+        origin.wait_for("^failed")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Shells that take part: `shell-init` for what they offer, `terminal` for what they continue."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from .._terminal import shown
+from .document import stale
+from .output import CommandError, agreed, note, show_json
+from .session import add_choice, chooser, first
+from .stdio import found
+from .verbs import Verbs
+
+TYPE = "SegueActivityTypeUsingTerminal"
+SHELLS = {"bash": "bash.sh", "zsh": "zsh.sh", "fish": "fish.fish"}
+HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+ATTACH = {
+    "tmux": ("tmux", "attach-session", "-t"),
+    "screen": ("screen", "-x", "-r"),
+    "zellij": ("zellij", "attach"),
+}
+
+
+def add(verbs: Verbs) -> None:
+    init = verbs.add(
+        "shell-init",
+        shell_init,
+        "print what a shell runs to take part: its folder is offered",
+        'In ~/.bashrc: eval "$(segue shell-init bash)"; in ~/.zshrc: eval "$(segue shell-init zsh)"; in\n'
+        "~/.config/fish/config.fish: segue shell-init fish | source. The folder of the shell is offered, and\n"
+        "the session of tmux. With SEGUE_SSH_HOST, the name by which ssh reaches this machine, other machines can\n"
+        "attach. `handoff` goes on with what another shell offers.",
+    )
+    init.add_argument("shell", choices=sorted(SHELLS), help="the shell")
+    going = verbs.add(
+        "terminal",
+        terminal,
+        "continue another shell: print its folder, or run the ssh that attaches",
+        "A folder that is here is printed, for `cd`. For a session, or a folder of another machine, the command that\n"
+        "goes there is shown, and runs only when the question is answered with y, or with --attach.",
+    )
+    add_choice(going)
+    going.add_argument("--attach", action="store_true", help="run the command without the question")
+
+
+def shell_init(options: argparse.Namespace) -> int:
+    program = found()
+    if program is None:
+        raise CommandError("there is no segue-stdio: install it (`make install`), or set SEGUE_STDIO to its path")
+    code = Path(__file__).with_name("shells").joinpath(SHELLS[options.shell]).read_text(encoding="utf-8")
+    words = {"@PROGRAM@": shlex.quote(program), "@COMMAND@": " ".join(map(shlex.quote, this_command()))}
+    for word, text in words.items():
+        code = code.replace(word, text)
+    if options.json:
+        show_json({"shell": options.shell, "code": code}, line=True)
+    else:
+        print(code, end="")
+    return 0
+
+
+def this_command() -> tuple[str, ...]:
+    """Returns the words that run this command again."""
+    name = sys.argv[0]
+    if os.path.basename(name) == "__main__.py":
+        return (sys.executable, "-m", "segue")
+    return (os.path.abspath(name),) if os.sep in name else (name,)
+
+
+class Place(NamedTuple):
+    """Where another shell is: only what the table of public types allows (R13.2)."""
+
+    folder: str
+    host: str | None
+    user: str | None
+    multiplexer: str | None
+    session: str | None
+
+    def command(self) -> list[str] | None:
+        """Returns the words that go there; None: the folder is of this machine, and all that there is."""
+        attach = None
+        if self.multiplexer is not None and self.session is not None:
+            # tmux takes a name for the beginning of another one, unless it is told not to.
+            name = f"={self.session}" if self.multiplexer == "tmux" else self.session
+            attach = [*ATTACH[self.multiplexer], name]
+        if self.host is None:
+            return attach
+        there = self.host if self.user is None else f"{self.user}@{self.host}"
+        inside = shlex.join(attach) if attach else f'cd -- {shlex.quote(self.folder)} && exec "${{SHELL:-sh}}" -l'
+        # ssh hands one word to the shell there.
+        return ["ssh", "-t", "--", there, inside]
+
+
+def place_of(info: Any) -> Place:
+    """Raises: CommandError if the folder is none; other values that are wrong count as absent (R13.3)."""
+    info = info if isinstance(info, Mapping) else {}
+    url = str(info.get("url", ""))
+    path = re.fullmatch(r"file:(?://(?:localhost)?)?(/[^?#]*)", url)
+    folder = None if path is None else os.fsdecode(unquote_to_bytes(path[1]))
+    if folder is None or CONTROL.search(folder):
+        raise CommandError(f"the other shell is in no folder that could be shown: {shown(url)}")
+
+    def text(key: str, pattern: re.Pattern[str]) -> str | None:
+        value = info.get(key)
+        return value if isinstance(value, str) and pattern.fullmatch(value) else None
+
+    return Place(
+        folder,
+        text("host", HOST),
+        text("user", USER),
+        text("multiplexer", re.compile("|".join(ATTACH))),
+        text("session", re.compile(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*")),
+    )
+
+
+async def terminal(options: argparse.Namespace) -> int:
+    if options.type not in (None, TYPE):
+        raise CommandError(f"only {TYPE} is continued")
+    options.type = TYPE
+    async with chooser() as app:
+        offer = await first(app, options)
+        names = (shown(name) for name in (offer.title or "", offer.app_name, offer.device_name))
+        note("going on in '{}' of {} on {}".format(*names))
+        async with app.continue_(offer) as activity:
+            place = place_of(activity.user_info)
+            command = place.command()
+            if command is None and not os.path.isdir(place.folder):
+                raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
+            source = activity.continued_from
+            if source is not None and source.stale:
+                note(stale(source.stale_reason))
+    if command is not None:
+        note(f"to go there: {shown(shlex.join(command), None)}")
+    runs = command is not None and (options.attach or agreed("Run it?"))
+    if options.json:
+        show_json({**place._asdict(), "command": command, "runs": runs})
+    if command is None:
+        if not options.json:
+            print(place.folder)
+    elif runs:
+        run(command)
+    return 0
+
+
+def run(command: list[str]) -> None:
+    """Runs it in place of this command, in the terminal: the shell reads standard output."""
+    sys.stdout.flush()
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+        os.dup2(terminal, 1)
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise CommandError(f"{shown(command[0])}: {error.strerror}") from error

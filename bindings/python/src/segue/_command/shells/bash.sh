@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# For ~/.bashrc: eval "$(segue shell-init bash)". Offers the folder of this shell, and the session of tmux that it is
+# in, for as long as the shell runs; `handoff` goes on with what another shell offers.
+if [[ $- == *i* && -z ${__segue_fd-} ]]; then
+  # The program ends with this shell. Ctrl-C at the prompt is not for it.
+  exec {__segue_fd}> >(trap '' INT; exec setpriv --pdeathsig TERM @PROGRAM@ >/dev/null 2>&1)
+
+  # Sets REPLY to the text with all bytes percent-encoded but those that a path of a URL has.
+  __segue_encode() {
+    local LC_ALL=C index byte number
+    REPLY=
+    for ((index = 0; index < ${#1}; index++)); do
+      byte=${1:index:1}
+      case $byte in
+        [a-zA-Z0-9/._~-]) REPLY+=$byte ;;
+        *)
+          printf -v number %d "'$byte"
+          printf -v byte %%%02X $((number & 255))
+          REPLY+=$byte
+          ;;
+      esac
+    done
+  }
+
+  # Sets REPLY to the text inside of a string of JSON; to nothing if it is no text without controls.
+  __segue_quote() {
+    REPLY=
+    [[ $1 != *[[:cntrl:]]* ]] && iconv -f UTF-8 -t UTF-8 <<<"$1" >/dev/null 2>&1 || return 0
+    REPLY=${1//\\/\\\\}
+    REPLY=${REPLY//\"/\\\"}
+  }
+
+  # In a process of its own: the program may have ended, and a write would end this shell.
+  __segue_offer() {
+    local status=$? url title session=
+    __segue_encode "$PWD" && url=$REPLY
+    __segue_quote "${PWD##*/}" && title=$REPLY
+    if [[ -n ${TMUX-} ]]; then
+      __segue_quote "$(tmux display-message -p '#S' 2>/dev/null)"
+      [[ -n $REPLY && $REPLY != -* ]] && session=",\"multiplexer\":\"tmux\",\"session\":\"$REPLY\""
+    fi
+    local here="\"activity\":\"shell\""
+    (
+      printf '{"jsonrpc":"2.0","method":"activity/set","params":{%s,"type":"SegueActivityTypeUsingTerminal","title":"%s","userInfo":{"url":"file://%s"%s%s}}}\n' \
+        "$here" "$title" "$url" "$__segue_host" "$session"
+      printf '{"jsonrpc":"2.0","method":"activity/current","params":{%s}}\n' "$here"
+    ) >&"$__segue_fd" 2>/dev/null
+    return "$status"
+  }
+
+  handoff() {
+    local folder
+    folder=$(@COMMAND@ terminal "$@") || return
+    [[ -z $folder ]] || cd -- "$folder"
+  }
+
+  __segue_host=
+  [[ ${SEGUE_SSH_HOST-} =~ ^[A-Za-z0-9][A-Za-z0-9.-]*$ ]] && __segue_host=",\"host\":\"$SEGUE_SSH_HOST\""
+  (printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"org.gnu.bash","name":"bash","save":false}}') >&"$__segue_fd" 2>/dev/null
+  PROMPT_COMMAND="__segue_offer${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
+fi

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# For ~/.config/fish/config.fish: segue shell-init fish | source. Offers the folder of this shell, and the session of
+# tmux that it is in, for as long as the shell runs; `handoff` goes on with what another shell offers.
+if status is-interactive; and not set -q __segue_pipe
+    set -g __segue_pipe (mktemp -u)
+    mkfifo -m 600 $__segue_pipe
+    # The program ends with this shell. Ctrl-C at the prompt is not for it.
+    sh -c 'trap "" INT; exec setpriv --pdeathsig TERM "$0" <>"$1" >/dev/null 2>&1' @PROGRAM@ $__segue_pipe &
+    set -g __segue_program $last_pid
+    disown $last_pid
+
+    # Prints the text inside of a string of JSON; nothing if it is no text without controls.
+    function __segue_quote
+        string match -qr '[[:cntrl:]]' -- $argv[1]; and return
+        printf %s $argv[1] | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1; or return
+        string replace -a \\ \\\\ -- $argv[1] | string replace -a \" \\\"
+    end
+
+    # Opened for both, the pipe is never waited for, whatever has become of the program.
+    function __segue_tell
+        sh -c 'printf "%s\n" "$@" 1<>"$0"' $__segue_pipe $argv 2>/dev/null
+    end
+
+    function __segue_offer --on-event fish_prompt
+        set -l session
+        if set -q TMUX
+            set -l name (__segue_quote (tmux display-message -p '#S' 2>/dev/null))
+            string match -qr '^[^-]' -- $name; and set session ,\"multiplexer\":\"tmux\",\"session\":\"$name\"
+        end
+        set -l title (__segue_quote (string replace -r '.*/' '' -- $PWD))
+        set -l url (string escape --style=url -- $PWD)
+        __segue_tell \
+            '{"jsonrpc":"2.0","method":"activity/set","params":{"activity":"shell","type":"SegueActivityTypeUsingTerminal","title":"'"$title"'","userInfo":{"url":"file://'"$url"'"'"$__segue_host$session"'}}}' \
+            '{"jsonrpc":"2.0","method":"activity/current","params":{"activity":"shell"}}'
+    end
+
+    function __segue_end --on-event fish_exit
+        kill $__segue_program 2>/dev/null
+        rm -f $__segue_pipe
+    end
+
+    function handoff
+        set -l folder (@COMMAND@ terminal $argv); or return
+        test -z "$folder"; or cd -- "$folder"
+    end
+
+    set -g __segue_host ''
+    string match -qr '^[A-Za-z0-9][A-Za-z0-9.-]*$' -- "$SEGUE_SSH_HOST"; and set -g __segue_host ,\"host\":\"$SEGUE_SSH_HOST\"
+    # Opened for writing alone, it is waited for: the program has it then.
+    sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","save":false}}'
+end
