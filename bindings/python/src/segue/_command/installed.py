@@ -39,6 +39,12 @@ def libexec_programs(name: str) -> Iterator[Path]:
     yield from (prefix / "libexec" / "segue" / name for prefix in prefixes())
 
 
+def config_folder() -> Path:
+    """The folder of the user's settings, as desktop programs find it."""
+    named = os.environ.get("XDG_CONFIG_HOME", "")
+    return Path(named) if named.startswith("/") else Path.home() / ".config"
+
+
 def execute(program: str, name: str, *arguments: str) -> NoReturn:
     """Runs a program in place of this one."""
     sys.stdout.flush()
