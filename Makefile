@@ -42,6 +42,8 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
+# For ARCH=aarch64: the compiler of C there, whose linker is not used; and what runs programs of aarch64.
+AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-user-static
 # For make site.
 SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
@@ -75,7 +77,15 @@ install-packages:
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	touch $@
 
-lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their debug information beside them
+# The processor that is built for. Another one than this machine's is aarch64, whose files go to lib/aarch64
+# (docs/decisions/aarch64-as-a-bare-machine.md).
+HOST := $(shell uname -m)
+ARCH ?= $(HOST)
+
+lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and debug information; ARCH=aarch64: lib/aarch64
+ifneq ($(ARCH),$(HOST))
+	packaging/cross $@ $(ARCH)
+else
 	mkdir -p lib
 	for soname in $(SONAMES); do \
 	  product=$${soname#lib}; product=$${product%.so.*}; built=.build/embedded/release/lib$$product.so; \
@@ -84,18 +94,23 @@ lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and their d
 	  objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/$$soname.debug $$built lib/$$soname && \
 	  ln -sf $$soname lib/lib$$product.so || exit; \
 	done
+endif
 
 # The products that the tests and benchmarks of store and manifests run (Tests/StoreProbe, Tests/ManifestProbe), in the
 # mode that ships.
 probe:
 	for product in StoreProbe ManifestProbe; do $(EMBEDDED) --product $$product $(LINK) || exit; done
 
-agent: ## lib/segue-agent, as it ships, and its debug information beside it
+agent: ## lib/segue-agent, as it ships, and its debug information beside it; ARCH=aarch64: lib/aarch64
+ifneq ($(ARCH),$(HOST))
+	packaging/cross $@ $(ARCH)
+else
 	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker --as-needed
 	mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent
+endif
 
 # Programs that are apps for others, in C over the public header alone: the host of programs without a binding, and the
 # app that a browser is (browser/README.md). They find the library beside themselves, or from where they are installed.
@@ -210,6 +225,13 @@ test-packages: deps-packages ## the packages of what is built in lib: twice the 
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
 
+deps-aarch64: PACKAGES = $(BUILD_PACKAGES) $(AARCH64_PACKAGES)
+deps-aarch64: install-packages ## the same for ARCH=aarch64 and its tests
+
+test-aarch64: deps-aarch64 ## what make lib agent ARCH=aarch64 has built, under qemu, beside this machine's; minutes
+	@$(MAKE) --no-print-directory .venv/.tools
+	@Tests/run --group aarch64
+
 deps-site: PACKAGES = $(SITE_PACKAGES)
 deps-site: install-packages ## the same for make site
 
@@ -312,6 +334,6 @@ clean: ## takes away what was built
 
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
-        bench wheel built-wheel deb built-deb deps-packages test-packages deps-site site browser \
-        deps-web test-web demo-web version \
+        bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
+        site browser deps-web test-web demo-web version \
         stdio mpv install uninstall format lint clean

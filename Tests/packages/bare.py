@@ -93,6 +93,14 @@ class Bare:
         """Returns what a command of the user prints."""
         return output(self.as_user(*words))
 
+    def fails(self, *words: str) -> str:
+        """Returns what a command of the user prints that has to fail."""
+        done = subprocess.run(
+            self.as_user(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode != 0, f"{' '.join(words)}\n{done.stdout}"
+        return done.stdout + done.stderr
+
     def begin(self, *words: str) -> Program:
         """A command of the user that runs beside the test, until `close`."""
         self.begun.append(Program(words[0], self.as_user(*words)))

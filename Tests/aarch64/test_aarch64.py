@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Libraries and agent for aarch64 that were built on another machine, run by qemu: they do what this machine's do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from machine import LIBRARIES, Machine, compiled
+from project import ROOT
+
+WORKLOADS = ROOT / "Tests" / "fleet" / "workloads.c"
+SEEDS = int(os.environ.get("SEGUE_SEEDS", "1000"))
+LARGEST = 1.1  # times the size of this machine's library
+PYTHON_TESTS = ROOT / "bindings" / "python"
+# A test that enters namespaces by programs that qemu cannot run there.
+NOT_EMULATED = "not without_proc"
+# One module for each part of the interface; the whole suite takes hours under emulation (SEGUE_AARCH64_TESTS=tests).
+MODULES = (
+    "activity attachment callbacks closing containers continuing documents forks offers receipts responders stream"
+)
+CHOSEN = os.environ.get("SEGUE_AARCH64_TESTS", " ".join(f"tests/test_{each}.py" for each in MODULES.split())).split()
+PROGRAMS = ("-p", "no:cacheprovider", "-p", "no:segue", "-q", "-rf")
+
+# Both apps meet at the hub of the agent.
+HANDOFF = """
+import asyncio, platform, segue
+
+async def main():
+    origin, receiver = segue.App("com.example.a", team="T"), segue.App("com.example.b", team="T", types=["t"])
+    async with origin, receiver:
+        activity = segue.Activity(origin, "t", title="Shopping list", user_info={"line": 12})
+        activity.become_current()
+        async for event in receiver.offer_events():
+            print((await receiver.continue_(event.offer)).user_info["line"], platform.machine())
+            return
+
+asyncio.run(asyncio.wait_for(main(), 120))
+"""
+# The agent is up once it has said so: a pipe that is read to that line.
+AGENT = """
+export SEGUE_RUNTIME_DIR=$(mktemp -d) XDG_STATE_HOME=$(mktemp -d)
+mkfifo $SEGUE_RUNTIME_DIR/said
+"$1" 2>$SEGUE_RUNTIME_DIR/said &
+exec 3<$SEGUE_RUNTIME_DIR/said
+while read -r line <&3; do echo "$line"; case $line in *"this process is the hub"*) break;; esac; done
+python3 -c "$2" || exit
+kill $!
+wait $!
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine()
+
+
+def built(compiler: str, source: Path, folder: Path, library: Path) -> Path:
+    folder.mkdir()
+    program = folder / source.stem
+    flags = ("-std=gnu11", "-O1", f"-I{ROOT / 'include'}", "-pthread")
+    subprocess.run([compiler, *flags, source, "-o", program, library, f"-Wl,-rpath,{library.parent}"], check=True)
+    return program
+
+
+@pytest.mark.parametrize("name", ["libsegue.so.0", "libsegue-fleet.so.0", "segue-agent"])
+def test_what_is_built_is_of_aarch64_and_needs_what_this_machines_needs(name):
+    def needed(path: Path) -> set[str]:
+        said = subprocess.run(["readelf", "--wide", "-d", path], capture_output=True, text=True, check=True).stdout
+        return set(re.findall(r"NEEDED.*\[(.*)\]", said)) - {"ld-linux-aarch64.so.1", "ld-linux-x86-64.so.2"}
+
+    head = subprocess.run(["readelf", "-h", LIBRARIES / name], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"Machine: +AArch64", head)
+    # In glibc of aarch64 the mathematical functions that are used may be the compiler's own.
+    assert needed(LIBRARIES / name) | {"libm.so.6"} == needed(ROOT / "lib" / name) | {"libm.so.6"}
+
+
+def test_the_library_exports_what_the_header_declares():
+    said = subprocess.run(
+        ["readelf", "--wide", "--dyn-syms", LIBRARIES / "libsegue.so.0"], capture_output=True, text=True, check=True
+    )
+    exported = set(re.findall(r"(segue_\w+)@@SEGUE_0", said.stdout))
+    assert exported == set((ROOT / "Tests/header/symbols.txt").read_text().split())
+
+
+def test_the_library_is_hardly_larger():
+    sizes = [(folder / "libsegue.so.0").stat().st_size for folder in (LIBRARIES, ROOT / "lib")]
+    print(f"aarch64 lib.size_bytes {sizes[0]}, {sizes[0] / sizes[1]:.3f} times this machine's")
+    assert sizes[0] <= LARGEST * sizes[1]
+
+
+def test_the_same_seeds_give_the_same_traces(machine, tmp_path):
+    """R11.1: byte for byte, on every machine. The hash is that of the whole trace."""
+    fleet = "libsegue-fleet.so.0"
+    theirs = compiled(WORKLOADS, ROOT / ".build" / "aarch64", library=fleet)
+    ours = built("cc", WORKLOADS, tmp_path / "ours", ROOT / "lib" / fleet)
+    process = machine.begin('exec "$@"', theirs, "1", str(SEEDS), "hashes", library=fleet)
+    here = subprocess.run([ours, "1", str(SEEDS), "hashes"], capture_output=True, text=True, check=True).stdout
+    there, _ = process.communicate(timeout=3600)
+    hashes = re.findall(r"^\d+ [0-9a-f]{16}$", here, re.MULTILINE)
+    assert len(hashes) == SEEDS
+    assert re.findall(r"^\d+ [0-9a-f]{16}$", there, re.MULTILINE) == hashes, there[-2000:]
+    assert process.returncode == 0
+
+
+def test_the_python_package_works(machine):
+    """The tests of the binding, which calls the C interface by its table; those of apps, without those of a fleet."""
+    script = 'cd "$1" && shift && exec python3 -m pytest "$@"'
+    # Answers are late under emulation: the limits of these tests are those of a real machine.
+    said = machine.run(script, PYTHON_TESTS, *PROGRAMS, "-m", "not fleet", "-k", NOT_EMULATED, *CHOSEN, patience=3600)
+    assert re.search(r"^\d+ passed", said, re.MULTILINE), said[-2000:]
+
+
+def test_good_and_bad_calls_at_random(machine, tmp_path):
+    """Each function of the table, with good, bad and stale arguments, from eight threads and inside callbacks."""
+    table = tmp_path / "table.c"
+    table.write_bytes(subprocess.run([ROOT / "Tests/abuse/table"], capture_output=True, check=True).stdout)
+    sources = [str(each) for each in sorted((ROOT / "Tests/abuse").glob("*.c")) if each.name != "abuse.c"]
+    options = (f"-I{ROOT / 'Tests/abuse'}", "-Wno-missing-field-initializers", str(table), *sources)
+    program = compiled(ROOT / "Tests/abuse/abuse.c", ROOT / ".build/aarch64", *options, library="libsegue.so.0")
+    machine.run('SEGUE_RUNTIME_DIR=$(mktemp -d) exec "$@"', program, "5000", "7", patience=1200)
+
+
+def test_the_agent_carries_the_hub_and_takes_a_continuation(machine):
+    said = machine.run(AGENT, LIBRARIES / "segue-agent", HANDOFF, patience=300)
+    assert "this process is the hub" in said and "12 aarch64" in said
