@@ -302,7 +302,8 @@ final class AgentContinuations: AppFeature {
     switch starts[index].app.form {
     case .activity: return collect(at: index, document, activity.attachments)
     case .page(let keeps): keepsState = keeps
-    case .argument: keepsState = false
+    // The URL goes to the place that the state of another browser names (R12.6).
+    case .argument: keepsState = Activity.isBrowsingWeb(starts[index].offer.description.type)
     }
     let page = try activity.page(keepsState: keepsState)
     // The app was chosen for a page of that site, and none else (R12.1).
@@ -362,7 +363,7 @@ final class AgentContinuations: AppFeature {
     guard let index = index(of: id) else { return }
     if let error { return fail(at: index, error, now) }
     starts[index].size = 0
-    if starts[index].app.form == .argument, let page = starts[index].page?.webpageURL {
+    if starts[index].app.form == .argument, let page = starts[index].page?.urlAtPlace {
       return decideToShow(page, at: index, now)
     }
     starts[index].phase = .kept
