@@ -250,6 +250,17 @@ import Testing
     #expect(openViewer().continued.count == 1)
   }
 
+  @Test func `of several processes of an app the one that was in front last gets an entry (R12.3)`() throws {
+    let viewers = [openViewer(), openViewer(), openViewer()]
+    for index in 0..<2 { _ = try world.offer("of \(index)", by: viewers[index]) }
+    world.ask(agent, for: activity)
+    #expect(viewers.map { $0.continued.count } == [0, 1, 0])
+    world.tell(viewers[0]) { $0.setForeground(true, $1) }
+    world.wait(200)
+    world.ask(agent, for: try world.offer("two", by: world.open("other")))
+    #expect(viewers.map { $0.continued.count } == [1, 1, 0])
+  }
+
   @Test func `R3.8: an app gets one entry at a time`() throws {
     world.ask(agent, for: activity)
     let other = world.open("other")

@@ -11,7 +11,9 @@ import Testing
   private let url = "https://example.com/a?b#c"
 
   /// - Parameter form: of what the app "viewer" gets.
-  private func offerPage(as form: ChosenApp.Form, type: String = "com.example.note") throws -> Identifier {
+  private func offerPage(
+    as form: ChosenApp.Form, type: String = "com.example.note", state: Value = .integer(7)
+  ) throws -> Identifier {
     agent.app = ChosenApp(bundleIdentifier: "com.example.viewer", name: "viewer", types: [], form: form)
     let id = world.identifier()
     var activity = try Activity(type: type)
@@ -20,7 +22,7 @@ import Testing
     try activity.setReferrerURL("https://example.org/")
     try activity.setUserInfo(
       try .dictionary([
-        (key: .string("SegueBrowserState"), value: .integer(7)), (key: .string("secret"), value: .integer(8)),
+        (key: .string("SegueBrowserState"), value: state), (key: .string("secret"), value: .integer(8)),
       ]), limit: Limits.value)
     editor.add(activity, as: id)
     world.tell(editor) { $0.becomeCurrent(id, $1) }
@@ -121,6 +123,14 @@ import Testing
     #expect(agent.answers.count == 1 && agent.outcomes == [nil])
     #expect(editor.receipts.map { $0.outcome } == [.failed] && editor.receipts.first?.reason == "no display")
     #expect(agent.inbox.open.isEmpty)
+  }
+
+  @Test(arguments: [(Activity.browsingWeb, "#c:~:text=Two%20words"), ("com.example.note", "#c")])
+  func `a browser is started at the place that another browser names (R12.6)`(type: String, end: String) throws {
+    let state = try Value.dictionary([(key: .string("text"), value: .string("Two words"))])
+    let id = try offerPage(as: .argument, type: type, state: state)
+    world.ask(agent, for: id)
+    #expect(agent.pages.map { $0.url } == ["https://example.com/a?b\(end)"])
   }
 
   /// The agent dies at each step of the disk, and comes back; then the user asks again.

@@ -106,6 +106,18 @@ def test_a_page_opens_in_the_default_browser_as_one_argument_and_once(agent, des
     assert segue("inbox") == []
 
 
+def test_a_browser_that_is_started_with_a_page_goes_to_its_place(agent, desktop, folder, segue):
+    """(R12.6, W10) By a text directive, whatever the text is: the page is one argument."""
+    agent(**desktop.variables)
+    state = {"SegueBrowserState": {"text": "--flag 'a'\n$(id)", "before": "x"}}
+    with programs() as run:
+        url = "https://example.com/?q#part"
+        words = command_line(folder, "offer", BROWSING, "--title", "a page", "--url", url, "--user-info", json.dumps(state))
+        run("offer", words).wait_for("^offering")
+        segue("continue", "--launch", status=1)
+    assert wait_for(desktop, "second") == ["2", "--new-tab", f"{url}:~:text=%2D%2Dflag%20%27a%27%0A%24%28id%29"]
+
+
 def test_the_users_choice_comes_first_and_changes_of_the_desktop_count_at_once(agent, desktop, offer, segue):
     agent(**desktop.variables)
     offer("http://example.com/")

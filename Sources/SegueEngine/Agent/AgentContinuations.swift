@@ -310,7 +310,8 @@ final class AgentContinuations: AppFeature {
     switch start.app.form {
     case .activity: return collect(at: index, document, activity.attachments)
     case .page(let kept): contents = kept
-    case .argument: contents = .nothing
+    // The URL goes to the place that the state of another browser names (R12.6).
+    case .argument: contents = Activity.isBrowsingWeb(start.offer.description.type) ? .browserState : .nothing
     }
     let page = try activity.page(contents)
     // The app was chosen for a page of that site, and none else (R12.1).
@@ -319,7 +320,7 @@ final class AgentContinuations: AppFeature {
     }
     let description = OfferDescription(page, id: start.offer.description.id)
     store(at: index, try ActivityDocument.encode(page, .none), [], as: description)
-    if start.app.form == .argument, let url = page.webpageURL { decideToShow(url, at: index, now) }
+    if start.app.form == .argument, let url = page.urlAtPlace { decideToShow(url, at: index, now) }
   }
 
   /// Fetches the attachments that the inbox may store, in their order; larger ones stay with the origin.

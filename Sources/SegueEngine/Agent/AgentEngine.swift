@@ -30,7 +30,7 @@ public final class AgentEngine: HubParticipant {
     hub = HubConnection(agent.app)
     seen = SeenOffers(agent.app)
     outcomes = PendingOutcomes(hub)
-    deliveries = InboxDeliveries(agent, hub)
+    deliveries = InboxDeliveries(agent, hub, seen)
     starts = AgentContinuations(agent, hub, seen, outcomes, deliveries)
     savedChanges = SavedChanges(agent, hub, deliveries)
     kept = KeptOffers(agent, hub, seen, deliveries)

@@ -19,6 +19,7 @@ final class InboxDeliveries: AppFeature {
 
   private let agent: AgentContext
   private let hub: HubConnection
+  private let seen: SeenOffers
   private var apps: [ConnectedApp] = []
   private var awaited = PendingDeliveries()
   /// The entries that apps had before they were gone, the latest app last: a hub may lose an app that runs on, and find
@@ -28,9 +29,10 @@ final class InboxDeliveries: AppFeature {
   private var purgeAt: Int64?
   private var refused = RefusedRequests(limit: appLimit)
 
-  init(_ agent: AgentContext, _ hub: HubConnection) {
+  init(_ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers) {
     self.agent = agent
     self.hub = hub
+    self.seen = seen
   }
 
   // MARK: Apps
@@ -143,8 +145,16 @@ final class InboxDeliveries: AppFeature {
     for index in former.indices { former[index].tried.removeAll { $0 == continuation } }
   }
 
+  /// The open processes of an app, as of profiles of a browser (R12.3): first the one whose offer is frontmost; last
+  /// those without an offer.
   private func processes(of bundle: String) -> [Identifier] {
-    apps.filter { Text.isSame($0.identity.bundleIdentifier, bundle) }.map { $0.identity.id }
+    let open = apps.filter { Text.isSame($0.identity.bundleIdentifier, bundle) }.map { $0.identity.id }
+    guard open.count > 1 else { return open }
+    var result: [Identifier] = []
+    for offer in seen.list.all where open.contains(offer.origin) && !result.contains(offer.origin) {
+      result.append(offer.origin)
+    }
+    return result + open.filter { !result.contains($0) }
   }
 
   private func askNext(ofBundle bundle: String) { for id in processes(of: bundle) { askNext(id) } }

@@ -66,4 +66,10 @@ extension Activity {
         return !Text.isSame(key, Activity.browserStateKey) && !Text.isSame(key, Activity.pageActivityKey)
       })
   }
+
+  /// The URL with which a browser is started. It goes to the place that the state of another browser names (R12.6).
+  public var urlAtPlace: String? {
+    guard let webpageURL, let state = userInfo?[Activity.browserStateKey] else { return webpageURL }
+    return TextDirective.url(webpageURL, for: state)
+  }
 }
