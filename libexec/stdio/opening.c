@@ -155,8 +155,8 @@ bool opening_open(struct session *session, const segue_value *parameters, struct
             set_text(session->app, parameters, "name", segue_app_set_name, problem) &&
             set_text(session->app, parameters, "team", segue_app_set_team_identifier, problem) &&
             set_text(session->app, parameters, "label", segue_app_set_label, problem) &&
-            set_types(session->app, parameters, problem) &&
-            set_policy(session->app, parameters, problem) && parameter_bool(parameters, "chooser", &chooser, problem) &&
+            set_types(session->app, parameters, problem) && set_policy(session->app, parameters, problem) &&
+            parameter_bool(parameters, "chooser", &chooser, problem) &&
             parameter_bool(parameters, "save", &saves, problem) && read_line_bound(parameters, &most, problem);
   if (is_good)
     is_good = (segue_app_set_chooser(session->app, chooser) == SEGUE_OK && prepare_delegate(session) == SEGUE_OK &&
