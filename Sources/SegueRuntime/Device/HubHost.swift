@@ -176,7 +176,10 @@ extension HubHost: HubEnvironment {
       do throws(SegueError) {
         let connection = try connection(fd, as: number)
         let isOwn = process == getpid()
-        return .accepted(AcceptedConnection(connection, process: process, isOwn: isOwn, descriptor: Int(fd)))
+        return .accepted(
+          AcceptedConnection(
+            connection, process: process, isOwn: isOwn, descriptor: Int(fd),
+            sandbox: PeerSandbox.of(fd, process)))
       } catch {
         Log.write(.error, "\(error.message)")
         return .exhausted
