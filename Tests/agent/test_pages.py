@@ -112,8 +112,8 @@ def test_a_browser_that_is_started_with_a_page_goes_to_its_place(agent, desktop,
     state = {"SegueBrowserState": {"text": "--flag 'a'\n$(id)", "before": "x"}}
     with programs() as run:
         url = "https://example.com/?q#part"
-        words = command_line(folder, "offer", BROWSING, "--title", "a page", "--url", url, "--user-info", json.dumps(state))
-        run("offer", words).wait_for("^offering")
+        words = ("offer", BROWSING, "--title", "a page", "--url", url, "--user-info", json.dumps(state))
+        run("offer", command_line(folder, *words)).wait_for("^offering")
         segue("continue", "--launch", status=1)
     assert wait_for(desktop, "second") == ["2", "--new-tab", f"{url}:~:text=%2D%2Dflag%20%27a%27%0A%24%28id%29"]
 

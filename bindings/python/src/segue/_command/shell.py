@@ -78,7 +78,7 @@ def this_command() -> tuple[str, ...]:
 
 
 class Place(NamedTuple):
-    """Where another shell is: only what the table of public types allows (R13.2)."""
+    """The place of another shell: only what the table of public types allows (R13.2)."""
 
     folder: str
     host: str | None
