@@ -24,11 +24,11 @@ AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolv
 
 
 @contextlib.contextmanager
-def running_agent(folder: Path) -> Iterator[Program]:
+def running_agent(folder: Path, **environment: str) -> Iterator[Program]:
     """An agent that carries the hub."""
     with tempfile.TemporaryDirectory(prefix="segue-state-") as state:
         variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info"}
-        with programs({**os.environ, **variables}) as run:
+        with programs({**os.environ, **environment, **variables}) as run:
             program = run("agent", [AGENT])
             program.wait_for(r"this process is the hub of generation (\d+) ")
             yield program
@@ -81,10 +81,12 @@ class Desk:
             subprocess.run(command, check=True)
         return self.extensions[level]
 
-    def start(self, word: str, level: str = "sites", home: Path | None = None, **options: Any) -> Any:
+    def start(self, word: str, level: str | None = "sites", home: Path | None = None, **options: Any) -> Any:
+        """level: of the extension; None: without it"""
         home = home or self.home / f"{word}-{len(self.browsers)}"
         home.mkdir(exist_ok=True)
-        made = KINDS[word](home, self.extension(level) / word, SEGUE_RUNTIME_DIR=str(self.run), **options)
+        extension = self.extension(level) / word if level else None
+        made = KINDS[word](home, extension, SEGUE_RUNTIME_DIR=str(self.run), **options)
         self.browsers.append(made)
         return made
 
@@ -118,10 +120,11 @@ class Desk:
 
 
 @contextlib.contextmanager
-def prepared_desk() -> Iterator[Desk]:
+def prepared_desk(**environment: str) -> Iterator[Desk]:
+    """environment: of the agent"""
     with tempfile.TemporaryDirectory(prefix="segue-web-", ignore_cleanup_errors=True) as home:
         made = Desk(Path(home))
-        with running_agent(made.run):
+        with running_agent(made.run, **environment):
             made.chooser.open()
             try:
                 yield made
