@@ -81,10 +81,12 @@ class Desk:
             subprocess.run(command, check=True)
         return self.extensions[level]
 
-    def start(self, word: str, level: str = "sites", home: Path | None = None, **options: Any) -> Any:
+    def start(self, word: str, level: str | None = "sites", home: Path | None = None, **options: Any) -> Any:
+        """level: of the extension; None: without it"""
         home = home or self.home / f"{word}-{len(self.browsers)}"
         home.mkdir(exist_ok=True)
-        made = KINDS[word](home, self.extension(level) / word, SEGUE_RUNTIME_DIR=str(self.run), **options)
+        extension = self.extension(level) / word if level else None
+        made = KINDS[word](home, extension, SEGUE_RUNTIME_DIR=str(self.run), **options)
         self.browsers.append(made)
         return made
 
@@ -119,6 +121,7 @@ class Desk:
 
 @contextlib.contextmanager
 def prepared_desk(**variables: str) -> Iterator[Desk]:
+    """variables: of the agent's environment"""
     with tempfile.TemporaryDirectory(prefix="segue-web-", ignore_cleanup_errors=True) as home:
         made = Desk(Path(home))
         with running_agent(made.run, **variables):

@@ -11,7 +11,7 @@ import pytest
 from desk import Desk, until
 from identity import IDENTITY
 from pages import FIRST_IN_SIGHT, PAGES
-from test_positions import settled
+from places import settled
 from visits import BOTH, attempt, page, reader, shown, taken
 
 STATE = "document.getElementById('state').textContent"
@@ -76,7 +76,7 @@ def test_without_access_a_page_lands_by_a_text_directive(own_desk, word):
         with reader(own_desk, f"Place on {name}", url, {"SegueBrowserState": place_of(own_desk, name, 40)}) as offer:
             own_desk.continue_in(browser, offer)
         tab = until(lambda url=url: browser.with_url(url))[0]
-        settled(browser, tab, 40)
+        settled(browser, tab, "document.querySelector('[data-n=\"40\"]') !== null")
         # A directive puts its text in the middle of the window.
         inside = "(({top, bottom}) => bottom > 0 && top < innerHeight)(document.querySelector('[data-n=\"40\"]')"
         until(lambda tab=tab, inside=inside: browser.evaluate(tab, inside + ".getBoundingClientRect())"))

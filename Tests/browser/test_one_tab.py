@@ -151,15 +151,18 @@ def test_two_profiles_one_copied_from_the_other_open_one_tab(own_desk, word):
     assert sum(len(browser.with_url(url)) for browser in browsers) == 1
 
 
-@BOTH
-def test_a_port_that_is_idle_stays_open(own_desk, word):
+def test_ports_that_are_idle_stay_open(own_desk):
     """(R12.4) Longer than browsers keep an idle background script. SEGUE_IDLE_SECONDS: an hour in make soak."""
-    browser = own_desk.start(word)
-    own_desk.web.added["/idle"] = page("Idle")
-    shown(browser, own_desk.web.url("/idle"))
-    offer = own_desk.offer("Idle", browser.bundle)
-    hosts = browser.hosts()
+    browsers = [own_desk.start(word) for word in ("chromium", "firefox")]
+    offers, hosts = {}, {}
+    for browser in browsers:
+        own_desk.web.added[f"/{browser.word}"] = page(browser.word)
+        shown(browser, own_desk.web.url(f"/{browser.word}"))
+        offers[browser.word] = own_desk.offer(browser.word, browser.bundle).id
+        hosts[browser.word] = browser.hosts()
     time.sleep(float(os.environ.get("SEGUE_IDLE_SECONDS", 45)))  # the idleness itself
-    assert browser.hosts() == hosts
-    assert [each.id for each in own_desk.chooser.offers] == [offer.id]
-    assert taken(own_desk, "Idle", browser.bundle)["info"]["SegueBrowserState"]["text"].startswith("Paragraph 0")
+    assert {browser.word: browser.hosts() for browser in browsers} == hosts
+    assert {each.title: each.id for each in own_desk.chooser.offers} == offers
+    for browser in browsers:
+        state = taken(own_desk, browser.word, browser.bundle)["info"]["SegueBrowserState"]
+        assert state["text"].startswith("Paragraph 0")

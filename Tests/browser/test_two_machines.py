@@ -12,9 +12,9 @@ import segue
 from desk import SOURCES, until
 from drivers import Chromium, Firefox
 from pages import FIRST_IN_SIGHT, Web
+from places import settled
 from programs import programs
 from project import ROOT
-from test_positions import settled
 
 sys.path.append(str(ROOT / "Tests" / "devices"))
 from agents import making
@@ -43,7 +43,7 @@ def test_a_page_continues_on_another_machine_at_its_paragraph(tmp_path: Path) ->
                 browsers.append(kind(home, extension, SEGUE_RUNTIME_DIR=str(device.folder)))
             chromium, firefox = browsers
             tab = chromium.open(web.url("/made/columns"))
-            settled(chromium, tab, 33)
+            settled(chromium, tab, "document.querySelector('[data-n=\"33\"]') !== null")
             chromium.evaluate(tab, "document.querySelector('[data-n=\"33\"]').scrollIntoView(), 1")
             until(firefox.hosts, 30)
             with segue.App(

@@ -25,6 +25,7 @@ globalThis.seguePlace ??= (() => {
   /** A cut may leave half a character at either end. */
   const whole = (text) => text.replace(/[\ud800-\udfff]/gu, "");
   const isEditable = (element) => element.isContentEditable || document.designMode === "on";
+  const isVisible = (node) => getComputedStyle(node.parentElement).visibility === "visible";
   const mayRead = (element) => element && !element.closest(UNREAD) && !isEditable(element);
 
   function walkerFrom(node, kind = NodeFilter.SHOW_TEXT) {
@@ -69,10 +70,11 @@ globalThis.seguePlace ??= (() => {
     return starts.map((each) => rangeOf(node, each).getBoundingClientRect()).find((box) => box.height > 0);
   }
 
-  /** Returns the first text that is in sight, below headers: { node, offset }. */
+  /** Returns the first text that is in sight, at least a third of its line below headers: { node, offset }. */
   function firstInSight() {
     const columns = [0.5, 0.3, 0.7, 0.15, 0.85, 0.03];
-    for (let y = headerHeight() + 2; y < innerHeight; y += 6) {
+    const header = headerHeight();
+    for (let y = header + 2; y < innerHeight; y += 6) {
       for (const column of columns) {
         const x = innerWidth * column;
         const element = document.elementFromPoint(x, y);
@@ -81,7 +83,7 @@ globalThis.seguePlace ??= (() => {
         if (node?.nodeType !== Node.TEXT_NODE || node.getRootNode() !== document) continue;
         if (!node.data.trim() || !mayRead(node.parentElement)) continue;
         const box = characterBox(node, offset);
-        if (box && box.bottom > y && box.top <= y + 6) return { node, offset };
+        if (box && box.bottom > y && box.top <= y + 6 && box.bottom - header > box.height / 3) return { node, offset };
       }
     }
     return null;
@@ -117,7 +119,7 @@ globalThis.seguePlace ??= (() => {
     for (let count = 0; node && count < NEIGHBOURS && after.length < CONTEXT; count++, node = walker.nextNode()) {
       if (!mayRead(node.parentElement)) continue;
       const text = node.data.substr(node === start.node ? start.offset : 0, 4 * most);
-      if (!after && block.contains(node) && blockOf(node) === block && inside.length < most)
+      if (!after && isVisible(node) && block.contains(node) && blockOf(node) === block && inside.length < most)
         inside = spaced(inside + (node.previousSibling?.nodeName === "BR" ? " " : "") + text).trimStart();
       else after = spaced(`${after} ${text}`);
     }
