@@ -199,7 +199,7 @@ def loaded_once(browser: Browser, tab: str) -> None:
 
 
 def places(count: int) -> Iterator[Landing]:
-    """Where pages land in a browser with the extension."""
+    """The places where pages land in a browser with the extension."""
     with prepared_desk() as desk:
         browsers = {word: desk.start(word) for word in ("chromium", "firefox")}
         until(lambda: all(each.hosts() for each in browsers.values()), 30)
@@ -212,7 +212,7 @@ def places(count: int) -> Iterator[Landing]:
 
 
 def plain_places(count: int) -> Iterator[Landing]:
-    """Where they land without the extension at the receiver."""
+    """The places where they land without the extension at the receiver."""
     for origin, receiver in DIRECTIONS:
         with (
             tempfile.TemporaryDirectory(prefix="segue-plain-", ignore_cleanup_errors=True) as home,
