@@ -58,17 +58,7 @@ class Outside:
         inner = {**self.environment, "XDG_RUNTIME_DIR": "/run/user/1"}
         inner.pop("SEGUE_STATE_DIR")
         sets = [word for name, value in inner.items() for word in ("--setenv", name, value)]
-        program = words if words[0].startswith("/") else (*SEGUE, *words)
-        return ["bwrap", "--unshare-all", "--die-with-parent", "--clearenv", *mounts, *sets, *options, *program]
-
-    def flatpak(self, name: str) -> tuple[str, ...]:
-        """Options for `boxed`: the file by which Flatpak says which app is inside (flatpak-metadata(5))."""
-        info = self.folder / "flatpak-info"
-        info.write_text(
-            f"[Application]\nname={name}\nruntime=runtime/org.freedesktop.Platform/x86_64/24.08\n\n"
-            "[Instance]\ninstance-id=1234567890\nflatpak-version=1.14.10\n\n[Context]\nshared=ipc;\n"
-        )
-        return ("--ro-bind", str(info), "/.flatpak-info")
+        return ["bwrap", "--unshare-all", "--die-with-parent", "--clearenv", *mounts, *sets, *options, *SEGUE, *words]
 
 
 SEGUE = ("/usr/bin/python3", "-m", "segue")
@@ -176,75 +166,3 @@ def test_another_mapping_of_users_is_refused_with_words(outside: Outside):
     drop = ("setpriv", "--reuid=4242", "--regid=4242", "--clear-groups")
     said = run([*drop, *outside.command("doctor")], status=1)
     assert f"PROBLEM runtime folder: {outside.folder}/segue" in said
-
-
-# An app that says whether it is registered, which offers it sees, and what it was handed.
-APP = """
-import sys, time
-import segue
-bundle, kind, type = sys.argv[1:]
-app = segue.App(bundle, team="OTHER", types=[type], chooser=kind == "chooser")
-app.on_continue(lambda activity, continuation: print("handed", activity.title, flush=True))
-with app:
-    end = time.monotonic() + 20
-    while app.connection != segue.Connection.READY and time.monotonic() < end:
-        problem = app.connection_problem
-        if isinstance(problem, segue.NotAllowedError):
-            sys.exit(f"refused: {problem.message}")
-        app.dispatch(0.05)
-    print("sees", [offer.title for offer in app.offers], flush=True)
-    if kind == "waits":
-        app.run()
-"""
-EDITING = "SegueActivityTypeEditingText"
-
-
-def app(bundle: str, kind: str = "app") -> tuple[str, ...]:
-    return ("/usr/bin/python3", "-c", APP, bundle, kind, EDITING)
-
-
-@pytest.fixture(params=["agent", "app"])
-def hub(outside: Outside, request: pytest.FixtureRequest) -> Outside:
-    """The hub is the agent's, or that of an app outside."""
-    if request.param == "agent":
-        outside.agent()
-    else:
-        outside.start("carrier", outside.command("watch", "--json"))
-        while not (outside.folder / "segue" / "hub.1").exists():
-            pass  # nothing tells of it
-    return outside
-
-
-def test_a29_a_flatpak_claims_no_other_bundle(hub: Outside):
-    flatpak = hub.flatpak("org.example.Notes")
-    said = run(hub.boxed(*app("com.example.bank"), options=flatpak), status=1)
-    assert "refused: the sandbox is that of org.example.Notes, and the app says that it is com.example.bank" in said
-    assert "sees []" in run(hub.boxed(*app("org.example.Notes"), options=flatpak))
-    assert "sees []" in run(hub.boxed(*app("com.example.bank"))), "a container that says nothing is no such sandbox"
-
-
-def test_a29_a_flatpak_is_no_chooser(hub: Outside):
-    said = run(hub.boxed(*app("org.example.Notes", "chooser"), options=hub.flatpak("org.example.Notes")), status=1)
-    assert "refused: an app in a sandbox" in said
-    assert "sees []" in run(hub.boxed(*app("org.example.Notes", "chooser")))
-
-
-def test_a29_a_flatpak_sees_no_public_activity_of_another_team(hub: Outside):
-    offering = ("offer", EDITING, "--title", "Letter", "--user-info", '{"text": "x"}', "--team", "T")
-    hub.start("origin", hub.command(*offering)).wait_for("offering")
-    flatpak = hub.flatpak("org.example.Notes")
-    assert "sees []" in run(hub.boxed(*app("org.example.Notes"), options=flatpak))
-    assert "sees ['Letter']" in run(hub.boxed(*app("org.example.Notes")))
-    assert "sees ['Letter']" in run([*hub.words, *app("org.example.Notes")])
-
-
-def test_a_chooser_hands_a_flatpak_what_it_does_not_see(outside: Outside):
-    """R13.8"""
-    outside.agent()
-    offering = ("offer", EDITING, "--title", "Letter", "--user-info", '{"text": "x"}', "--team", "T")
-    outside.start("origin", outside.command(*offering)).wait_for("offering")
-    boxed = outside.boxed(*app("org.example.Notes", "waits"), options=outside.flatpak("org.example.Notes"))
-    receiver = outside.start("receiver", boxed)
-    receiver.wait_for(r"sees \[\]")
-    assert '"outcome": "restored"' in run(outside.command("continue", "--app", "org.example.Notes", "--json"))
-    receiver.wait_for("handed Letter")

@@ -64,9 +64,7 @@ final class AgentProcess {
   }
 
   private func confine(_ folders: [String], _ file: String?) throws(SegueError) {
-    let extent = try Confinement.apply(writing: folders, file.map { [$0] } ?? [])
-    if case .callsOnly = extent {} else { PeerSandbox.isConfined = true }
-    switch extent {
+    switch try Confinement.apply(writing: folders, file.map { [$0] } ?? []) {
     case .full: Log.debug("confined: executes nothing, writes only in its folders, and signals no other process")
     case .withoutScopes:
       Log.info("the kernel's Landlock is older than version 6: the agent could reach abstract sockets")

@@ -91,7 +91,7 @@ public final class HubDriver {
       // Told, so that the app waits for room: another hub would have no more.
       engine.reject(number, .noDescriptors(of: limit), environment.now)
     } else if quota.isKept(by: principal, of: limit) {
-      engine.connected(number, of: principal, in: accepted.sandbox, environment.now)
+      engine.connected(number, of: principal, environment.now)
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {

@@ -45,16 +45,11 @@ public struct AcceptedConnection {
   let isOwn: Bool
   /// The number of its descriptor, the lowest free one.
   let descriptor: Int
-  /// The sandbox in which that process runs (R13.8); nil: in none.
-  let sandbox: Sandbox?
 
-  public init(
-    _ connection: any ByteConnection, process: Int32, isOwn: Bool, descriptor: Int, sandbox: Sandbox? = nil
-  ) {
+  public init(_ connection: any ByteConnection, process: Int32, isOwn: Bool, descriptor: Int) {
     self.connection = connection
     self.process = process
     self.isOwn = isOwn
     self.descriptor = descriptor
-    self.sandbox = sandbox
   }
 }

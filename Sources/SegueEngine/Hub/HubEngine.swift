@@ -67,15 +67,11 @@ public final class HubEngine {
   // MARK: Connections
 
   /// If too many connections of a principal have not sent `hello`, closes the oldest of them and keeps the new one.
-  /// - Parameters:
-  ///   - principal: nil: the connection has its own.
-  ///   - sandbox: of the process at the other end (R13.8); nil: it is in none.
-  public func connected(
-    _ number: PeerNumber, of principal: Principal? = nil, in sandbox: Sandbox? = nil, _ now: Instant
-  ) {
+  /// - Parameter principal: nil: the connection has its own.
+  public func connected(_ number: PeerNumber, of principal: Principal? = nil, _ now: Instant) {
     connections.begin(now)
     defer { registration.removeDropped() }
-    let peer = Peer(number: number, of: principal, sandbox: sandbox, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, of: principal, helloBy: now.uptime + Self.helloTime)
     if let oldest = peers.popLongestUnidentified(of: peer.principal) {
       connections.disconnect(
         oldest,

@@ -232,8 +232,7 @@ extension FleetHub: HubEnvironment {
     return .accepted(
       AcceptedConnection(
         makeEnd(connection, 1), process: connection.owners[0]?.process.number ?? 0,
-        isOwn: connection.owners[0]?.process === process, descriptor: driver.connectionCount + driver.streamCount,
-        sandbox: connection.owners[0]?.process.sandbox))
+        isOwn: connection.owners[0]?.process === process, descriptor: driver.connectionCount + driver.streamCount))
   }
 
   func listen(_ isListening: Bool) {

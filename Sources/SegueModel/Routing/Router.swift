@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// Chooses which app of this device continues an activity (R6.2, R12.2, R13.1). It has no clock and reads nothing: a
-/// dry run (R6.5) and a choice are the same call.
+/// Chooses which app of this device continues an activity (R6.2, R12.2, R13.1). It has no clock and reads nothing: a dry run
+/// (R6.5) and a choice are the same call.
 public struct Router: Sendable {
   public var catalogue: Catalogue
   public var preferences: RoutingPreferences
@@ -104,19 +104,15 @@ public struct Router: Sendable {
       obstacles, isByPublicType: query.isPublic && !declarers.hasTeam && obstacles.isEmpty)
   }
 
-  /// Further identifiers of a program count as its own (R13.6). The same team and the desktop's default count for
-  /// public activities only: others are for the team alone.
+  /// The same team and the desktop's default count for public activities only: others are for the team alone.
   private func preference(
     of app: String, _ declaration: AppDeclaration?, _ declarers: Declarers, _ query: RoutingQuery
   ) -> RoutingCandidate.Preference {
-    if catalogue.isSameProgram(app, query.bundleIdentifier) { return .sameBundle }
-    if catalogue.isSameProgram(app, preferences.choice(for: query.type)) { return .chosen }
     guard query.isPublic else { return preference(of: app) }
     if declarers.hasTeam { return .sameTeam(preferences.recency(of: app)) }
     guard let file = query.contentType.flatMap({ defaults[$0] }) else { return preference(of: app) }
     let isDefault =
-      Text.isSame(String(joining: "\(app).desktop"), file)
-      || catalogue.apps(startedBy: file).contains { Text.isSame($0.bundleIdentifier, app) }
+      Text.isSame(declaration?.desktopFile, file) || Text.isSame(String(joining: "\(app).desktop"), file)
     return isDefault ? .desktopDefault : preference(of: app)
   }
 
@@ -127,7 +123,7 @@ public struct Router: Sendable {
     return others
   }
 
-  /// The words of an app by its manifest and by its processes, as far as they count for an activity.
+  /// What an app says of itself by its manifest and by its processes, as far as it counts for an activity.
   private struct Declarers {
     /// Whether one of them is of the team of the activity.
     var hasTeam = false

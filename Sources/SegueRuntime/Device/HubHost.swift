@@ -176,10 +176,7 @@ extension HubHost: HubEnvironment {
       do throws(SegueError) {
         let connection = try connection(fd, as: number)
         let isOwn = process == getpid()
-        return .accepted(
-          AcceptedConnection(
-            connection, process: process, isOwn: isOwn, descriptor: Int(fd),
-            sandbox: PeerSandbox.of(fd, process)))
+        return .accepted(AcceptedConnection(connection, process: process, isOwn: isOwn, descriptor: Int(fd)))
       } catch {
         Log.write(.error, "\(error.message)")
         return .exhausted
