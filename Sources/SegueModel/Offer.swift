@@ -69,7 +69,7 @@ public struct OfferDescription: Sendable, Equatable {
     return description
   }
 
-  /// How many of the marks there are up to the last one that has a value.
+  /// The number of marks up to the last one that has a value.
   public var markCount: Int {
     if label != nil { return 5 }
     if contentType != nil { return 4 }

@@ -75,7 +75,7 @@ import Testing
     #expect(stranger.continued.count == 1)
   }
 
-  @Test func `an app of an earlier version says nothing: its offer is for its team, whatever its type (R13.1)`() throws {
+  @Test func `an app of an earlier version says nothing: its offer is for its team alone (R13.1)`() throws {
     let ours = world.open("ours", types: [editing])
     let stranger = world.open("stranger", types: [editing], team: "OTHER")
     let editor = try RawPeer(app: "editor", as: world.identifier(), in: world)
@@ -113,8 +113,8 @@ import Testing
     #expect(heard().isEmpty)
     _ = try offer(true, type: "com.example.note", title: "Letter", by: editor)
     #expect(heard() == ["Letter"])
-    guard case .offer(let told, _, let origin?)? = peer.heard.last(where: { if case .offer = $0 { true } else { false } })
-    else {
+    let last = peer.heard.last { if case .offer = $0 { true } else { false } }
+    guard case .offer(let told, _, let origin?)? = last else {
       Issue.record("no offer")
       return
     }
@@ -131,7 +131,8 @@ import Testing
     let ours = world.open("ours")
     let id = world.identifier()
     func tell(_ isPublic: Bool, _ number: UInt64) throws {
-      guard case .offer(let offer, let timing, let from) = Message.offered(id, "Letter", of: hub, number) else { return }
+      let message = Message.offered(id, "Letter", of: hub, number)
+      guard case .offer(let offer, let timing, let from) = message else { return }
       let description = offer.description.marked(
         isPrivate: false, webOrigin: nil, isPublic: isPublic, contentType: "text/plain")
       try peer.say(.offer(offer.described(description), timing, from))

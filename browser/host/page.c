@@ -58,8 +58,8 @@ static segue_reply will_save(void *context, segue_activity *activity, segue_save
     return SEGUE_REPLY_YES;
   }
   segue_retain(activity);
-  *free_save = (struct page_save){save, activity, ++page->last_number, strcmp(page->type, BROWSING_TYPE) != 0,
-                                   now() + STATE_MS};
+  *free_save =
+      (struct page_save){save, activity, ++page->last_number, strcmp(page->type, BROWSING_TYPE) != 0, now() + STATE_MS};
   channel_begin(page->channel, "save");
   channel_put_number(page->channel, "id", free_save->number);
   channel_put_number(page->channel, "tab", page->tab);

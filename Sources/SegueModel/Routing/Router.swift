@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// Chooses which app of this device continues an activity (R6.2, R12.2, R13.1). It has no clock and reads nothing: a dry run
-/// (R6.5) and a choice are the same call.
+/// Chooses which app of this device continues an activity (R6.2, R12.2, R13.1). It has no clock and reads nothing: a
+/// dry run (R6.5) and a choice are the same call.
 public struct Router: Sendable {
   public var catalogue: Catalogue
   public var preferences: RoutingPreferences
@@ -123,7 +123,7 @@ public struct Router: Sendable {
     return others
   }
 
-  /// What an app says of itself by its manifest and by its processes, as far as it counts for an activity.
+  /// The words of an app by its manifest and by its processes, as far as they count for an activity.
   private struct Declarers {
     /// Whether one of them is of the team of the activity.
     var hasTeam = false
