@@ -20,10 +20,7 @@ const opening = new Opening();
 
 /** With "pages" and "sites" the port is always open, so that pages can be continued here. */
 async function follow() {
-  if ((await level()) === "ask") {
-    if (offering.tab === null) port.close();
-    return;
-  }
+  if ((await level()) === "ask") return offering.tab === null && port.close();
   await port.open();
   await offering.consider();
 }

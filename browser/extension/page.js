@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A page's own activity (R12.7), in the page's isolated world. A page without a `meta` element for one gets no event,
 // and so cannot tell that the extension is there. All that pages say is checked in rules.js.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scripts of the extension in pages.
 
 /** Runs a function in the top frame of a tab, behind a file that it needs: at once, for a page may never end. */

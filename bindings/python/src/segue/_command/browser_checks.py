@@ -13,7 +13,7 @@ from typing import Any
 from .._terminal import shown
 from . import setup
 from .checks import Finding, State
-from .installed import config_folder
+from .installed import config_folder, home_folder
 
 CHROMIUM_IDS = ("maklkhmbdnkfeccakmnnmlkhgkelbapg",)
 """The extension in Chromium."""
@@ -139,7 +139,7 @@ def extension(browser: str) -> Iterator[Finding]:
 def firefox_states() -> dict[Path, bool]:
     """Returns whether the extension is on, for each profile that has it."""
     states = {}
-    bases = (Path.home() / ".mozilla/firefox", config_folder() / "mozilla/firefox", Path.home() / ".librewolf")
+    bases = (home_folder() / ".mozilla/firefox", config_folder() / "mozilla/firefox", home_folder() / ".librewolf")
     for path in (each for base in bases for each in sorted(base.glob("*/extensions.json"))):
         made = read(path)[0]
         addons = made.get("addons") if isinstance(made, dict) else None

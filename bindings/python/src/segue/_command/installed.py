@@ -39,10 +39,16 @@ def libexec_programs(name: str) -> Iterator[Path]:
     yield from (prefix / "libexec" / "segue" / name for prefix in prefixes())
 
 
+def home_folder() -> Path:
+    """The user's home folder; one that is not there if the system knows none, as in some sandboxes."""
+    found = os.path.expanduser("~")
+    return Path(found if found.startswith("/") else "/nonexistent")
+
+
 def config_folder() -> Path:
     """The folder of the user's settings, as desktop programs find it."""
     named = os.environ.get("XDG_CONFIG_HOME", "")
-    return Path(named) if named.startswith("/") else Path.home() / ".config"
+    return Path(named) if named.startswith("/") else home_folder() / ".config"
 
 
 def execute(program: str, name: str, *arguments: str) -> NoReturn:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._terminal import shown
-from .installed import config_folder, first_program, libexec_programs, prefixes
+from .installed import config_folder, first_program, home_folder, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .verbs import Verbs
 
@@ -127,7 +127,7 @@ def entry(host: Path, browser: str) -> str:
 def place(folder: str) -> Path:
     """Returns a folder of a browser. Browsers have their settings where other programs have them."""
     below = folder.removeprefix(".config/")
-    return Path.home() / folder if below == folder else config_folder() / below
+    return home_folder() / folder if below == folder else config_folder() / below
 
 
 def folders(browser: str) -> Iterator[Path]:
@@ -172,7 +172,7 @@ def installed(browser: str) -> list[str]:
 
 
 def flatpaks(browser: str) -> list[str]:
-    bases = (Path("/var/lib/flatpak/exports/bin"), Path.home() / ".local/share/flatpak/exports/bin")
+    bases = (Path("/var/lib/flatpak/exports/bin"), home_folder() / ".local/share/flatpak/exports/bin")
     return [name for name in KINDS[browser].flatpaks for base in bases if (base / name).exists()]
 
 

@@ -40,7 +40,7 @@ def change(options: argparse.Namespace) -> str | None:
         return None
     if options.forget and sum(others) > 1:
         raise UsageError("--forget forgets all settings of the site: leave the other options out")
-    host = options.site.lower().removesuffix(".")
+    host: str = options.site.lower().removesuffix(".")
     if not HOST.match(host):
         raise UsageError(f"{shown(options.site)}: is no name of a host")
     options.site = host
