@@ -1093,7 +1093,7 @@ segue_status segue_app_set_save_policy(segue_app *app, segue_save_policy policy)
 /**
  * A short text for people that tells apps of one bundle identifier apart, such as the name of a window or terminal
  * (R13.6). Lists of offers show it; it chooses no app.
- *   label  copied: at most 128 bytes of UTF-8 (LIMIT_EXCEEDED); NULL or empty: none, as at first
+ *   label  copied, may be NULL or empty: none, as at first; at most 128 bytes of UTF-8 (LIMIT_EXCEEDED)
  */
 segue_status segue_app_set_label(segue_app *app, const char *label, size_t length);
 /** delegate  attached, may be NULL: none */
@@ -1334,7 +1334,7 @@ segue_status segue_offer_get_bundle_identifier(const segue_offer *offer, char **
  */
 segue_status segue_offer_get_web_origin(const segue_offer *offer, char **origin, size_t *length);
 /**
- * The label of the origin (segue_app_set_label): which window or terminal of its program offers the activity.
+ * The label of the origin (segue_app_set_label), the name of a window or terminal of its program.
  *   label  out, owned: free with segue_free; NULL if it has none, or the agent offers or has delivered the activity
  */
 segue_status segue_offer_get_label(const segue_offer *offer, char **label, size_t *length);

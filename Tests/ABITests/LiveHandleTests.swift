@@ -60,7 +60,7 @@ extension OneAtATime {
           let status = get(function, handle) { places in
             guard function.parameters[1].role == "string" else { return }
             let text = places[1].load(as: UnsafePointer<CChar>?.self)
-            #expect(text.map(strlen) == places[2].load(as: Int.self), "\(function.name)")
+            #expect((text.map(strlen) ?? 0) == places[2].load(as: Int.self), "\(function.name)")
           }
           #expect(status == ok, "\(function.name): \(library.lastMessage)")
         }
