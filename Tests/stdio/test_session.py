@@ -367,7 +367,9 @@ def test_a_public_activity_is_offered_to_another_team_with_its_label(start: Star
     found = stranger.offer_of("Shopping")
     assert found["public"]
     assert found["label"] == "window 1"
-    stranger.respond(continued(origin, stranger), {"handled": True})
+    continuation = stranger.call("offers/continue", offer=found["offer"])["continuation"]
+    stranger.hear("continuation/will", continuation=continuation)
+    stranger.respond(stranger.hear_message("continuation/continue", continuation=continuation), {"handled": True})
     assert origin.hear("activity/ended")["outcome"] == "restored"
     origin.call("activity/set", activity="a", public=False)
     while stranger.hear("offers/changed")["offers"]:
