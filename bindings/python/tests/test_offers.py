@@ -201,5 +201,4 @@ def test_a_label_tells_apps_of_one_bundle_apart(opened: Opener) -> None:
     assert pair.origin.label == "window 2"
     pair.origin.label = None
     pair.until(lambda: pair.receiver.offers[0].label is None)
-    with opened("com.example.other", label="terminal") as other:
-        assert other.label == "terminal"
+    assert opened("com.example.other", label="terminal").label == "terminal"
