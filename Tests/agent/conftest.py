@@ -14,10 +14,11 @@ from typing import Any
 import cbor2
 import pytest
 import wire
+from certificates import Certificates
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build
-from site_server import KEY, Certificates, Site
+from site_server import Site
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 CARRIES = r"this process is the hub of generation (\d+) "
@@ -129,10 +130,7 @@ def masked_agent(command: Callable[..., list[str | Path]]) -> Iterator[Callable[
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory) -> Certificates:
-    made = Certificates(tmp_path_factory.mktemp("certificates"))
-    made.openssl("req", "-x509", *KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=A test CA")
-    made.sign("site", "localhost")
-    return made
+    return Certificates.make(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture

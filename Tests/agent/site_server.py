@@ -1,37 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A site of our own: a server on this machine, and the authority that has signed its certificate."""
+"""A site of our own: a server on this machine that says what a test wants."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
+
+from certificates import Certificates
 
 LISTING = b'{"activitycontinuation": {"apps": ["TEAM.com.example.notes"]}}'
-
-
-class Certificates(NamedTuple):
-    """Files of a certificate authority, and of certificates that it has signed."""
-
-    folder: Path
-
-    def openssl(self, *words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
-
-    def sign(self, name: str, host: str, *more: str, purpose: str = "serverAuth") -> str:
-        """Makes NAME.pem and NAME.key: a certificate for a host."""
-        (self.folder / f"{name}.ext").write_text(f"subjectAltName=DNS:{host}\nextendedKeyUsage={purpose}\n")
-        self.openssl("req", "-new", *KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", f"{name}.ext")
-        self.openssl("x509", "-req", "-in", f"{name}.csr", *signing, "-out", f"{name}.pem", *(more or ("-days", "2")))
-        return name
-
-
-KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 def http(body: bytes, status: str = "200 OK", *fields: str) -> bytes:

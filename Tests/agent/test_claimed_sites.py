@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import Certificates
 from inbox import command_line
 from programs import PATIENCE, programs
-from site_server import Certificates, Site, http
+from site_server import Site, http
 
 CLAIM = "X-Segue-AssociatedDomains=activitycontinuation:localhost?mode=developer;"
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from certificates import Certificates
 from project import ROOT
-from site_server import LISTING, Certificates, Site, http
+from site_server import LISTING, Site, http
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 

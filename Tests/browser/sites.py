@@ -10,12 +10,12 @@ import json
 import plistlib
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from certificates import Certificates
 from pages import LIBRARY, OWN
 from project import ROOT
 
@@ -26,24 +26,11 @@ PAGE = "https://localhost/"
 LISTING = "/.well-known/apple-app-site-association"
 
 
-def certificate(folder: Path) -> None:
-    """Makes ca.pem, and site.pem with its key for localhost."""
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    (folder / "site.ext").write_text("subjectAltName=DNS:localhost\nextendedKeyUsage=serverAuth\n")
-    for words in (
-        ("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=A test CA"),
-        ("req", "-new", *key, "-keyout", "site.key", "-out", "site.csr", "-subj", "/CN=site"),
-        ("x509", "-req", "-in", "site.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-         "-extfile", "site.ext", "-out", "site.pem", "-days", "2"),
-    ):  # fmt: skip
-        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
-
-
 class Site:
     """The example of browser/site, whose `listed` are the application identifiers that it lists."""
 
     def __init__(self, folder: Path, listed: list[str]):
-        certificate(folder)
+        Certificates.make(folder)
         self.listed = listed
         site = self
 
