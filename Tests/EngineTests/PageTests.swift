@@ -114,6 +114,18 @@ import Testing
     #expect(agent.inbox.owed.isEmpty && agent.answers.count == 1)
   }
 
+  @Test func `a page that was saved is opened in the browser, too (R8.3, R12.3)`() throws {
+    var state = try Activity(type: "com.example.note")
+    try state.setWebpageURL(url)
+    agent.app = ChosenApp(bundleIdentifier: "firefox", name: "Firefox", types: [], form: .argument)
+    let request = try SavedStartRequest(
+      number: 7, activity: world.identifier(), document: try ActivityDocument.encode(state, .none), app: "firefox",
+      team: "TEAM", appName: "Firefox")
+    agent.engine.open(request, world.now)
+    world.settle()
+    #expect(agent.pages.map { $0.url } == [url] && agent.inbox.open.isEmpty)
+  }
+
   @Test func `a browser that cannot be started is a failure, and nothing waits (R12.3)`() throws {
     let id = try offerPage(as: .argument)
     world.ask(agent, for: id)

@@ -103,6 +103,21 @@ import Testing
     }
   }
 
+  @Test func `a page that names a public type reaches no program but the app of its site (R12.7, R13.1)`() throws {
+    let editing = "SegueActivityTypeEditingText"
+    let editor = AppIdentity(
+      secret: Identifier(high: 3, low: 1), bundleIdentifier: "editor", name: "Editor", team: "OTHER", types: [editing],
+      isChooser: false)
+    func route(by bundle: String, team: String) -> [String] {
+      let query = RoutingQuery(
+        type: editing, team: team, bundleIdentifier: bundle, webOrigin: WebOrigin.of("https://example.com/"),
+        isPublic: true)
+      return words(router([], running: [editor]).route(query))
+    }
+    #expect(route(by: firefox, team: browsers) == [])
+    #expect(route(by: "com.example.other", team: "TEAM") == ["editor app"], "the control")
+  }
+
   @Test func `only browsers speak for pages (R12.7, W1)`() throws {
     let router = router([try app("notes", types: [note])])
     #expect(words(router.route(query())) == ["notes siteApp"])

@@ -199,6 +199,7 @@ def test_the_host_holds_after_random_damage(host, folder):
     good = [
         {"t": "hello", "v": 1, "browser": "chromium"},
         {"t": "current", "tab": 1, "url": URL, "title": "ü\u202e"},
+        {"t": "current", "tab": 1, "url": URL, "title": "own", "activity": "com.example.own"},
         {"t": "state", "id": 1, "position": POSITION},
         {"t": "opened", "id": 1},
         {"t": "failed", "id": 1, "reason": "x"},

@@ -130,6 +130,8 @@ static bool describe(struct page *page, int64_t tab, const char *type, const cha
   segue_activity_set_title(activity, title[0] != '\0' ? title : NULL, title[0] != '\0' ? SEGUE_NUL_TERMINATED : 0);
   if (is_new) {
     segue_activity *former = page->activity;
+    /* A type that a page names is for the app of its site (R12.7): only the page as such is for every program. */
+    segue_activity_set_public(activity, strcmp(type, SEGUE_ACTIVITY_TYPE_BROWSING_WEB) == 0);
     segue_activity_set_delegate(activity, page->delegate);
     page->activity = activity;
     page->tab = tab;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The page that is offered: one activity for each tab, and only the last one is current (R12.4, R12.5, R12.7). */
+/* The page that is offered: one activity, made anew for another tab or type (R12.4, R12.5, R12.7). */
 #ifndef PAGE_H
 #define PAGE_H
 

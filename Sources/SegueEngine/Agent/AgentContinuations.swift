@@ -192,7 +192,7 @@ final class AgentContinuations: AppFeature {
       if let former, starts[index].app.form == .argument {
         // It was stored, and its program was not started: an agent has ended in between, or the disk has refused its
         // end. No process gets it, so it makes room for a new one.
-        endUnopened(former, of: starts[index], now)
+        endUnopened(former, of: starts[index], Self.notStarted, now)
       } else if let former {
         (starts[index].id, starts[index].isStale) = (former.continuation, former.isStale)
         starts[index].phase = .kept
@@ -215,7 +215,10 @@ final class AgentContinuations: AppFeature {
       case .fetch:
         starts[index].phase = .fetching
         fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
-      case .store(let document): store(at: index, document, [])
+      case .store(let document):
+        guard starts[index].app.form == .argument else { return store(at: index, document, []) }
+        let activity = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
+        try take(activity, document, at: index, now)
       }
     } catch {
       end(at: index, .failure(error))
@@ -385,13 +388,16 @@ final class AgentContinuations: AppFeature {
   /// does one after the other, so no process of the browser gets it in between. A page is opened once at most.
   private func decideToShow(_ page: String, at index: Int, _ now: Instant) {
     starts[index].phase = .showing(page)
-    endUnopened(WaitingEntry(starts[index].id, isStale: starts[index].isStale), of: starts[index], now)
+    let entry = WaitingEntry(starts[index].id, isStale: starts[index].isStale)
+    endUnopened(entry, of: starts[index], Self.unheard, now)
   }
 
-  private func endUnopened(_ entry: WaitingEntry, of start: AgentContinuation, _ now: Instant) {
+  private func endUnopened(
+    _ entry: WaitingEntry, of start: AgentContinuation, _ error: SegueError, _ now: Instant
+  ) {
     let receipt = Receipt(
-      continuation: entry.continuation, receiver: receiver(start.app), outcome: .unknown, status: Self.unheard.status,
-      reason: InboxDeliveries.bounded(Self.unheard.message), isStale: entry.isStale, date: now.date)
+      continuation: entry.continuation, receiver: receiver(start.app), outcome: .unknown, status: error.status,
+      reason: InboxDeliveries.bounded(error.message), isStale: entry.isStale, date: now.date)
     agent.owner.perform(.acknowledge(entry.continuation, app: agent.app.identity.id, wasSent: true, receipt))
   }
 
@@ -407,7 +413,7 @@ final class AgentContinuations: AppFeature {
       guard try result.get() != nil else { return shown(id, Self.expired, now) }
       agent.owner.show(page, in: start.app, for: id, start.launchNumber)
     } catch {
-      // The entry stays: the next one who asks for the page has it opened.
+      // The entry stays until somebody asks for the page again.
       shown(id, .unknown, SegueError(error.status, "\(error.message); the page is not opened"), now)
     }
   }
@@ -429,6 +435,11 @@ final class AgentContinuations: AppFeature {
   /// No one tells whether a browser has opened what it was started with.
   private static var unheard: SegueError {
     SegueError(.handoffFailed, "the browser was started with the page: nothing tells whether it has opened it")
+  }
+
+  /// The receipt of an entry that was stored, and whose program was not started.
+  private static var notStarted: SegueError {
+    SegueError(.handoffFailed, "the browser was not started with the page, which was asked for once more")
   }
 
   /// The user has forgotten the entry.

@@ -65,13 +65,13 @@ final class Explanations: AppFeature {
       switch explanation.obstacle {
       case .isOrigin: Reason("own app", app: explanation.name, "an app is not offered what is its own")
       case .teamDiffers:
-        Reason("team differs", app: explanation.name, "it is an app of another team, and the activity is not public")
-      case .typeNotDeclared:
         Reason(
-          "type not declared", app: explanation.name,
+          "team differs", app: explanation.name,
           question.isPublic
-            ? "it does not declare the public type of the activity"
-            : "it does not declare the type of the activity")
+            ? "it is an app of another team, and the hub does not know that the activity is public"
+            : "it is an app of another team, and the activity is not public")
+      case .typeNotDeclared:
+        Reason("type not declared", app: explanation.name, "it does not declare the type of the activity")
       case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
       case .isPrivate:
         Reason("private", "it stays on this device: it is private, or the user keeps its type or its app here")

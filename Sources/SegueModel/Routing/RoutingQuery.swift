@@ -27,7 +27,8 @@ public struct RoutingQuery: Sendable {
     self.payloadVersion = payloadVersion
     self.origin = origin
     self.webOrigin = webOrigin
-    self.isPublic = isPublic
+    // A page's own activity is for the app of its site (R12.7), whatever type it names.
+    self.isPublic = isPublic && (Activity.isBrowsingWeb(type) || !Browser.isHost(bundleIdentifier, ofTeam: team))
     self.contentType = contentType
   }
 

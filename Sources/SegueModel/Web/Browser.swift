@@ -24,7 +24,12 @@ public struct Browser: Sendable {
 
   /// Whether an app is the native host of a browser.
   public static func isHost(_ bundleIdentifier: String, ofTeam team: String) -> Bool {
-    Text.isSame(team, self.team) && hosts.contains { Text.isSame($0.host, bundleIdentifier) }
+    Text.isSame(team, self.team) && isHost(bundleIdentifier)
+  }
+
+  /// Whether an app has the name of such a host, of whatever team.
+  public static func isHost(_ bundleIdentifier: String) -> Bool {
+    hosts.contains { Text.isSame($0.host, bundleIdentifier) }
   }
 
   /// The bundle identifier of its native host (browser/host/browsers.c); nil: it has none that is known.
