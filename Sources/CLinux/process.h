@@ -73,6 +73,7 @@ static inline long linux_call(long number) { return syscall(number, 0, 0, 0, 0, 
 enum {
   linux_landlock_execute = 1 << 0,
   linux_landlock_write_file = 1 << 1,
+  linux_landlock_read_file = 1 << 2,
   linux_landlock_read_all = 3 << 2, /* file, folder */
   linux_landlock_remove_folder = 1 << 4,
   linux_landlock_remove_file = 1 << 5,

@@ -45,7 +45,11 @@ public enum Confinement {
     for folder in folders { try allow(rules, write, folder) }
     let writeFile = UInt64(linux_landlock_write_file) | (version >= 3 ? UInt64(linux_landlock_truncate) : 0)
     for file in files { try allow(rules, writeFile, file) }
-    for path in readable ?? [] where access(path, F_OK) == 0 { try allow(rules, read, path) }
+    for path in readable ?? [] where access(path, F_OK) == 0 {
+      // Landlock refuses the other right for a file.
+      let isFolder = access(String(joining: "\(path)/."), F_OK) == 0
+      try allow(rules, isFolder ? read : UInt64(linux_landlock_read_file), path)
+    }
     try allow(rules, UInt64(linux_landlock_write_file), "/dev/null")
     guard linux_landlock_confine(rules) == 0 else { throw .system("Landlock") }
     return hasScopes ? .full : .withoutScopes

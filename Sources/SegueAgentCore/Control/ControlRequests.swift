@@ -314,6 +314,13 @@ public final class ControlRequests {
     return text
   }
 
+  /// False if the key is absent.
+  static func flag(_ request: Value, _ key: String) throws(SegueError) -> Bool {
+    guard let value = request[key] else { return false }
+    guard let flag = value.bool else { throw SegueError(.invalidArgument, "\(key): must be true or false") }
+    return flag
+  }
+
   static func identifier(_ request: Value, _ key: String) throws(SegueError) -> Identifier {
     guard let id = request[key]?.uuid else { throw SegueError(.invalidArgument, "\(key): must be a UUID") }
     return id

@@ -114,7 +114,7 @@ final class DeviceRequests {
   }
 
   private func leave(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let isAbandoning = try Self.flag(request, "abandons")
+    let isAbandoning = try ControlRequests.flag(request, "abandons")
     devices.account.use({ account, _ throws(SegueError) in
       let (events, aside) = try account.leave(isAbandoning: isAbandoning)
       return (events, aside)
@@ -166,7 +166,7 @@ final class DeviceRequests {
   }
 
   private func invite(_ request: Value, _ answer: @escaping Answer) throws(SegueError) {
-    let isAutomatic = try Self.flag(request, "automatic")
+    let isAutomatic = try ControlRequests.flag(request, "automatic")
     var addresses = devices.inviteAddresses
     if let value = request["addresses"] {
       guard let elements = value.elements, !elements.isEmpty, elements.count <= Limits.inviteAddresses else {
@@ -281,9 +281,4 @@ final class DeviceRequests {
     return number
   }
 
-  private static func flag(_ request: Value, _ key: String) throws(SegueError) -> Bool {
-    guard let value = request[key] else { return false }
-    guard let flag = value.bool else { throw SegueError(.invalidArgument, "\(key): must be true or false") }
-    return flag
-  }
 }

@@ -99,7 +99,7 @@ final class RoutingRequests {
         bundleIdentifier: try ControlRequests.text(request, "bundle_identifier", atMost: Limits.identifier),
         payloadVersion: version,
         origin: request["origin"] == nil ? nil : try ControlRequests.identifier(request, "origin"),
-        webOrigin: try webOrigin(request), isPublic: try isPublic(request),
+        webOrigin: try webOrigin(request), isPublic: try ControlRequests.flag(request, "public"),
         contentType: try contentType(request))
     }
     let decision = inbox.router.explain(query)
@@ -129,13 +129,6 @@ final class RoutingRequests {
       throw SegueError(.invalidArgument, "web_origin: must be scheme, host and port, as in https://example.com")
     }
     return origin
-  }
-
-  /// Without the key the activity is of a library that knows no public ones.
-  private func isPublic(_ request: Value) throws(SegueError) -> Bool {
-    guard let value = request["public"] else { return false }
-    guard let isPublic = value.bool else { throw SegueError(.invalidArgument, "public: must be true or false") }
-    return isPublic
   }
 
   private func contentType(_ request: Value) throws(SegueError) -> String? {

@@ -361,7 +361,7 @@ extension InboxService: AgentOwner {
     let form: ChosenApp.Form =
       switch chosen.role {
       // An activity that a browser gets enclosed is one that this agent has enclosed (R12.7).
-      case .app where isBrowsing && Browser.isHost(chosen.bundleIdentifier, ofTeam: choice.team): .page(.browserState)
+      case .app where isBrowsing && Browser.isHost(chosen.bundleIdentifier): .page(.browserState)
       case .app: .activity
       case .association: .page(.nothing)
       case .siteApp: .page(.ownActivity)

@@ -18,26 +18,30 @@ struct SiteRecord: Sendable {
   /// The application identifiers that the answer is about.
   private(set) var apps: [String]
   private(set) var answer: SiteAnswer?
+  /// The mode of the claim that it is about: whether a private address may have given the answer.
+  private(set) var isForDevelopers: Bool
   private(set) var checkedAt: Double = 0
   private(set) var unreachable: (since: Double, reason: String)?
   /// The date at which the site is asked next.
   private(set) var nextAt: Double
 
   /// A site that has never been asked.
-  init(host: String, apps: [String], at now: Double) {
+  init(host: String, apps: [String], isForDevelopers: Bool, at now: Double) {
     self.host = host
     self.apps = apps
+    self.isForDevelopers = isForDevelopers
     nextAt = now
   }
 
   /// A record that was stored.
   init(
-    host: String, apps: [String], answer: SiteAnswer?, checkedAt: Double, unreachable: (since: Double, reason: String)?,
-    nextAt: Double
+    host: String, apps: [String], answer: SiteAnswer?, isForDevelopers: Bool, checkedAt: Double,
+    unreachable: (since: Double, reason: String)?, nextAt: Double
   ) {
     self.host = host
     self.apps = apps
     self.answer = answer
+    self.isForDevelopers = isForDevelopers
     self.checkedAt = checkedAt
     self.unreachable = unreachable
     self.nextAt = nextAt
@@ -74,7 +78,13 @@ struct SiteRecord: Sendable {
     apps.allSatisfy { app in self.apps.contains { Text.isSame($0, app) } }
   }
 
-  mutating func forget() { answer = nil }
+  /// A claim of another mode asks the site anew. The answer of a private address counts for developers alone.
+  mutating func setMode(isForDevelopers: Bool, at now: Double) {
+    guard isForDevelopers != self.isForDevelopers else { return }
+    self.isForDevelopers = isForDevelopers
+    if !isForDevelopers { answer = nil }
+    nextAt = now
+  }
 
   /// Forgets an answer that is too old. A date of the future was stored while the clock was wrong.
   mutating func expire(at now: Double) {

@@ -20,6 +20,7 @@ public enum SiteRecords {
         entries.append((key: .string("unreachable"), value: try .date(unreachable.since)))
         entries.append((key: .string("reason"), value: .string(unreachable.reason)))
       }
+      if record.isForDevelopers { entries.append((key: .string("developer"), value: .bool(true))) }
       switch record.answer {
       case .apps(let apps): entries.append((key: .string("listed"), value: try .array(apps.map { .string($0) })))
       case .onlyAppLinks: entries.append((key: .string("answer"), value: .string("applinks")))
@@ -63,7 +64,8 @@ public enum SiteRecords {
         nil
       }
     return SiteRecord(
-      host: host, apps: apps, answer: answer, checkedAt: checked, unreachable: unreachable, nextAt: next)
+      host: host, apps: apps, answer: answer, isForDevelopers: value["developer"]?.bool ?? false, checkedAt: checked,
+      unreachable: unreachable, nextAt: next)
   }
 
   private static func strings(_ value: Value?) -> [String]? { value?.elements.map { $0.compactMap { $0.string } } }

@@ -59,12 +59,11 @@ struct SiteSchedule {
   mutating func claim(_ claims: [Claim], at now: Double) {
     var records: [SiteRecord] = []
     for claim in claims {
-      var record = take(claim.host) ?? SiteRecord(host: claim.host, apps: claim.apps, at: now)
-      let former = self.claims.first { Text.isSame($0.host, claim.host) }
-      let isOtherMode = former.map { $0.isForDevelopers != claim.isForDevelopers } ?? false
-      // The answer of a private address counts for developers alone.
-      if isOtherMode, !claim.isForDevelopers { record.forget() }
-      if isOtherMode || !record.isAbout(claim.apps) { record.ask(about: claim.apps, at: now) }
+      var record =
+        take(claim.host)
+        ?? SiteRecord(host: claim.host, apps: claim.apps, isForDevelopers: claim.isForDevelopers, at: now)
+      record.setMode(isForDevelopers: claim.isForDevelopers, at: now)
+      if !record.isAbout(claim.apps) { record.ask(about: claim.apps, at: now) }
       record.expire(at: now)
       records.append(record)
     }
@@ -121,6 +120,8 @@ struct SiteSchedule {
     pending.remove(at: place)
     // No manifest may claim it by now.
     guard let index = records.firstIndex(where: { Text.isSame($0.host, fetch.host) }) else { return nil }
+    // The claim has another mode by now, and the site is due in that.
+    guard fetch.isForDevelopers == records[index].isForDevelopers else { return nil }
     switch result {
     case .answered(let status, let body):
       if let answer = Self.answer(status, body, about: apps) {

@@ -43,12 +43,11 @@ struct BrowserReader {
 
   /// The default programs for content types: of each the first that is installed.
   var defaults: DefaultPrograms {
-    var installed: [(id: String, isInstalled: Bool)] = []
+    var installed: [ByteKey: Bool] = [:]
     func isInstalled(_ id: String) -> Bool {
-      if let known = installed.first(where: { Text.isSame($0.id, id) }) { return known.isInstalled }
+      if let known = installed[ByteKey(id)] { return known }
       let isInstalled = (try? desktops.file(id, file).entry.boolean("Hidden")) == false
-      // A list names few programs; of further ones each is looked for again.
-      if installed.count < Self.limit { installed.append((id, isInstalled)) }
+      installed[ByteKey(id)] = isInstalled
       return isInstalled
     }
     var files: [(contentType: String, desktopFile: String)] = []

@@ -27,7 +27,7 @@ public final class ManifestReader {
   /// The programs that open web pages, once `read` has returned (R12.3).
   public private(set) var browsers = Browsers()
   /// The desktop's default programs for content types, once `read` has returned (R13.1).
-  public private(set) var defaults = DefaultPrograms()
+  public var defaults: DefaultPrograms { browserReader?.defaults ?? DefaultPrograms() }
 
   /// - Parameters:
   ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
@@ -59,7 +59,6 @@ public final class ManifestReader {
     let handlers = readDesktops(desktops)
     let reader = BrowserReader(desktops, launcher, file, lists: folders.mimeAppsLists)
     browsers = reader.browsers(handlers)
-    defaults = reader.defaults
     browserReader = reader
     // Stable: in a folder those of `segue/apps` come first, then by name.
     var ordered: [(path: String, result: Result<AppDeclaration, SegueError>)] = []

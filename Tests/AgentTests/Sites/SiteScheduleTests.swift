@@ -49,6 +49,38 @@ import Testing
     #expect(schedule.next(at: 5 + 23 * hour)?.host == nil)
   }
 
+  @Test func `the answer of a private address counts for developers alone, whenever that changes (R12.9)`() throws {
+    func claims(_ isForDevelopers: Bool) -> [SiteSchedule.Claim] {
+      [SiteSchedule.Claim(host: "a.com", apps: ["T.a"], isForDevelopers: isForDevelopers)]
+    }
+    func developed() throws -> Scheduled {
+      let schedule = Scheduled()
+      schedule.claim(claims(true), at: 0)
+      try ask(schedule, listing, at: 1)
+      #expect(obstacle(schedule) == "listed")
+      return schedule
+    }
+    let changed = try developed()
+    changed.claim(claims(false), at: 2)
+    #expect(obstacle(changed) == "notAsked" && changed.next(at: 2)?.isForDevelopers == false)
+    let removed = try developed()
+    removed.claim([], at: 2)
+    removed.claim(claims(false), at: 3)
+    #expect(obstacle(removed) == "notAsked" && removed.next(at: 3)?.isForDevelopers == false)
+    // One that is under way when the claim changes.
+    let asking = Scheduled()
+    asking.claim(claims(true), at: 0)
+    let fetch = try #require(asking.next(at: 0))
+    asking.claim(claims(false), at: 1)
+    #expect(asking.ended(fetch, listing, at: 2, jitter: 0) == nil)
+    #expect(obstacle(asking) == "notAsked" && asking.next(at: 2)?.isForDevelopers == false)
+    // The other way round the answer stays until the next one.
+    let open = schedule("a.com")
+    try ask(open, listing, at: 1)
+    open.claim(claims(true), at: 2)
+    #expect(obstacle(open) == "listed" && open.next(at: 2)?.isForDevelopers == true)
+  }
+
   @Test func `the root is asked only after 404 (R12.8)`() throws {
     let schedule = schedule("a.com")
     let first = try #require(schedule.next(at: 0))
