@@ -9,7 +9,7 @@ import { excludedHosts, level } from "./settings.js";
 /** Milliseconds that a page is in front before it is offered. */
 const IN_FRONT_MS = 1000;
 const IN_FRONT = { active: true, lastFocusedWindow: true, windowType: "normal" };
-/** Characters of a title that travel: a page can have one of any length. */
+/** Characters of a title for the host, which takes 255 visible ones: a page can have a title of any length. */
 const TITLE_MOST = 1024;
 
 export class Offering {
@@ -109,7 +109,8 @@ export class Offering {
   wasContinued({ tab, app, device }) {
     this.continued = { tab, app: String(app ?? ""), device: String(device ?? "") };
     if (tab !== this.tab || !this.#offered.activity) return;
-    run(tab, "page.js", () => globalThis.seguePage.tell({ t: "wascontinued" })).catch(() => {});
+    const tell = (origin) => location.origin === origin && globalThis.seguePage.tell({ t: "wascontinued" });
+    run(tab, "page.js", tell, new URL(this.#offered.url).origin).catch(() => {});
   }
 
   closed() { this.#offered = null; }
@@ -132,13 +133,14 @@ export class Offering {
     const { refuses } = await this.#describe(tab, offered.url, offered.byButton);
     if (refuses) reply({ t: "state", id, refused: true });
     if (refuses) return this.#refuse(tab, "The page asks not to be handed over.");
+    const save = (origin) => location.origin === origin && globalThis.seguePage.save();
     const [place, page] = await Promise.all([
       run(tab, "place.js", () => globalThis.seguePlace.take()).catch(() => null),
-      offered.activity && run(tab, "page.js", () => globalThis.seguePage.save()).catch(() => null),
+      offered.activity && run(tab, "page.js", save, new URL(offered.url).origin).catch(() => null),
     ]);
     // The tab may have gone to another page since, and that may be offered by now.
     const isThere = (said) => said && isSamePage(pageAddress(said.url).url ?? "", this.#offered?.url ?? "");
-    const activity = isThere(page) ? pageActivity(offered.activity.type, page.activity, offered.url) : null;
+    const activity = isThere(page) ? pageActivity(offered.activity.type, page.activity, this.#offered.url) : null;
     const own = activity?.type === offered.activity?.type ? activity : null;
     const position = isThere(place) ? place.position : undefined;
     reply({ t: "state", id, position, url: own?.url, userInfo: own?.userInfo });

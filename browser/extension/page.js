@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A page's own activity (R12.7), in the page's isolated world. A page without a `meta` element for one gets no event,
-// and so cannot tell that the extension is there. All that pages say is checked in rules.js.
+// A page's own activity (R12.7), in the page's isolated world. A page gets no event without a `meta` element for one,
+// unless it is opened for one, and so cannot tell that the extension is there. All that pages say is checked in rules.js.
 
 globalThis.seguePage ??= (() => {
   /** Characters of a message of the page, with 64 KiB of state as a string in it. */

@@ -55,9 +55,8 @@ export function pageActivity(named, text, address) {
     const made = { type, url: page.url, title: typeof title === "string" ? title : undefined };
     if (typeof userInfo !== "string") return made;
     const state = JSON.stringify(JSON.parse(userInfo));
-    const written = JSON.stringify(state).replaceAll("<", "\\u003c");
-    const isSmall = bytes(state).length <= STATE_MOST && bytes(written).length <= WRITTEN_MOST;
-    return isSmall ? { ...made, userInfo: state } : made;
+    const written = JSON.stringify(state).replaceAll(/[<\u2028\u2029]/g, "\\u003c");
+    return bytes(state).length > STATE_MOST || bytes(written).length > WRITTEN_MOST ? made : { ...made, userInfo: state };
   } catch {
     return null;
   }

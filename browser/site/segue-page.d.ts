@@ -27,7 +27,7 @@ export class UserActivity extends EventTarget {
   /** @param type 1 to 255 printable ASCII characters: `com.example.notes.editing`, as the app declares it. */
   constructor(type: string);
   readonly type: string;
-  /** For people, 1,024 characters at most. Without one the title of the page is used. */
+  /** For people: 255 characters of it travel. Without one the title of the page is used. */
   title: string | undefined;
   /** The state: at most 64 KiB as JSON. `{"$date": seconds since 1970}` and the like are as in docs/values.md. */
   userInfo: { [key: string]: JSONValue };

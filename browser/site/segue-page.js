@@ -79,7 +79,7 @@ export class UserActivity extends EventTarget {
 
   /** Takes an activity that is continued here. Returns whether it is of this type, and somebody listens. */
   static #take({ type, userInfo }) {
-    const activity = [...made].find((each) => each.#type === type && each.#continues);
+    const activity = [current, ...made].find((each) => each?.#type === type && each.#continues);
     if (!activity) return false;
     activity.userInfo = JSON.parse(userInfo);
     activity.dispatchEvent(new Event("continue"));
