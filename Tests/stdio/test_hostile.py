@@ -257,10 +257,10 @@ def test_the_log_has_no_controls(start: Start) -> None:
     """Texts of others reach a terminal by it."""
     host = start()
     host.open()
-    host.notify("a\x1b\x9b\u202e\u2067ü" + "€" * 500)
+    host.notify("a\x1b\x9b\u061c\u202e\u2067ü" + "€" * 500)
     log = host.end()[1]
     assert "a?" in log and "?ü€" in log
-    assert not {"\x1b", "\x9b", "\u202e", "\u2067"} & set(log)
+    assert not {"\x1b", "\x9b", "\u061c", "\u202e", "\u2067"} & set(log)
 
 
 def test_a_host_that_dies_takes_only_its_own_offers_along(start: Start) -> None:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
@@ -70,7 +71,7 @@ def record() -> list[Line]:
 def printed(terminal: int, deadline: float) -> Iterator[str]:
     """Yields each line as it comes, until the last program has left the terminal."""
     rest = b""
-    while time.monotonic() < deadline:
+    while select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
         try:
             read = os.read(terminal, 65536)
         except OSError:  # the other end is closed

@@ -155,8 +155,9 @@ void uuid_write(const uint8_t *uuid, char *text) {
 
 /** Tells whether a terminal could take a character as a command: a control, or a mark of the direction of writing. */
 static bool is_control(uint32_t character) {
-  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x200e || character == 0x200f ||
-         (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x61c || character == 0x200e ||
+         character == 0x200f || (character >= 0x2028 && character <= 0x202e) ||
+         (character >= 0x2066 && character <= 0x2069);
 }
 
 void log_line(const char *format, ...) {

@@ -84,13 +84,13 @@ static bool check_protocol(const segue_value *parameters, struct problem *proble
          problem_status(problem, SEGUE_ERROR_UNSUPPORTED_VERSION, "protocol", "this program speaks protocol 1");
 }
 
-/** Sets what may be absent or null. set  NULL: this version of libsegue does not know it, and it is ignored */
+/** Sets what may be absent or null. */
 static bool set_text(segue_app *app, const segue_value *parameters, const char *key,
                      segue_status (*set)(segue_app *, const char *, size_t), struct problem *problem) {
   char *text = NULL;
   size_t length = 0;
   bool is_good = parameter_text(parameters, key, &text, &length, problem) &&
-                 (!text || !set || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
+                 (!text || set(app, text, length) == SEGUE_OK || problem_library(problem, key));
   segue_free(text);
   return is_good;
 }

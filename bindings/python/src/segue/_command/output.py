@@ -43,14 +43,6 @@ def note(text: str) -> None:
     print(shown_lines(text), file=sys.stderr, flush=True)
 
 
-def agreed(question: str) -> bool:
-    """Asks people on standard error, and returns whether they agree; programs are not asked, and do not."""
-    if not sys.stdin.isatty():
-        return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def ago(seconds: float) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:

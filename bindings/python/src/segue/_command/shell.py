@@ -7,6 +7,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,8 +15,11 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from .._terminal import shown
+from .answers import agreed
 from .document import stale
-from .output import CommandError, agreed, note, show_json
+from .installed import execute
+from .output import CommandError, note, show_json
+from .reach import account_of, is_from_here
 from .session import add_choice, chooser, first
 from .stdio import found
 from .verbs import Verbs
@@ -86,15 +90,18 @@ class Place(NamedTuple):
     multiplexer: str | None
     session: str | None
 
-    def command(self) -> list[str] | None:
-        """Returns the words that go there; None: the folder is of this machine, and all that there is."""
+    def command(self, is_from_here: bool) -> list[str] | None:
+        """Returns the words that go there; None: there are none, so the folder counts.
+
+        is_from_here: whether this machine has offered it: without a host, its session is one of this machine
+        """
         attach = None
         if self.multiplexer is not None and self.session is not None:
             # tmux takes a name for the beginning of another one, unless it is told not to.
             name = f"={self.session}" if self.multiplexer == "tmux" else self.session
             attach = [*ATTACH[self.multiplexer], name]
         if self.host is None:
-            return attach
+            return attach if is_from_here else None
         there = self.host if self.user is None else f"{self.user}@{self.host}"
         inside = shlex.join(attach) if attach else f'cd -- {shlex.quote(self.folder)} && exec "${{SHELL:-sh}}" -l'
         # ssh hands one word to the shell there.
@@ -129,11 +136,14 @@ async def terminal(options: argparse.Namespace) -> int:
     options.type = TYPE
     async with chooser() as app:
         offer = await first(app, options)
+        if offer.payload_version > 1:
+            raise CommandError("what is offered is of a newer version than this command knows")
         names = (shown(name) for name in (offer.title or "", offer.app_name, offer.device_name))
         note("going on in '{}' of {} on {}".format(*names))
         async with app.continue_(offer) as activity:
             place = place_of(activity.user_info)
-            command = place.command()
+            account = await account_of(app)
+            command = place.command(account is None or is_from_here(offer, account))
             if command is None and not os.path.isdir(place.folder):
                 raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
             source = activity.continued_from
@@ -141,12 +151,15 @@ async def terminal(options: argparse.Namespace) -> int:
                 note(stale(source.stale_reason))
     if command is not None:
         note(f"to go there: {shown(shlex.join(command), None)}")
-    runs = command is not None and (options.attach or agreed("Run it?"))
+    # Programs are not asked.
+    asks = command is not None and not options.attach and not options.json and sys.stdin.isatty()
+    runs = command is not None and (options.attach or (asks and bool(await agreed("Run it?"))))
     if options.json:
         show_json({**place._asdict(), "command": command, "runs": runs})
     if command is None:
         if not options.json:
-            print(place.folder)
+            sys.stdout.buffer.write(os.fsencode(place.folder) + b"\n")
+            sys.stdout.flush()
     elif runs:
         run(command)
     return 0
@@ -156,8 +169,7 @@ def run(command: list[str]) -> None:
     """Runs it in place of this command, in the terminal: the shell reads standard output."""
     sys.stdout.flush()
     try:
-        terminal = os.open("/dev/tty", os.O_RDWR)
-        os.dup2(terminal, 1)
-        os.execvp(command[0], command)
+        os.dup2(os.open("/dev/tty", os.O_RDWR), 1)
     except OSError as error:
-        raise CommandError(f"{shown(command[0])}: {error.strerror}") from error
+        raise CommandError(f"/dev/tty: {error.strerror}") from error
+    execute(shutil.which(command[0]) or command[0], *command)

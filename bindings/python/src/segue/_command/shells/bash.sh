@@ -2,8 +2,11 @@
 # For ~/.bashrc: eval "$(segue shell-init bash)". Offers the folder of this shell, and the session of tmux that it is
 # in, for as long as the shell runs; `handoff` goes on with what another shell offers.
 if [[ $- == *i* && -z ${__segue_fd-} ]]; then
+  # The shell in whose place this one is, by exec, has left its program behind, which ends with its input.
+  [[ ${SEGUE_SHELL_PIPE-} =~ ^$$:[0-9]+$ ]] && eval "exec ${SEGUE_SHELL_PIPE#*:}>&-"
   # The program ends with this shell. Ctrl-C at the prompt is not for it.
   exec {__segue_fd}> >(trap '' INT; exec setpriv --pdeathsig TERM @PROGRAM@ >/dev/null 2>&1)
+  export SEGUE_SHELL_PIPE="$$:$__segue_fd"
 
   # Sets REPLY to the text with all bytes percent-encoded but those that a path of a URL has.
   __segue_encode() {

@@ -2,11 +2,18 @@
 # For ~/.config/fish/config.fish: segue shell-init fish | source. Offers the folder of this shell, and the session of
 # tmux that it is in, for as long as the shell runs; `handoff` goes on with what another shell offers.
 if status is-interactive; and not set -q __segue_pipe
+    # The shell in whose place this one is, by exec, has left its program and its pipe behind.
+    set -l former (string split : -- "$SEGUE_SHELL_PROGRAM")
+    if test "$former[1]" = $fish_pid
+        kill $former[2] 2>/dev/null
+        rm -f $former[3]
+    end
     set -g __segue_pipe (mktemp -u)
     mkfifo -m 600 $__segue_pipe
     # The program ends with this shell. Ctrl-C at the prompt is not for it.
     sh -c 'trap "" INT; exec setpriv --pdeathsig TERM "$0" <>"$1" >/dev/null 2>&1' @PROGRAM@ $__segue_pipe &
     set -g __segue_program $last_pid
+    set -gx SEGUE_SHELL_PROGRAM $fish_pid:$last_pid:$__segue_pipe
     disown $last_pid
 
     # Prints the text inside of a string of JSON; nothing if it is no text without controls.
@@ -46,6 +53,6 @@ if status is-interactive; and not set -q __segue_pipe
 
     set -g __segue_host ''
     string match -qr '^[A-Za-z0-9][A-Za-z0-9.-]*$' -- "$SEGUE_SSH_HOST"; and set -g __segue_host ,\"host\":\"$SEGUE_SSH_HOST\"
-    # Opened for writing alone, it is waited for: the program has it then.
-    sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","save":false}}'
+    # Opened for writing alone, it is waited for: the program has it then. For 2 s at most, since it may have ended.
+    timeout --foreground 2 sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","save":false}}'
 end
