@@ -2158,11 +2158,11 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   Options: {"activity": UUID (of segue_offer_get_id)}.
  *   Answer: {"count": integer (how many there are), "candidates": array of at most 64 dictionaries, the app that would
  *   continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it has one),
- *   "role": string (R12.2: "app": it declares the type; "association": the site lists it; "browser": the user's, which
- *   takes part in Handoff; "url handler": the user's browser, which is started with the URL), "preference": string
- *   ("same bundle", "chosen", "same team", "desktop default", "used" or "none"; "same team" and "desktop default" of
- *   public activities only: R13.1), "public_type": bool (it is of another team, and may continue the activity because
- *   that is public), "against": array of dictionaries {"reason": string, "message":
+ *   "role": string (R12.2: "app": it declares the type; "association": the site lists it; "browser": one that takes
+ *   part in Handoff, the user's first; "url handler": the user's browser, which is started with the URL),
+ *   "preference": string ("same bundle", "chosen", "same team", "desktop default", "used" or "none"; "same team"
+ *   and "desktop default" of public activities only: R13.1), "public_type": bool (it is of another team, and may
+ *   continue the activity because that is public), "against": array of dictionaries {"reason": string, "message":
  *   string}; empty if the app can continue it}, "web": array of such dictionaries: what concerns the page, and no
  *   candidate}. Reasons: "own app", "team differs", "type not declared", "version declined", "no manifest", "no launch
  *   command"; for an app that claims the site of the page "site not asked", "not listed by the site", "only applinks
