@@ -199,7 +199,13 @@ class Chromium(Browser):
         self.send("Target.activateTarget", targetId=tab)
 
     def close_tab(self, tab: str) -> None:
+        """Closes a tab, and waits until the list of tabs is without it."""
         self.send("Target.closeTarget", targetId=tab)
+        end = time.monotonic() + STARTING
+        while tab in self.tabs():
+            if time.monotonic() > end:
+                raise BrowserError(f"a tab does not close: {self.tabs()[tab]}")
+            time.sleep(0.01)
 
     def press(self, tab: str) -> None:
         """Presses the extension's button, and waits for its popup."""
