@@ -259,6 +259,7 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
 	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/segue/openers share/openers/*.desktop
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done

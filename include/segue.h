@@ -2065,7 +2065,8 @@ segue_status segue_access_end(segue_access *access);
  *                      an older agent says nothing of stale. SEGUE_OUTCOME_UNKNOWN: the app has not answered in time;
  *                      the activity waits for it
  * Errors: INVALID_ARGUMENT (timeout_ms is over 600000), NOT_FOUND (not offered; no app fits, and why; how the app is
- * started is not known), HANDOFF_FAILED (expired),
+ * started is not known), HANDOFF_FAILED (expired), NOT_ALLOWED (a program would open the file of a text that was
+ * changed and not saved: the request "continue-without-text" does so, once the user has agreed),
  * LIMIT_EXCEEDED (as for segue_activity_push; the inbox has no room for what this process asks for), BUSY (the agent is
  * about to take the place of the hub), SYSTEM and INVALID_STATE (the program could not be started, or has no display:
  * then the activity waits in the inbox); errors of the origin.
@@ -2159,7 +2160,8 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   Answer: {"count": integer (how many there are), "candidates": array of at most 64 dictionaries, the app that would
  *   continue it first: {"bundle_identifier": string, "name": string, "running": bool, "manifest": bool (it has one),
  *   "role": string (R12.2: "app": it declares the type; "association": the site lists it; "browser": one that takes
- *   part in Handoff, the user's first; "url handler": the user's browser, which is started with the URL),
+ *   part in Handoff, the user's first; "url handler": the user's browser, which is started with the URL; for a public
+ *   activity also "opener" and "default application": a program that is started with the file, R13.7),
  *   "preference": string ("same bundle", "chosen", "same team", "desktop default", "used" or "none"; "same team"
  *   and "desktop default" of public activities only: R13.1), "public_type": bool (it is of another team, and may
  *   continue the activity because that is public), "against": array of dictionaries {"reason": string, "message":
@@ -2169,6 +2171,10 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   listed", "site answers HTML", "site unreachable"; in "web" "no web page", "not claimed by an app", "no default
  *   browser", "browser without extension".
  *   NOT_FOUND: it is not offered. BUSY: the agent does not carry the hub at present.
+ * "continue-without-text": continues an offer as segue_app_launch does. If a program opens its file, text that is in no
+ *   file stays behind (R13.7).
+ *   Options: {"activity": UUID (of segue_offer_get_id), "app": string (absent: whichever fits)}. Answer, timeout and
+ *   errors: as for segue_app_launch, without NOT_ALLOWED.
  * "refresh": asks sites at once which apps they list, in place of once a day (R12.9); answers before they have.
  *   Options: {"site": string (one host that a manifest claims; absent: all of them)}.
  *   Answer: {"count": integer (how many are asked)}. NOT_FOUND: no manifest claims that host.

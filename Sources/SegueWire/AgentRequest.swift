@@ -27,10 +27,12 @@ public struct AgentRequest {
   }
 
   /// Whether the agent may launch a program for it.
-  public var launches: Bool { isAny(of: ["open", "answer-push"]) }
+  public var launches: Bool { isAny(of: ["open", "answer-push", "continue-without-text"]) }
 
   /// Whether others than the agent have to do something before it is answered.
-  public var waits: Bool { isAny(of: ["open", "join", "await-join"]) || option("after") != nil }
+  public var waits: Bool {
+    isAny(of: ["open", "continue-without-text", "join", "await-join"]) || option("after") != nil
+  }
 
   /// The list that it asks for, of which one answer has a page. Nil: it asks for something else. Throws
   /// INVALID_ARGUMENT.

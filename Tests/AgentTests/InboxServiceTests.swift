@@ -136,6 +136,10 @@ private final class Launcher: ProgramLauncher {
   func open(
     _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) {}
+  func open(
+    _ document: OpenedDocument, with opener: String, _ environment: [LaunchVariable],
+    _ done: @escaping (SegueError?) -> Void
+  ) {}
   func opened(_ app: String) {}
 }
 

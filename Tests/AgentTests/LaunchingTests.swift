@@ -91,6 +91,35 @@ import Testing
     }
   }
 
+  @Test func `a file is opened by name of an opener, and names no program (R13.7, A27)`() throws {
+    let type = "SegueActivityTypeEditingText"
+    let document = try OpenedDocument(type: type, values: [(key: "url", text: "file:///a"), (key: "line", text: "7")])
+    let request = LaunchRequest(.openDocument(document, opener: "kate"))
+    try request.check()
+    let (number, read) = try #require(decode(try request.encoded(as: 8)))
+    guard case .openDocument(let other, opener: "kate") = read.kind else {
+      return #expect(Bool(false), "another kind")
+    }
+    #expect(number == 8 && other.type == type && other.values.map { $0.key + $0.text } == ["urlfile:///a", "line7"])
+    #expect(throws: SegueError.self) { try LaunchRequest(.openDocument(document, opener: "")).check() }
+    var bytes = try request.encoded(as: 1)
+    let place = try #require(bytes.firstIndex(of: UInt8(ascii: "7")))
+    bytes[place] = UInt8(ascii: "-")
+    #expect(decode(bytes) == nil, "a value that the table does not allow")
+  }
+
+  @Test func `an opener that is not installed is none, whatever the agent says (R13.7, A27)`() throws {
+    var service = LauncherService()
+    let document = try OpenedDocument(
+      type: "SegueActivityTypeEditingText", values: [(key: "url", text: "file:///etc/hostname")])
+    for opener in ["sh", "/bin/sh", "../sh", "org.example.none.of.this.name"] {
+      let request = LaunchRequest(.openDocument(document, opener: opener))
+      #expect(throws: SegueError(.notFound, "launch of \(opener): no such program is installed")) {
+        try service.perform(request)
+      }
+    }
+  }
+
   @Test func `a kind that is not known is refused by name, whatever its texts`() throws {
     let (number, read) = try #require(decode([0x84, 9, 0x18, 0x63, 0x82, 0x61, 0x61, 0x61, 0x62, 0x80]))
     guard case .unknown(99) = read.kind else { return #expect(Bool(false), "another kind") }

@@ -299,6 +299,11 @@ final class TestAgent: AgentOwner, WorldParticipant {
   func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64) {
     pages.append((page, continuation))
   }
+  /// The documents with which programs were started, and the continuations.
+  private(set) var documents: [(document: OpenedDocument, continuation: Identifier)] = []
+  func open(_ document: OpenedDocument, with opener: ChosenApp, for continuation: Identifier, _ number: UInt64) {
+    documents.append((document, continuation))
+  }
   func opened(_ app: AppIdentity) { openings.append(app.name) }
   func perform(_ request: InboxRequest) { requests.append(request) }
   func withdrawn(_ number: UInt64, _ error: SegueError?) { withdrawals.append(error) }
@@ -360,12 +365,13 @@ extension World {
   @discardableResult
   func ask(
     _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false
+    isPush: Bool = false, leavesText: Bool = false
   ) -> UInt64 {
     let number = agent.takeNumber()
     agent.engine.continue(
       AgentContinuationRequest(
-        number: number, activity: activity, timeout: timeout, principal: principal, isPush: isPush), now)
+        number: number, activity: activity, timeout: timeout, principal: principal, isPush: isPush,
+        leavesText: leavesText), now)
     settle()
     return number
   }

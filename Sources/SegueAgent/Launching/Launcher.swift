@@ -88,9 +88,13 @@ public final class Launcher: ProgramLauncher {
     let now = Clock.uptime
     let rate = request.rate
     if let rate {
-      // The answer of the launcher ends the opening of a page: further ones go to the same browser.
-      let isPage = if case .openPage = request.kind { true } else { false }
-      try gate.begin(rate.name, now, until: isPage ? 0 : now + Self.openingTime, atMost: rate.limit)
+      // The answer of the launcher ends the opening of a page or a file: further ones go to the same program.
+      let endsWithAnswer =
+        switch request.kind {
+        case .openPage, .openDocument: true
+        case .startApp, .fetchSite, .unknown: false
+        }
+      try gate.begin(rate.name, now, until: endsWithAnswer ? 0 : now + Self.openingTime, atMost: rate.limit)
     }
     lastNumber += 1
     guard bytes.withUnsafeBytes({ linux_send(socket, $0.baseAddress, $0.count, descriptor) }) >= 0 else {
@@ -118,6 +122,15 @@ public final class Launcher: ProgramLauncher {
     _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     try launch(LaunchRequest(.openPage(page, browser: browser), environment: environment)) { result in
+      if case .failure(let error) = result { done(error) } else { done(nil) }
+    }
+  }
+
+  public func open(
+    _ document: OpenedDocument, with opener: String, _ environment: [LaunchVariable],
+    _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) {
+    try launch(LaunchRequest(.openDocument(document, opener: opener), environment: environment)) { result in
       if case .failure(let error) = result { done(error) } else { done(nil) }
     }
   }

@@ -36,6 +36,9 @@ struct LauncherService {
     if case .openPage(let page, let browser) = request.kind {
       return try open(page, in: browser, reader, request.environment)
     }
+    if case .openDocument(let document, let opener) = request.kind {
+      return try open(document, with: opener, reader, request.environment)
+    }
     guard let declaration = catalogue[app] else {
       throw SegueError(.notFound, "launch of \(app): no manifest describes it")
     }
@@ -69,6 +72,21 @@ struct LauncherService {
     }
     return try ProgramStart.start(
       Program(app: browser, desktopFile: known.desktopFile, command: command, environment: environment))
+  }
+
+  /// Starts a program with a file (R13.7). The agent names one of the openers that are installed, and texts that the
+  /// table of public types allows: an attacker in the agent could open files of the user, and nothing else (A27).
+  private func open(
+    _ document: OpenedDocument, with opener: String, _ reader: ManifestReader, _ environment: [LaunchVariable]
+  ) throws(SegueError) -> Int32 {
+    let command: LaunchCommand
+    do throws(SegueError) {
+      command = try reader.command(opening: document, with: opener)
+    } catch {
+      throw SegueError(error.status, "launch of \(opener): \(error.message)")
+    }
+    return try ProgramStart.start(
+      Program(app: opener, desktopFile: nil, command: command, environment: environment))
   }
 }
 

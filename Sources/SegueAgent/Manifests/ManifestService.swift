@@ -34,6 +34,8 @@ final class ManifestService: @unchecked Sendable {
   private(set) var browsers = Browsers()
   /// The desktop's default programs then.
   private(set) var defaults = DefaultPrograms()
+  /// The programs that open files (R13.7).
+  private(set) var openers = Openers()
   /// Milliseconds that the first reading has before the agent goes on without it.
   private static let firstTime: Int64 = 2_000
   /// Called once the first reading has ended, or takes too long; nil afterwards.
@@ -95,9 +97,9 @@ final class ManifestService: @unchecked Sendable {
         let changes = FolderChanges()
         let reader = ManifestReader(folders, visits: { changes?.add($0) }, awaits: { changes?.add($0, only: $1) })
         let new = reader.read()
-        let (browsers, defaults) = (reader.browsers, reader.defaults)
+        let (browsers, defaults, openers) = (reader.browsers, reader.defaults, reader.openers)
         Self.report(new, since: catalogue)
-        loop.post { self.finish(new, browsers, defaults, changes) }
+        loop.post { self.finish(new, browsers, defaults, openers, changes) }
       }.detach()
     } catch {
       Log.error("manifests: \(error.message)")
@@ -108,7 +110,8 @@ final class ManifestService: @unchecked Sendable {
   }
 
   private func finish(
-    _ catalogue: Catalogue, _ browsers: Browsers, _ defaults: DefaultPrograms, _ changes: FolderChanges?
+    _ catalogue: Catalogue, _ browsers: Browsers, _ defaults: DefaultPrograms, _ openers: Openers,
+    _ changes: FolderChanges?
   ) {
     guard !isClosed else { return }
     isReading = false
@@ -118,6 +121,7 @@ final class ManifestService: @unchecked Sendable {
     self.catalogue = catalogue
     self.browsers = browsers
     self.defaults = defaults
+    self.openers = openers
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
       // `close` closes the watch before this object is released.

@@ -117,6 +117,7 @@ final class AgentProcess {
       inbox.catalogue = catalogue
       inbox.browsers = manifests.browsers
       inbox.defaults = manifests.defaults
+      inbox.openers = manifests.openers
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }

@@ -61,6 +61,8 @@ public final class ControlRequests {
       try RequestOptions.check(request, of: name)
       switch true {
       case Text.isSame(name, "continue"): try `continue`(request, of: client, answer)
+      case Text.isSame(name, "continue-without-text"):
+        try `continue`(request, leavesText: true, of: client, answer)
       case Text.isSame(name, "push"):
         if request["device"] == nil {
           try `continue`(request, isPush: true, of: client, answer)
@@ -120,7 +122,8 @@ public final class ControlRequests {
 
   /// - Parameter isPush: the client is the origin, and gets the answer when the app is chosen (R3.15).
   private func `continue`(
-    _ request: Value, isPush: Bool = false, of client: ControlClient, _ answer: @escaping Answer
+    _ request: Value, isPush: Bool = false, leavesText: Bool = false, of client: ControlClient,
+    _ answer: @escaping Answer
   ) throws(SegueError) {
     let activity = try Self.identifier(request, "activity")
     let app = request["app"] == nil ? nil : try Self.text(request, "app", atMost: Limits.identifier)
@@ -132,8 +135,9 @@ public final class ControlRequests {
         answer(
           ControlClient.map(.success(id)) { id throws(SegueError) in try .dictionary(Self.entries(id, app, isShared)) })
       } : nil
-    inbox.continue(activity, app: app, timeout: timeout, environment: environment, for: client, began: began) {
-      result in
+    inbox.continue(
+      activity, app: app, timeout: timeout, environment: environment, leavesText: leavesText, for: client, began: began
+    ) { result in
       answer(ControlClient.map(result) { report throws(SegueError) in try Self.value(of: report) })
     }
   }

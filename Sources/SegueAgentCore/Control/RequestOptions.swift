@@ -7,6 +7,7 @@ import SegueModel
 enum RequestOptions {
   private static let of: [(request: StaticString, options: [StaticString])] = [
     ("continue", ["activity", "app", "timeout", "environment"]),
+    ("continue-without-text", ["activity", "app", "timeout", "environment"]),
     ("push", ["activity", "app", "device", "timeout", "environment"]),
     ("inbox", ["after"]),
     ("failures", []),

@@ -152,6 +152,8 @@ final class RoutingRequests {
       case .association, .siteApp: "association"
       case .browser, .otherBrowser: "browser"
       case .urlHandler: "url handler"
+      case .opener: "opener"
+      case .defaultApplication: "default application"
       }
     var against: [Value] = []
     for obstacle in candidate.obstacles {

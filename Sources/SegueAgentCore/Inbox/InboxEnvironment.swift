@@ -42,6 +42,12 @@ public protocol ProgramLauncher: AnyObject {
   func open(
     _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError)
+  /// Starts the program of an opener with a document (R13.7). `done` and errors are as for a page.
+  /// - Parameter opener: `Opener.identifier`.
+  func open(
+    _ document: OpenedDocument, with opener: String, _ environment: [LaunchVariable],
+    _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError)
   /// An app that was launched has opened: it may be launched again.
   func opened(_ app: String)
 }

@@ -48,6 +48,8 @@ public final class InboxService: PushInbox {
   public var browsers = Browsers()
   /// The desktop's default programs (R13.1).
   public var defaults = DefaultPrograms()
+  /// The programs that open files (R13.7).
+  public var openers = Openers()
   /// The answers of the sites that manifests claim (R12.8).
   public var sites = SiteStatuses()
   private var preferences = RoutingPreferences()
@@ -147,19 +149,31 @@ public final class InboxService: PushInbox {
 
   /// Continues an offer in an app that need not run.
   /// - Parameters:
+  ///   - leavesText: whether text that is in no file may stay behind if a program opens the file (R13.7).
   ///   - began: for an activity of the client (R3.15): called in place of `answer` if the app could be chosen.
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   public func `continue`(
-    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
-    began: Began? = nil, _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable],
+    leavesText: Bool, for client: ControlClient, began: Began? = nil,
+    _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
     lastNumber += 1
     requests.append(
       PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
     let request = AgentContinuationRequest(
       number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
-      isPush: began != nil)
+      isPush: began != nil, leavesText: leavesText)
     perform { $0.continue(request, $1) }
+  }
+
+  /// The same; nobody has agreed that text stays behind.
+  public func `continue`(
+    _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
+    began: Began? = nil, _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
+  ) {
+    `continue`(
+      activity, app: app, timeout: timeout, environment: environment, leavesText: false, for: client, began: began,
+      answer)
   }
 
   /// Somebody who asked has gone.
@@ -207,7 +221,7 @@ public final class InboxService: PushInbox {
   private func router(_ running: [AppIdentity]) -> Router {
     Router(
       catalogue: catalogue, preferences: preferences, running: RunningApps(running), browsers: browsers, sites: sites,
-      defaults: defaults)
+      defaults: defaults, openers: openers)
   }
 
   /// The processes of an app that are open on this device.
@@ -369,6 +383,7 @@ extension InboxService: AgentOwner {
       case .browser, .otherBrowser:
         .page(isBrowsing ? .browserState : mayReachPage ? .enclosedActivity : .nothing)
       case .urlHandler: .argument
+      case .opener, .defaultApplication: .document
       }
     return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all, form: form)
   }
@@ -431,12 +446,29 @@ extension InboxService: AgentOwner {
     }
   }
 
+  public func open(
+    _ document: OpenedDocument, with opener: ChosenApp, for continuation: Identifier, _ number: UInt64
+  ) {
+    let variables = requests.first { $0.number == number }?.environment ?? []
+    do throws(SegueError) {
+      try launcher.open(document, with: opener.bundleIdentifier, variables) { [self] error in
+        perform { $0.shown(continuation, error, $1) }
+      }
+    } catch {
+      environment.post { [self] in perform { $0.shown(continuation, error, $1) } }
+    }
+  }
+
   private func launch(
     _ app: ChosenApp, _ variables: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     guard app.form != .argument else {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): a page waits for its extension, which is not running")
+    }
+    guard app.form != .document else {
+      throw SegueError(
+        .notFound, "launch of \(app.bundleIdentifier): a file waits for its plugin, which is not running")
     }
     guard let declaration = catalogue[app.bundleIdentifier] else {
       throw SegueError(

@@ -18,6 +18,9 @@ public struct LaunchRequest: Sendable {
     case openPage(String, browser: String)
     /// Number 3, with a descriptor: asks a site for its file, by a process that writes the answer there (R12.9).
     case fetchSite(SiteFetch)
+    /// Number 4: opens a document with an opener, by its file, which the launcher reads (R13.7). The texts of the
+    /// document are checked by the table of public types; each becomes a part of one argument.
+    case openDocument(OpenedDocument, opener: String)
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -37,6 +40,7 @@ public struct LaunchRequest: Sendable {
     case .startApp(let app): app
     case .openPage(_, let browser): browser
     case .fetchSite(let fetch): fetch.host
+    case .openDocument(_, let opener): opener
     case .unknown(let number): "kind \(number)"
     }
   }
@@ -46,6 +50,7 @@ public struct LaunchRequest: Sendable {
   public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
+    case .openDocument(_, let opener): (String(joining: "a file in \(opener)"), LaunchGate.pageLimit)
     case .startApp, .unknown: (app, LaunchGate.appLimit)
     case .fetchSite: nil
     }
@@ -54,7 +59,8 @@ public struct LaunchRequest: Sendable {
   /// Throws INVALID_ARGUMENT, which names what is wrong.
   public func check() throws(SegueError) {
     switch kind {
-    case .startApp: break
+    // An `OpenedDocument` was checked when it was made.
+    case .startApp, .openDocument: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
       guard AssociatedDomain.isHost(fetch.host) else {
@@ -106,6 +112,15 @@ public struct LaunchRequest: Sendable {
       try writer.put(UInt64(3))
       try writer.begin(.array)
       for word in fetch.words { try writer.put(word) }
+    case .openDocument(let document, let opener):
+      try writer.put(UInt64(4))
+      try writer.begin(.array)
+      try writer.put(opener)
+      try writer.put(document.type)
+      for value in document.values {
+        try writer.put(value.key)
+        try writer.put(value.text)
+      }
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -139,7 +154,11 @@ public struct LaunchRequest: Sendable {
     case (2, 2): return (number, LaunchRequest(.openPage(texts[0], browser: texts[1]), environment: environment))
     case (3, _):
       return SiteFetch(words: texts).map { (number, LaunchRequest(.fetchSite($0), environment: environment)) }
-    case (1, _), (2, _): return nil
+    case (4, 2...) where texts.count % 2 == 0:
+      let values = stride(from: 2, to: texts.count, by: 2).map { (key: texts[$0], text: texts[$0 + 1]) }
+      guard let document = try? OpenedDocument(type: texts[1], values: values) else { return nil }
+      return (number, LaunchRequest(.openDocument(document, opener: texts[0]), environment: environment))
+    case (1, _), (2, _), (4, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

@@ -16,8 +16,14 @@ struct AgentContinuation {
     case storing
     /// The entry is in the inbox.
     case kept
-    /// This page goes to the browser as an argument: the entry has ended, or is about to, and is delivered to nobody.
-    case showing(String)
+    /// This goes to a program as an argument: the entry has ended, or is about to, and is delivered to nobody.
+    case showing(Shown)
+  }
+
+  enum Shown {
+    /// The URL, for the browser.
+    case page(String)
+    case document(OpenedDocument)
   }
 
   enum Beginning {
@@ -53,6 +59,8 @@ struct AgentContinuation {
   /// at the latest.
   var deadline: Int64
   var phase: Phase
+  /// Whether text that is in no file stays behind if a program is started with the file.
+  let leavesText: Bool
   /// Bytes of the document until it is on the disk.
   var size = 0
   /// Whether the origin has sent an older state (R2.4), and why as far as that is known: not of an entry that waited
@@ -68,12 +76,13 @@ struct AgentContinuation {
   /// - Parameter usual: the milliseconds of a continuation. A short timeout of the first requester is not that of
   ///   others.
   init(
-    _ requester: Requester, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning, usual: Int64,
-    _ now: Instant
+    _ requester: Requester, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning,
+    leavesText: Bool, usual: Int64, _ now: Instant
   ) {
     self.id = id
     self.offer = offer
     self.app = app
+    self.leavesText = leavesText
     begun = now.uptime
     requesters = [requester]
     first = requester

@@ -112,7 +112,8 @@ final class AgentContinuations: AppFeature {
       let choice = AppChoice(
         offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
       try share(
-        choice, number: request.number, request.principal, timeout: request.timeout, .store(record.document), now)
+        choice, number: request.number, request.principal, timeout: request.timeout, .store(record.document),
+        leavesText: false, now)
     } catch {
       agent.owner.answer(request.number, .failure(error))
     }
@@ -138,15 +139,16 @@ final class AgentContinuations: AppFeature {
     if let date = offer.description.expirationDate, date <= now.date {
       throw SegueError(.handoffFailed, "continue: the offer has expired")
     }
-    try share(choice, number: request.number, request.principal, timeout: request.timeout, .fetch, now)
+    try share(
+      choice, number: request.number, request.principal, timeout: request.timeout, .fetch,
+      leavesText: request.leavesText, now)
   }
 
   /// Joins the requesters of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
   /// - Parameter principal: of the requester; nil: the program of the agent itself.
   private func share(
     _ choice: AppChoice, number: UInt64, _ principal: Principal?, timeout: Int64?,
-    _ beginning: AgentContinuation.Beginning,
-    _ now: Instant
+    _ beginning: AgentContinuation.Beginning, leavesText: Bool, _ now: Instant
   ) throws(SegueError) {
     guard starts.reduce(0, { $0 + max(1, $1.requesters.count) }) < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
@@ -159,7 +161,8 @@ final class AgentContinuations: AppFeature {
       isShared: former != nil)
     if let former { return join(requester, at: former, now) }
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
-    let start = AgentContinuation(requester, id, offer, in: app, beginning, usual: agent.limits.continuation, now)
+    let start = AgentContinuation(
+      requester, id, offer, in: app, beginning, leavesText: leavesText, usual: agent.limits.continuation, now)
     starts.append(start)
     look(for: start)
   }
@@ -189,10 +192,10 @@ final class AgentContinuations: AppFeature {
     guard case .looking(let beginning) = starts[index].phase else { return }
     do throws(SegueError) {
       let former = try result.get()
-      if let former, starts[index].app.form == .argument {
+      if let former, starts[index].app.form.isShown {
         // It was stored, and its program was not started: an agent has ended in between, or the disk has refused its
         // end. No process gets it, so it makes room for a new one.
-        endUnopened(former, of: starts[index], Self.notStarted, now)
+        endUnopened(former, of: starts[index], Self.notStarted(starts[index].app), now)
       } else if let former {
         (starts[index].id, starts[index].isStale) = (former.continuation, former.isStale)
         starts[index].phase = .kept
@@ -216,7 +219,7 @@ final class AgentContinuations: AppFeature {
         starts[index].phase = .fetching
         fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
       case .store(let document):
-        guard starts[index].app.form == .argument else { return store(at: index, document, []) }
+        guard starts[index].app.form.isShown else { return store(at: index, document, []) }
         let activity = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
         try take(activity, document, at: index, now)
       }
@@ -258,7 +261,7 @@ final class AgentContinuations: AppFeature {
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
           document: document, attachments: attachments, principal: start.principal?.id),
-        begins: start.app.form != .argument && !deliveries.isOpen(start.app.bundleIdentifier)))
+        begins: !start.app.form.isShown && !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -300,6 +303,8 @@ final class AgentContinuations: AppFeature {
       (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
       try take(activity, fetch.document, at: index, now)
     } catch {
+      // A document that no program opens is no defect of the origin.
+      if starts[index].app.form == .document { return fail(at: index, error, now) }
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
   }
@@ -315,6 +320,10 @@ final class AgentContinuations: AppFeature {
     case .page(let kept): contents = kept
     // The URL goes to the place that the state of another browser names (R12.6).
     case .argument: contents = Activity.isBrowsingWeb(start.offer.description.type) ? .browserState : .nothing
+    case .document:
+      let opened = try OpenedDocument(activity, leavesText: start.leavesText)
+      store(at: index, document, activity.attachments)
+      return decideToShow(.document(opened), at: index, now)
     }
     let page = try activity.page(contents)
     // The app was chosen for a page of that site, and none else (R12.1).
@@ -323,7 +332,7 @@ final class AgentContinuations: AppFeature {
     }
     let description = OfferDescription(page, id: start.offer.description.id)
     store(at: index, try ActivityDocument.encode(page, .none), [], as: description)
-    if start.app.form == .argument, let url = page.urlAtPlace { decideToShow(url, at: index, now) }
+    if start.app.form == .argument, let url = page.urlAtPlace { decideToShow(.page(url), at: index, now) }
   }
 
   /// Fetches the attachments that the inbox may store, in their order; larger ones stay with the origin.
@@ -382,14 +391,14 @@ final class AgentContinuations: AppFeature {
     if !isOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
-  // MARK: Pages that go to the browser as an argument (R12.3)
+  // MARK: Pages and files that go to a program as an argument (R12.3, R13.7)
 
-  /// Has the entry end, with the receipt `unknown`, as soon as it is stored and before the browser is started: the disk
-  /// does one after the other, so no process of the browser gets it in between. A page is opened once at most.
-  private func decideToShow(_ page: String, at index: Int, _ now: Instant) {
-    starts[index].phase = .showing(page)
+  /// Has the entry end, with the receipt `unknown`, as soon as it is stored and before the program is started: the disk
+  /// does one after the other, so no process of the program gets it in between. It is opened once at most.
+  private func decideToShow(_ shown: AgentContinuation.Shown, at index: Int, _ now: Instant) {
+    starts[index].phase = .showing(shown)
     let entry = WaitingEntry(starts[index].id, isStale: starts[index].isStale)
-    endUnopened(entry, of: starts[index], Self.unheard, now)
+    endUnopened(entry, of: starts[index], Self.unheard(starts[index].app), now)
   }
 
   private func endUnopened(
@@ -403,22 +412,26 @@ final class AgentContinuations: AppFeature {
 
   /// The entry of a page has ended; or it was gone before, or the disk has refused that.
   func decidedToShow(_ id: Identifier, _ result: Result<OwedReceipt?, SegueError>, _ now: Instant) {
-    guard let index = index(of: id), case .showing(let page) = starts[index].phase else {
+    guard let index = index(of: id), case .showing(let shown) = starts[index].phase else {
       // One that was left from before.
       if case .success(let owed?) = result { report(owed, now) }
       return
     }
     let start = starts[index]
     do throws(SegueError) {
-      guard try result.get() != nil else { return shown(id, Self.expired, now) }
-      agent.owner.show(page, in: start.app, for: id, start.launchNumber)
+      guard try result.get() != nil else { return self.shown(id, Self.expired, now) }
+      switch shown {
+      case .page(let page): agent.owner.show(page, in: start.app, for: id, start.launchNumber)
+      case .document(let document): agent.owner.open(document, with: start.app, for: id, start.launchNumber)
+      }
     } catch {
-      // The entry stays until somebody asks for the page again.
-      shown(id, .unknown, SegueError(error.status, "\(error.message); the page is not opened"), now)
+      // The entry stays until somebody asks for it again.
+      self.shown(
+        id, .unknown, SegueError(error.status, "\(error.message); the \(start.app.form.noun) is not opened"), now)
     }
   }
 
-  /// The browser was started with the page, or could not be.
+  /// The program was started, or could not be.
   func shown(_ id: Identifier, _ error: SegueError?, _ now: Instant) {
     shown(id, error == nil ? .unknown : .failed, error, now)
   }
@@ -426,20 +439,23 @@ final class AgentContinuations: AppFeature {
   private func shown(_ id: Identifier, _ outcome: Outcome, _ error: SegueError?, _ now: Instant) {
     guard let index = index(of: id), case .showing = starts[index].phase else { return }
     let start = starts[index]
+    let unheard = Self.unheard(start.app)
     report(
-      start.continuation, outcome, error ?? Self.unheard, by: now.uptime + agent.limits.continuation,
-      receiver(start.app), now)
-    end(at: index, error.map { .failure($0) } ?? .success((.unknown, Self.unheard)))
+      start.continuation, outcome, error ?? unheard, by: now.uptime + agent.limits.continuation, receiver(start.app),
+      now)
+    end(at: index, error.map { .failure($0) } ?? .success((.unknown, unheard)))
   }
 
-  /// No one tells whether a browser has opened what it was started with.
-  private static var unheard: SegueError {
-    SegueError(.handoffFailed, "the browser was started with the page: nothing tells whether it has opened it")
+  /// No one tells whether a program has opened what it was started with.
+  private static func unheard(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was started with the \(app.form.noun): nothing tells whether it has opened it")
   }
 
   /// The receipt of an entry that was stored, and whose program was not started.
-  private static var notStarted: SegueError {
-    SegueError(.handoffFailed, "the browser was not started with the page, which was asked for once more")
+  private static func notStarted(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was not started with the \(app.form.noun), which was asked for once more")
   }
 
   /// The user has forgotten the entry.

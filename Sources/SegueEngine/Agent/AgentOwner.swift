@@ -20,6 +20,14 @@ public struct ChosenApp: Sendable {
     case page(Activity.PageContents)
     /// As an argument of the program, which opens URLs (R12.3).
     case argument
+    /// As arguments of the program, which opens files (R13.7).
+    case document
+
+    /// Whether a program is started with it, which tells nothing.
+    var isShown: Bool { self == .argument || self == .document }
+
+    /// The word for what a program is started with.
+    var noun: StaticString { self == .document ? "file" : "page" }
   }
 
   public init(bundleIdentifier: String, name: String, types: [String], form: Form = .activity) {
@@ -56,10 +64,12 @@ public struct AgentContinuationRequest: Sendable {
   public let principal: Principal?
   /// Whether the origin itself asks (R3.15), which may just have made the activity current.
   public let isPush: Bool
+  /// Whether text that is in no file may stay behind if a program opens the file (R13.7).
+  public let leavesText: Bool
 
   public init(
     number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false
+    isPush: Bool = false, leavesText: Bool = false
   ) {
     self.number = number
     self.activity = activity
@@ -67,6 +77,7 @@ public struct AgentContinuationRequest: Sendable {
     self.timeout = timeout
     self.principal = principal
     self.isPush = isPush
+    self.leavesText = leavesText
   }
 }
 
@@ -151,6 +162,8 @@ public protocol AgentOwner: AnyObject {
   ///   - page: an absolute http or https URL.
   ///   - number: of the requester, whose environment it gets.
   func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64)
+  /// Starts a program with a document, as `show` does with a page (R13.7).
+  func open(_ document: OpenedDocument, with opener: ChosenApp, for continuation: Identifier, _ number: UInt64)
   /// An app has opened, which may have been launched.
   func opened(_ app: AppIdentity)
   /// Uses the inbox, in the order of the requests. Answered by `AgentEngine.stored`.

@@ -78,6 +78,11 @@ extension FleetAgent: ProgramLauncher {
     _ page: String, in browser: String, _ environment: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) { device.open(page, in: browser, done) }
 
+  public func open(
+    _ document: OpenedDocument, with opener: String, _ environment: [LaunchVariable],
+    _ done: @escaping (SegueError?) -> Void
+  ) throws(SegueError) { device.open(document, with: opener, done) }
+
   public func opened(_ app: String) { launchEnded(app) }
 }
 

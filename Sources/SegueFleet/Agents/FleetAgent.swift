@@ -149,6 +149,7 @@ public class FleetAgent: FleetProcess {
     inbox.catalogue = device.catalogue
     inbox.browsers = device.browsers
     inbox.defaults = device.defaults
+    inbox.openers = device.openers
     let cryptography = device.cryptography
     let clock = device.clock
     let devices = try DeviceService(
@@ -165,11 +166,12 @@ public class FleetAgent: FleetProcess {
     try devices.open(hasOpened)
   }
 
-  /// The manifests of its device have changed, or its browsers and default programs.
+  /// The manifests of its device have changed, or its browsers, default programs and openers.
   func manifestsChanged() {
     parts?.inbox.catalogue = device.catalogue
     parts?.inbox.browsers = device.browsers
     parts?.inbox.defaults = device.defaults
+    parts?.inbox.openers = device.openers
     parts?.sites.claim(device.catalogue)
   }
 
@@ -325,8 +327,8 @@ public class FleetAgent: FleetProcess {
 
   private func checkLaunch(_ request: InboxRequest, _ reply: InboxReply?) {
     guard case .put(_, .success)? = reply, case .put(let record, _) = request else { return }
-    // The program of a browser is started with the page.
-    guard device.browsers[record.app] == nil else { return }
+    // The program of a browser is started with the page, that of an opener with the file.
+    guard device.browsers[record.app] == nil, device.openers[record.app] == nil else { return }
     // Otherwise it would wait for somebody to open the app.
     if !knows(record.app), !isLaunching(record.app) {
       fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")

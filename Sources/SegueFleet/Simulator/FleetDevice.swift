@@ -58,12 +58,16 @@ public final class FleetDevice {
   public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
   /// The desktop's default programs (R13.1).
   public var defaults = DefaultPrograms() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The openers that are installed (R13.7).
+  public var openers = Openers() { didSet { fleetAgent?.manifestsChanged() } }
   /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
   public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
   /// The requests of its agents to sites, in their order.
   public internal(set) var siteFetches: [SiteFetch] = []
   /// The pages with which browsers were started, in their order.
   public private(set) var pages: [(url: String, browser: String)] = []
+  /// The documents with which openers were started, in their order.
+  public private(set) var documents: [(document: OpenedDocument, opener: String)] = []
   /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
   private(set) var unsettledUntil: Int64 = 0
   /// Uptime at which an agent last came, left or died.
@@ -188,6 +192,19 @@ public final class FleetDevice {
         return done(SegueError(.notFound, "launch of \(browser): it is not installed on this device"))
       }
       pages.append((page, browser))
+      done(nil)
+    }
+  }
+
+  /// Starts the program of an opener with a document.
+  func open(_ document: OpenedDocument, with opener: String, _ done: @escaping (SegueError?) -> Void) {
+    fleet.trace(name, "opens", document.text("url") ?? "")
+    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
+      guard isUp, self.crashes == crashes else { return }
+      guard openers[opener] != nil else {
+        return done(SegueError(.notFound, "launch of \(opener): it is not installed on this device"))
+      }
+      documents.append((document, opener))
       done(nil)
     }
   }

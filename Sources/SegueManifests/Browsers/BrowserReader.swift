@@ -8,6 +8,8 @@ struct BrowserReader {
   /// The most browsers; further ones are ignored.
   private static let limit = 64
 
+  private static let types = ["x-scheme-handler/http", "x-scheme-handler/https"]
+
   private let desktops: DesktopFiles
   private let launcher: DesktopLauncher
   private let file: ManifestFileReader
@@ -19,7 +21,7 @@ struct BrowserReader {
     self.desktops = desktops
     self.launcher = launcher
     self.file = file
-    self.lists = lists.compactMap { path in (try? file.read(path)).map { MimeAppsList($0) } }
+    self.lists = lists.compactMap { path in (try? file.read(path)).map { MimeAppsList($0, of: Self.types) } }
   }
 
   /// - Parameter handlers: the desktop ids of the files that may say that they open pages, those of higher precedence
@@ -63,9 +65,10 @@ struct BrowserReader {
   private func ids(_ scheme: WebOrigin.Scheme, _ handlers: [String]) -> [String] {
     var ids: [String] = []
     func add(_ id: String) { if !ids.contains(where: { Text.isSame($0, id) }) { ids.append(id) } }
-    for list in lists { for id in list[scheme].defaults { add(id) } }
-    for list in lists { for id in list[scheme].added { add(id) } }
-    for id in handlers where !lists.contains(where: { $0[scheme].removed.contains { Text.isSame($0, id) } }) {
+    let type = Self.types[scheme == .http ? 0 : 1]
+    for list in lists { for id in list[type].defaults { add(id) } }
+    for list in lists { for id in list[type].added { add(id) } }
+    for id in handlers where !lists.contains(where: { $0[type].removed.contains { Text.isSame($0, id) } }) {
       if opens(scheme, id) { add(id) }
     }
     return ids

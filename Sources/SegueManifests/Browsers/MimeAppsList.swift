@@ -2,19 +2,19 @@
 
 import SegueModel
 
-/// A file `mimeapps.list` (freedesktop's "Association between MIME types and applications" 1.0.1): for web pages the
-/// desktop ids of each group, in their order, and the default programs for other content types.
+/// A file `mimeapps.list` (freedesktop's "Association between MIME types and applications" 1.0.1): of some content types
+/// the desktop ids of each group, in their order, and the default programs of all others.
 struct MimeAppsList {
-  /// The programs of one scheme.
+  /// The programs of one type.
   struct Programs {
     fileprivate(set) var defaults: [String] = []
     fileprivate(set) var added: [String] = []
     fileprivate(set) var removed: [String] = []
   }
 
-  private(set) var http = Programs()
-  private(set) var https = Programs()
-  /// The content types that have default programs, and their desktop ids, in the order of the file.
+  private let types: [String]
+  private var programs: [Programs]
+  /// The other content types that have default programs, and their desktop ids, in the order of the file.
   private(set) var defaults: [(contentType: String, ids: [String])] = []
   /// Desktop ids in one list; further ones are ignored.
   private static let limit = 64
@@ -25,15 +25,15 @@ struct MimeAppsList {
     case defaults, added, removed, other
   }
 
-  subscript(scheme: WebOrigin.Scheme) -> Programs {
-    switch scheme {
-    case .http: http
-    case .https: https
-    }
+  /// - Parameter type: one of those that were read; another has none.
+  subscript(type: String) -> Programs {
+    types.firstIndex { Text.isSame($0, type) }.map { programs[$0] } ?? Programs()
   }
 
   /// Lines that are wrong are read past: the file is other programs'.
-  init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: UnsafeRawBufferPointer, of types: [String]) {
+    self.types = types
+    programs = types.map { _ in Programs() }
     var group = Group.other
     var start = 0
     while start < bytes.count {
@@ -61,10 +61,8 @@ struct MimeAppsList {
     let ids = value.split(separator: UInt8(ascii: ";")).prefix(Self.limit).map { id in
       Text.decoded(Array(Blanks.trimmed(id)))
     }
-    if key.elementsEqual("x-scheme-handler/https".utf8) {
-      Self.put(ids, group, into: &https)
-    } else if key.elementsEqual("x-scheme-handler/http".utf8) {
-      Self.put(ids, group, into: &http)
+    if let index = types.firstIndex(where: { key.elementsEqual($0.utf8) }) {
+      Self.put(ids, group, into: &programs[index])
     } else if group == .defaults, !ids.isEmpty, defaults.count < Self.contentTypeLimit {
       let contentType = Text.decoded(Array(key))
       if ContentType.isValid(contentType) { defaults.append((contentType, ids)) }

@@ -48,7 +48,7 @@ struct DesktopLauncher {
   }
 
   /// The words before a program that show it in a terminal of the user's choice, else in that of the system.
-  private func terminal(for program: String) throws(SegueError) -> [String] {
+  func terminal(for program: String) throws(SegueError) -> [String] {
     // xdg-terminal-exec would read such a name as an option.
     if isInstalled("xdg-terminal-exec"), program.utf8.first != UInt8(ascii: "-") { return ["xdg-terminal-exec"] }
     if isInstalled("x-terminal-emulator") { return ["x-terminal-emulator", "-e"] }
@@ -57,7 +57,7 @@ struct DesktopLauncher {
   }
 
   /// Throws unless the launcher can start that.
-  private static func check(_ arguments: [String], _ folder: String?) throws(SegueError) {
+  static func check(_ arguments: [String], _ folder: String?) throws(SegueError) {
     guard arguments.count <= Limits.launchArguments else {
       throw SegueError(
         .limitExceeded, "Exec: \(arguments.count) arguments, at most \(Limits.launchArguments) are allowed")
@@ -72,7 +72,7 @@ struct DesktopLauncher {
   }
 
   /// Whether a program is there, by its absolute path or in `searchPath`.
-  private func isInstalled(_ program: String) -> Bool {
+  func isInstalled(_ program: String) -> Bool {
     if Text.has(program, UInt8(ascii: "/")) { return access(program, X_OK) == 0 }
     return searchPath.contains { access(String(joining: "\($0)/\(program)"), X_OK) == 0 }
   }

@@ -164,7 +164,8 @@ public enum ExecLine {
     return result
   }
 
-  private static func checkProgram(_ program: String?) throws(SegueError) {
+  /// Throws MALFORMED unless it is a program by its name, or by its absolute path.
+  static func checkProgram(_ program: String?) throws(SegueError) {
     guard let program, !program.utf8.isEmpty else { throw SegueError(.malformed, "Exec: names no program") }
     if Text.has(program, UInt8(ascii: "=")) {
       throw SegueError(.malformed, "Exec: the program \(program) has an equals sign in its name")

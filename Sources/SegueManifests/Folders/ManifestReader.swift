@@ -24,10 +24,14 @@ public final class ManifestReader {
   private var folderCount = 0
   private var total = 0
   private var browserReader: BrowserReader?
+  private var openerReader: OpenerReader
+  private var desktops = DesktopFiles()
   /// The programs that open web pages, once `read` has returned (R12.3).
   public private(set) var browsers = Browsers()
   /// The desktop's default programs for content types, once `read` has returned (R13.1).
   public var defaults: DefaultPrograms { browserReader?.defaults ?? DefaultPrograms() }
+  /// The programs that open files, once `read` has returned (R13.7).
+  public var openers: Openers { openerReader.openers }
 
   /// - Parameters:
   ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
@@ -41,6 +45,7 @@ public final class ManifestReader {
   ) {
     self.folders = folders
     launcher = DesktopLauncher(searchPath: folders.searchPath)
+    openerReader = OpenerReader(launcher, file)
     self.visits = visits
     self.awaits = awaits
     self.isCancelled = isCancelled
@@ -48,12 +53,12 @@ public final class ManifestReader {
 
   /// Reads everything, once.
   public func read() -> Catalogue {
-    var desktops = DesktopFiles()
     for (index, folder) in folders.dataFolders.enumerated() {
       listDesktops(String(joining: "\(folder)/applications"), "", index, depth: 1, into: &desktops)
     }
     for (index, folder) in folders.dataFolders.enumerated() {
       readPropertyLists(String(joining: "\(folder)/segue/apps"), index, desktops)
+      readOpeners(String(joining: "\(folder)/segue/openers"), index)
     }
     for folder in folders.mimeAppsFolders { for name in folders.mimeAppsNames { awaits(folder, name) } }
     let handlers = readDesktops(desktops)
@@ -75,6 +80,26 @@ public final class ManifestReader {
   public func command(opening page: String, in browser: Browser) throws(SegueError) -> LaunchCommand {
     guard let browserReader else { throw SegueError(.invalidState, "browsers: not read yet") }
     return try browserReader.command(opening: page, in: browser)
+  }
+
+  // MARK: - Openers
+
+  private func readOpeners(_ folder: String, _ index: Int) {
+    for name in names(in: folder, index) {
+      guard !isCancelled() else { return }
+      let path = String(joining: "\(folder)/\(name.text)")
+      note(path, index) { () throws(SegueError) in
+        try self.count(try self.openerReader.add(name.text, path: path))
+        return nil
+      }
+    }
+  }
+
+  /// The command that opens a document with an opener (R13.7), once `read` has returned.
+  /// - Parameter opener: one of `openers`.
+  /// Throws NOT_FOUND (the opener, the file), WRONG_KIND (no file), HANDOFF_FAILED, LIMIT_EXCEEDED.
+  public func command(opening document: OpenedDocument, with opener: String) throws(SegueError) -> LaunchCommand {
+    try openerReader.command(opening: document, with: opener, folders.mimeAppsLists, desktops)
   }
 
   // MARK: - Property lists

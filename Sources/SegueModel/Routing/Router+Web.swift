@@ -24,7 +24,7 @@ extension Router {
     guard let index = candidates.firstIndex(where: { Text.isSame($0.bundleIdentifier, candidate.bundleIdentifier) })
     else { return candidates.append(candidate) }
     let former = candidates[index]
-    let isFirst = former.role.rank(for: query) < candidate.role.rank(for: query)
+    let isFirst = former.rank(for: query) < candidate.rank(for: query)
     if former.isEligible, isFirst || !candidate.isEligible { return }
     candidates[index] = candidate
   }
@@ -124,16 +124,17 @@ extension Router {
   }
 }
 
-extension RoutingCandidate.Role {
+extension RoutingCandidate {
   /// Lower comes first (R12.2). For a page's own activity a browser comes before an app that gets the page without it
-  /// (R12.7).
+  /// (R12.7). A program that opens files comes after all apps, or before them if the user has chosen it (R13.7).
   func rank(for query: RoutingQuery) -> Int {
-    switch self {
+    switch role {
     case .app: query.isBrowsing ? 3 : 0
     case .siteApp: 1
     case .association: query.isOfPage ? 4 : 1
     case .browser, .urlHandler: 2
     case .otherBrowser: 3
+    case .opener, .defaultApplication: preference == .chosen ? -1 : role == .opener ? 5 : 6
     }
   }
 }

@@ -12,11 +12,13 @@ public struct Router: Sendable {
   public var sites: SiteStatuses
   /// The desktop's default programs for content types.
   public var defaults: DefaultPrograms
+  /// The programs that open files (R13.7).
+  public var openers: Openers
 
   public init(
     catalogue: Catalogue = Catalogue(), preferences: RoutingPreferences = RoutingPreferences(),
     running: RunningApps = RunningApps(), browsers: Browsers = Browsers(), sites: SiteStatuses = SiteStatuses(),
-    defaults: DefaultPrograms = DefaultPrograms()
+    defaults: DefaultPrograms = DefaultPrograms(), openers: Openers = Openers()
   ) {
     self.catalogue = catalogue
     self.preferences = preferences
@@ -24,15 +26,18 @@ public struct Router: Sendable {
     self.browsers = browsers
     self.sites = sites
     self.defaults = defaults
+    self.openers = openers
   }
 
   /// The candidates are the apps that declare the type, the app of the origin's bundle identifier, and the one that the
-  /// user chose for the type; for an activity with a page also those that claim its site, and the browser (R12.2). The
-  /// order: by role, then the same bundle identifier, the user's choice, for a public activity the same team and the
-  /// desktop's default (R13.1), the most recently used; at last those that run, then by bundle identifier.
+  /// user chose for the type; for an activity with a page also those that claim its site, and the browser (R12.2); for
+  /// a public activity of a public type also the openers (R13.7). The order: by role, then the same bundle identifier,
+  /// the user's choice, for a public activity the same team and the desktop's default (R13.1), the most recently used;
+  /// at last those that run, then by bundle identifier.
   public func route(_ query: RoutingQuery) -> RoutingDecision {
     var candidates = candidates(byTypeOf: query)
     if let page = query.webOrigin { addCandidates(of: page, query, to: &candidates) }
+    addOpeners(query, to: &candidates)
     candidates.sort { Self.isBetter($0, $1, query) }
     return RoutingDecision(candidates: candidates)
   }
@@ -82,7 +87,7 @@ public struct Router: Sendable {
 
   private static func isBetter(_ one: RoutingCandidate, _ other: RoutingCandidate, _ query: RoutingQuery) -> Bool {
     if one.isEligible != other.isEligible { return one.isEligible }
-    let (rank, otherRank) = (one.role.rank(for: query), other.role.rank(for: query))
+    let (rank, otherRank) = (one.rank(for: query), other.rank(for: query))
     if rank != otherRank { return rank < otherRank }
     if one.preference != other.preference { return one.preference > other.preference }
     if one.isRunning != other.isRunning { return one.isRunning }

@@ -17,6 +17,10 @@ public final class RoutingCandidate: Sendable {
     case urlHandler
     /// Another browser, whose extension is connected.
     case otherBrowser
+    /// A program that is started with the file (R13.7).
+    case opener
+    /// The desktop's default application for the kind of file, which is started with it (R13.7).
+    case defaultApplication
   }
 
   /// A reason for an app, the strongest last (R6.2, R13.1).

@@ -133,7 +133,8 @@ class Candidate:
     """It is of another team, and may continue the activity because that is public (R13.1)."""
     role: str = "app"
     """Why it is a candidate (R12.2): "app" (it declares the type), "association" (it claims the site of the page),
-    "browser" (the user's, which takes part in Handoff) or "url handler" (the user's, which is started with the URL)."""
+    "browser" (the user's, which takes part in Handoff) or "url handler" (the user's, which is started with the URL);
+    or a program that is started with the file (R13.7): "opener", or "default application" of the desktop."""
 
 
 class Route(list[Candidate]):

@@ -355,15 +355,30 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
 
     # ---- apps that are not running ----
 
-    def launch(self, offer: Offer, bundle_identifier: str | None = None, timeout: float | None = None) -> Launch:
+    def launch(
+        self,
+        offer: Offer,
+        bundle_identifier: str | None = None,
+        timeout: float | None = None,
+        *,
+        leaves_text: bool = False,
+    ) -> Launch:
         """Continues an offer in another app of this device, which need not run: the agent keeps the activity, starts
         the app, and delivers it (R3.8). Blocks until that has ended; under asyncio: `await asyncio.to_thread(...)`.
+        Raises: NotAllowedError (a program would open the file of a text that was changed and not saved; R13.7).
 
         bundle_identifier: of that app; None: whichever fits best (R6.2)
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`
+        leaves_text: whether such changes may stay behind, as the user has agreed
         """
         asked = _arguments.instance(offer, Offer, "offer")._handle
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
+        if leaves_text:
+            wanted = {"activity": offer.id}
+            if bundle_identifier is not None:
+                _arguments.text(bundle_identifier, "bundle_identifier")
+                wanted["app"] = bundle_identifier
+            return launch_of(self._ask("continue-without-text", wanted, most))
         app = None if bundle_identifier is None else _arguments.text(bundle_identifier, "bundle_identifier")
         return launch_of(self._asked(library.segue_app_launch, self._handle, asked, app, len(app or b""), most))
 

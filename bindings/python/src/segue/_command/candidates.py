@@ -184,6 +184,9 @@ def explained(offer: Offer | None, reason: Reason | None, there: list[str], cand
             lines += [f"{name} does not: {one.reason}: {shown(one.message, None)}" for one in each.against]
         elif number == 0 and each.role == "url handler":
             lines.append(f"{name} would be started with its URL: no app here continues it")
+        elif number == 0 and each.role in ("opener", "default application"):
+            why = "you chose it for this type" if each.preference == "chosen" else "no app here continues it"
+            lines.append(f"{name} would be started with its file: {why}")
         elif number == 0:
             how = "it runs" if each.running else "it does not run, and would be started"
             why = PREFERENCES.get(each.preference, each.preference)
@@ -207,7 +210,7 @@ async def choose(options: argparse.Namespace) -> int:
             choice = await choice_for(app, options.type)
         known = options.app is None or any(each.bundle_identifier == options.app for each in await asked(app, app.apps))
     if not known:
-        note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs")
+        note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs, unless it is an opener")
     chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": choice}
     if options.json:
         show_json(chosen)

@@ -11,9 +11,9 @@ from .._app import App
 from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
-from ..errors import NotFoundError
+from ..errors import NotAllowedError, NotFoundError
 from .document import show_activity, stale
-from .output import note, show_json
+from .output import agreed, note, said, show_json
 from .session import add_choice, asked, chooser, first, seconds
 from .verbs import Verbs
 
@@ -23,8 +23,8 @@ def add(verbs: Verbs) -> None:
         "continue",
         take,
         "continue an offer and print its document; the origin is told: restored",
-        "With --launch or --app the agent continues it in another app, which need not run. Otherwise the command\n"
-        "itself is the receiver.",
+        "With --launch or --app the agent continues it in another app, which need not run, or has a program open its\n"
+        "file. Otherwise the command itself is the receiver.",
     )
     add_choice(parser)
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="for the continuation (default: 20)")
@@ -32,7 +32,10 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--launch", action="store_true", help="in the app that fits, which need not run: the agent starts it"
     )
-    parser.add_argument("--app", metavar="BUNDLE", help="the same, in this app")
+    parser.add_argument("--app", metavar="BUNDLE", help="the same, in this app, or by this opener")
+    parser.add_argument(
+        "--without-text", action="store_true", help="leave text behind that was not saved, if a program opens the file"
+    )
 
 
 async def take(options: argparse.Namespace) -> int:
@@ -63,8 +66,15 @@ async def is_of_another(app: App, bundle: str | None, offer: Offer) -> bool:
 
 
 async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
-    """Has the agent continue it in an app that need not run."""
-    return report(await asked(app, app.launch, offer, options.app, options.timeout), options)
+    """Has the agent continue it in an app that need not run, or by a program. Asks before text stays behind (R13.7)."""
+    launches = partial(app.launch, offer, options.app, options.timeout, leaves_text=options.without_text)
+    try:
+        return report(await asked(app, launches), options)
+    except NotAllowedError as error:
+        if not agreed(f"{said(error)}. Open the file without them?"):
+            raise
+    launches.keywords["leaves_text"] = True
+    return report(await asked(app, launches), options)
 
 
 def report(result: Launch, options: argparse.Namespace) -> int:
