@@ -44,7 +44,7 @@ import Testing
     #expect(first == "\(choice) \(choice == "kate" ? "opener" : "defaultApplication")")
   }
 
-  @Test func `an app that has the identifier of an opener stays in its place (R13.6, R13.7)`() {
+  @Test func `an app that has the identifier of an opener stays in its place (R13.7)`() {
     #expect(words(router(["kate"], apps: ["kate"], hasDefault: false)) == ["kate app"])
     #expect(words(router(["kate"], apps: ["kate"], choice: "kate", hasDefault: false)) == ["kate app"])
   }
