@@ -31,7 +31,7 @@ class Desktop(NamedTuple):
     def variables(self) -> dict[str, str]:
         return {
             "HOME": str(self.home),
-            "PATH": f"{self.home}/bin:/usr/bin:/bin",
+            "PATH": str(self.home / "bin"),
             "XDG_DATA_HOME": str(self.home / "data"),
             "XDG_DATA_DIRS": "/nonexistent",
             "XDG_CONFIG_HOME": str(self.home / "config"),
@@ -43,7 +43,7 @@ class Desktop(NamedTuple):
         path = self.home / "bin" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(
-            f'#!/bin/sh\n{{ echo $#; printf "%s\\n" "$@"; }} >>{self.home}/{name}.new\n'
+            f'#!/bin/sh\nPATH=/usr/bin:/bin\n{{ echo $#; printf "%s\\n" "$@"; }} >>{self.home}/{name}.new\n'
             f"mv {self.home}/{name}.new {self.home}/{name}.opened\n"
         )
         path.chmod(0o755)
@@ -135,7 +135,7 @@ def test_people_are_asked_before_text_stays_behind(agent, desktop, offer, folder
     """R13.7"""
     agent(**desktop.variables)
     offer(url=note.as_uri(), text="unsaved")
-    with terminals(tmp_path / "tmux", {**os.environ}) as open_terminal:
+    with terminals(tmp_path, dict(os.environ)) as open_terminal:
         terminal = open_terminal("user")
         terminal.type(" ".join(map(str, command_line(folder, "continue", "--launch"))))
         terminal.shows(r"Open the file without them\? \[y/N\] $")
