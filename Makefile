@@ -243,7 +243,7 @@ version:
 
 # Debian's Firefox takes extensions for all users from here, unsigned ones too.
 FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
-FIREFOX_ID := $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
+FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
 PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md
