@@ -374,7 +374,7 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         asked = _arguments.instance(offer, Offer, "offer")._handle
         most = _arguments.wait(timeout, _MOST_MILLISECONDS)
         if leaves_text:
-            wanted = {"activity": offer.id}
+            wanted: dict[str, Any] = {"activity": offer.id}
             if bundle_identifier is not None:
                 _arguments.text(bundle_identifier, "bundle_identifier")
                 wanted["app"] = bundle_identifier
