@@ -85,7 +85,7 @@ public struct LaunchRequest: Sendable {
     guard WebOrigin.of(page) != nil else {
       throw SegueError(.invalidArgument, "launch: page: must be an absolute http or https URL")
     }
-    if WebOrigin.hasUser(page) {
+    if AbsoluteURL.hasUser(page) {
       throw SegueError(.invalidArgument, "launch: page: has a user or a password before its host")
     }
   }

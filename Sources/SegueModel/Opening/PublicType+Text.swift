@@ -31,7 +31,7 @@ extension PublicType.Key {
   // MARK: URLs
 
   private static func isOpenable(_ text: String, _ schemes: [StaticString]) -> Bool {
-    guard let url = AbsoluteURL(text), !WebOrigin.hasUser(text) else { return false }
+    guard let url = AbsoluteURL(text), !AbsoluteURL.hasUser(text) else { return false }
     if url.hasScheme("file") { return OpenedDocument.path(of: text) != nil }
     return schemes.contains { url.hasScheme($0) }
   }
@@ -102,15 +102,5 @@ extension PublicType.Key {
       index += isRange ? 3 : 1
     }
     return false
-  }
-}
-
-extension AbsoluteURL {
-  /// Whether a URL has a user or a password before its host.
-  public static func hasUser(_ url: String) -> Bool {
-    var rest = url.utf8[...]
-    while let byte = rest.popFirst(), byte != UInt8(ascii: ":") {}
-    guard rest.starts(with: "//".utf8) else { return false }
-    return rest.dropFirst(2).prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }.contains(UInt8(ascii: "@"))
   }
 }

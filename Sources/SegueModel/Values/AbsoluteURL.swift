@@ -197,3 +197,13 @@ public struct AbsoluteURL: Sendable {
     }
   }
 }
+
+extension AbsoluteURL {
+  /// Whether a URL has a user or a password before its host: people may take these for the host.
+  public static func hasUser(_ url: String) -> Bool {
+    var rest = url.utf8[...]
+    while let byte = rest.popFirst(), byte != UInt8(ascii: ":") {}
+    guard rest.starts(with: "//".utf8) else { return false }
+    return rest.dropFirst(2).prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }.contains(UInt8(ascii: "@"))
+  }
+}

@@ -29,7 +29,7 @@ extension Activity {
     guard let webpageURL, webOrigin != nil else {
       throw SegueError(.handoffFailed, "the activity has no web page any longer")
     }
-    guard !WebOrigin.hasUser(webpageURL) else {
+    guard !AbsoluteURL.hasUser(webpageURL) else {
       throw SegueError(.handoffFailed, "the web page has a user or a password before its host: it is opened nowhere")
     }
     var page = try Activity(type: contents == .ownActivity ? type : Activity.browsingWeb)

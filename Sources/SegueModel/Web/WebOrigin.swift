@@ -56,19 +56,7 @@ public final class WebOrigin: Sendable {
   /// The origin of an absolute URL. Nil if there is none: another scheme, a host that no server has, a port that is no
   /// number from 1 to 65535.
   public static func of(_ url: String?) -> WebOrigin? {
-    url.flatMap { withAuthority(of: $0) { scheme, authority in of(scheme, authority: authority) } } ?? nil
-  }
-
-  /// Whether a web page's URL has a user or a password before its host: people may take these for the host.
-  public static func hasUser(_ url: String) -> Bool {
-    withAuthority(of: url) { _, authority in authority.contains(UInt8(ascii: "@")) } ?? false
-  }
-
-  /// Nil: it is no absolute http or https URL.
-  private static func withAuthority<Result>(
-    of url: String, _ body: (Scheme, Slice<UnsafeRawBufferPointer>) -> Result
-  ) -> Result? {
-    guard Text.size(url) <= Limits.url, let absolute = AbsoluteURL(url) else { return nil }
+    guard let url, Text.size(url) <= Limits.url, let absolute = AbsoluteURL(url) else { return nil }
     let scheme: Scheme
     if absolute.hasScheme("https") {
       scheme = .https
@@ -80,7 +68,7 @@ public final class WebOrigin: Sendable {
     return Text.withBytes(url) { text in
       let rest = text[(absolute.schemeCount + 1)...]
       guard rest.starts(with: [UInt8(ascii: "/"), UInt8(ascii: "/")]) else { return nil }
-      return body(scheme, rest.dropFirst(2).prefix { !isEnd($0) })
+      return of(scheme, authority: rest.dropFirst(2).prefix { !isEnd($0) })
     }
   }
 
