@@ -23,9 +23,11 @@ import Testing
           + (hasDefault ? [Opener.defaultApplication] : [])))
   }
 
-  private func words(_ router: Router, type: String? = nil, team: String = "TEAM", version: UInt32 = 0) -> [String] {
+  private func words(
+    _ router: Router, type: String? = nil, team: String = "TEAM", version: UInt32 = 0, isPublic: Bool = true
+  ) -> [String] {
     let query = RoutingQuery(
-      type: type ?? editing, team: team, bundleIdentifier: "origin", payloadVersion: version)
+      type: type ?? editing, team: team, bundleIdentifier: "origin", payloadVersion: version, isPublic: isPublic)
     return router.route(query).candidates.filter { $0.isEligible }.map { "\($0.bundleIdentifier) \($0.role)" }
   }
 
@@ -54,5 +56,10 @@ import Testing
     #expect(words(router(), type: "SegueActivityTypePlayingMedia") == ["default-application defaultApplication"])
     #expect(words(router(hasDefault: false), team: "OTHER") == ["gvim opener", "kate opener"])
     #expect(words(router(), version: 1).count == 3 && words(router(), version: 2).isEmpty)
+  }
+
+  @Test func `an activity that its origin keeps to its team is opened by no program (R13.1, R13.7)`() {
+    #expect(words(router(apps: ["org.example.editor"]), isPublic: false) == ["org.example.editor app"])
+    #expect(words(router(), isPublic: false).isEmpty)
   }
 }
