@@ -2,8 +2,8 @@
 
 import SegueModel
 
-/// A file `mimeapps.list` (freedesktop's "Association between MIME types and applications" 1.0.1): of some content types
-/// the desktop ids of each group, in their order, and the default programs of all others.
+/// A file `mimeapps.list` (freedesktop's "Association between MIME types and applications" 1.0.1): of some content
+/// types the desktop ids of each group, in their order, and the default programs of all others.
 struct MimeAppsList {
   /// The programs of one type.
   struct Programs {
