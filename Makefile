@@ -38,7 +38,7 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
-            bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish
+            bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish nodejs
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
@@ -150,6 +150,10 @@ lib/segue-mpv.so: integrations/mpv/segue.c include/segue.h lib/libsegue.so.0
 	  $(APP_LINK):'$$ORIGIN/../../../../lib'
 
 mpv: lib/segue-mpv.so ## lib/segue-mpv.so: the plugin for mpv (integrations/mpv/README.md)
+
+vscode: ## dist/segue.vsix: the extension for VS Code (integrations/vscode/README.md)
+	install -d dist
+	integrations/vscode/package dist/segue.vsix
 
 # For targets that only use the library; make lib is what brings it up to date.
 $(SONAMES:%=lib/%) &:
@@ -290,6 +294,8 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	install -m 644 browser/site/example/index.html $(DESTDIR)$(PREFIX)/share/segue/site/example
 	browser/package $(DESTDIR)$(PREFIX)/share/segue/browser
 	browser/package --unpacked $(DESTDIR)$(PREFIX)/share/segue/browser
+	install -d $(DESTDIR)$(PREFIX)/share/segue/integrations/vscode
+	integrations/vscode/package $(DESTDIR)$(PREFIX)/share/segue/integrations/vscode/segue.vsix
 	$(if $(filter /usr,$(PREFIX)),install -d $(DESTDIR)$(FIREFOX_SCOPE) && \
 	  ln -sf $(PREFIX)/share/segue/browser/segue-firefox.xpi $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	install -d $(DESTDIR)$(LUADIR)
@@ -337,4 +343,4 @@ clean: ## takes away what was built
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web version \
-        stdio mpv install uninstall format lint clean
+        stdio mpv vscode install uninstall format lint clean
