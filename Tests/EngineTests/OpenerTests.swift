@@ -20,7 +20,7 @@ import Testing
   }
 
   private func offerFile(_ text: String? = nil) throws -> Identifier {
-    agent.app = ChosenApp(bundleIdentifier: "com.example.kate", name: "Kate", types: [], form: .document)
+    agent.app = ChosenApp(bundleIdentifier: "opener:com.example.kate", name: "Kate", types: [], form: .document)
     let id = world.identifier()
     var activity = try Activity(type: editing)
     try activity.setUserInfo(try info(text), limit: Limits.value)
@@ -62,9 +62,29 @@ import Testing
     world.ask(agent, for: id)
     guard case .failure(let error)? = agent.answers.first else { return #expect(Bool(false), "it was opened") }
     #expect(error.message.contains("was changed and not saved") && shown.isEmpty && agent.inbox.entries.isEmpty)
-    #expect(editor.receipts.map { $0.outcome } == [.failed])
+    #expect(editor.receipts.map { $0.outcome } == [.declined])
     world.ask(agent, for: id, leavesText: true)
     #expect(shown == ["url=file:///home/ada/budget.md line=7"])
+  }
+
+  @Test func `one requester's word that text stays behind is enough (R13.7, R3.8)`() throws {
+    let id = try offerFile("unsaved")
+    let numbers = (0..<2).map { _ in agent.takeNumber() }
+    for (index, number) in numbers.enumerated() {
+      agent.engine.continue(
+        AgentContinuationRequest(number: number, activity: id, leavesText: index == 1), world.now)
+    }
+    world.settle()
+    #expect(shown == ["url=file:///home/ada/budget.md line=7"])
+  }
+
+  @Test func `a long text that is not saved does not stay behind unnoticed, either (R13.7)`() throws {
+    var activity = try Activity(type: editing)
+    try activity.setUserInfo(try info(nil), limit: Limits.value)
+    #expect(try OpenedDocument(activity, leavesText: false).path == "/home/ada/budget.md")
+    try activity.attach(Attachment(name: "text", size: 70_000))
+    #expect(throws: SegueError.self) { try OpenedDocument(activity, leavesText: false) }
+    #expect(try OpenedDocument(activity, leavesText: true).path == "/home/ada/budget.md")
   }
 
   @Test func `a program that cannot be started is a failure, and nothing waits (R13.7)`() throws {
@@ -74,6 +94,10 @@ import Testing
     agent.engine.shown(continuation, SegueError(.notFound, "/home/ada/budget.md: No such file"), world.now)
     world.settle()
     #expect(agent.outcomes == [nil] && editor.receipts.map { $0.outcome } == [.failed])
+    guard case .failure(let error)? = agent.answers.first else { return #expect(Bool(false), "it was opened") }
+    #expect(error.message.contains("No such file"))
+    #expect(
+      editor.receipts.first?.reason.contains("budget") == false, "the origin does not learn which files there are")
     #expect(agent.inbox.open.isEmpty)
   }
 

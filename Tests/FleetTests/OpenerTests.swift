@@ -17,8 +17,8 @@ import Testing
   init() throws {
     device = try fleet.addDevice("desk")
     device.openers = Openers([
-      Opener(identifier: "gvim", name: "GVim", types: [editing]),
-      Opener(identifier: "kate", name: "Kate", types: [editing]),
+      Opener(file: "gvim", name: "GVim", types: [editing]),
+      Opener(file: "kate", name: "Kate", types: [editing]),
     ])
   }
 
@@ -68,10 +68,10 @@ import Testing
     let route = try #require(try ask(agent, "route", file)?.get())
     let roles = (route["candidates"]?.elements ?? []).filter { $0["against"]?.elements?.isEmpty ?? false }
       .map { "\($0["bundle_identifier"]?.string ?? "") \($0["role"]?.string ?? "")" }
-    #expect(roles == ["gvim opener", "kate opener"])
-    let report = try #require(try ask(agent, "continue", file, app: "kate")?.get())
-    #expect(opened == ["kate 3"] && report["outcome"]?.int64 == Int64(Outcome.unknown.rawValue))
-    #expect(report["bundle_identifier"]?.string == "kate" && report["app_name"]?.string == "Kate")
+    #expect(roles == ["opener:gvim opener", "opener:kate opener"])
+    let report = try #require(try ask(agent, "continue", file, app: "opener:kate")?.get())
+    #expect(opened == ["opener:kate 3"] && report["outcome"]?.int64 == Int64(Outcome.unknown.rawValue))
+    #expect(report["bundle_identifier"]?.string == "opener:kate" && report["app_name"]?.string == "Kate")
     fleet.advance(60_000)
     #expect(opened.count == 1 && fleet.violation == nil)
   }
@@ -84,20 +84,20 @@ import Testing
     }
     #expect(error.status == .notAllowed && opened.isEmpty)
     _ = try ask(agent, "continue-without-text", file)
-    #expect(opened == ["gvim 3"] && fleet.violation == nil)
+    #expect(opened == ["opener:gvim 3"] && fleet.violation == nil)
   }
 
   @Test func `the user's choice of an opener is remembered by the disk (R13.7)`() throws {
     let agent = try startAgent()
     let choice = try Value.dictionary([
       (key: .string("ask"), value: .string("choose")), (key: .string("type"), value: .string(editing)),
-      (key: .string("app"), value: .string("kate")),
+      (key: .string("app"), value: .string("opener:kate")),
     ])
     _ = agent.handle(choice, ofProcess: 7) { _ in }
     fleet.advance(1_000)
     agent.leave()
     fleet.advance(2_000)
     _ = try ask(try startAgent(), "continue", try offer())
-    #expect(opened == ["kate 3"])
+    #expect(opened == ["opener:kate 3"])
   }
 }

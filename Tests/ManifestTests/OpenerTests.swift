@@ -17,7 +17,10 @@ import Testing
     return (reader, reader.read().problems)
   }
 
-  private var openers: [String] { reader().reader.openers.all.map { $0.identifier } }
+  /// Without the default application.
+  private var openers: [String] {
+    reader().reader.openers.all.filter { !$0.isDefault }.map { $0.identifier }
+  }
 
   private func write(_ name: String, open: String = "edit;+%{line};%{path};", _ lines: String...) throws {
     try folders.write(
@@ -42,11 +45,9 @@ import Testing
     try write("system/segue/openers/edit")
     #expect(openers.isEmpty)
     try folders.writeProgram("bin/edit")
-    #expect(openers == ["edit"] && reader().reader.openers.all.first?.name == "An Editor")
+    #expect(openers == ["opener:edit"] && reader().reader.openers.all.first?.name == "An Editor")
     try write("home/segue/openers/other", "TryExec=missing")
-    #expect(openers == ["edit"])
-    try folders.writeProgram("bin/gio")
-    #expect(openers == ["edit", "default-application"])
+    #expect(openers == ["opener:edit"])
   }
 
   @Test func `the user's file comes first, and hides that of the system (R13.7)`() throws {
@@ -55,23 +56,23 @@ import Testing
     try write("home/segue/openers/edit", open: "edit;--own;%{path};")
     try folders.write("a.md", text: "a")
     let found = reader()
-    #expect(found.problems.isEmpty && found.reader.openers.all.count == 1)
+    #expect(found.problems.isEmpty && openers.count == 1)
     let file = "\(folders.path)/a.md"
     #expect(
-      try found.reader.command(opening: try document(file), with: "edit").arguments == ["edit", "--own", file])
+      try found.reader.command(opening: try document(file), with: "opener:edit").arguments == ["edit", "--own", file])
     try write("home/segue/openers/edit", "Hidden=true")
     #expect(openers.isEmpty)
   }
 
   @Test(arguments: [
     ("edit;%{path", "percent sign"), ("%{path};", "program"), ("", "program"), ("bin/edit;%{path};", "absolute path"),
-    ("a=b;%{path};", "equals sign"),
+    ("a=b;%{path};", "equals sign"), ("edit;--page=%{paeg};%{path};", "%{paeg}"), ("edit;%{line};", "%{path}"),
   ]) func `a broken opener is named (R13.7)`(line: String, words: String) throws {
     try folders.writeProgram("bin/edit")
     try write("home/segue/openers/edit", open: line)
     let found = reader()
     #expect(found.problems.count == 1 && found.problems.first?.contains(words) == true, "\(found.problems)")
-    #expect(found.reader.openers.all.isEmpty)
+    #expect(openers.isEmpty)
   }
 
   @Test func `an opener of a type that is not public is named (R13.7)`() throws {
@@ -80,18 +81,18 @@ import Testing
     #expect(reader().problems.first?.contains("com.example.note is no public type") == true)
   }
 
-  @Test func `a program is started with a file that is there, and with no pipe (R13.7)`() throws {
+  @Test func `an opener is started with the file at its place, and for its types alone (R13.7, A27)`() throws {
     try folders.writeProgram("bin/edit")
     try write("home/segue/openers/edit")
     let found = reader().reader
-    #expect(status { _ = try found.command(opening: try document("/no/such"), with: "edit") } == .notFound)
-    #expect(mkfifo("\(folders.path)/pipe", 0o600) == 0)
-    #expect(status { _ = try found.command(opening: try document("\(folders.path)/pipe"), with: "edit") } == .wrongKind)
+    let film = try OpenedDocument(
+      type: "SegueActivityTypePlayingMedia", values: [(key: "url", text: "file:///tmp/a.mkv")])
+    #expect(status { _ = try found.command(opening: film, with: "opener:edit") } == .notFound)
     try folders.write("a.md", text: "a")
     let file = "\(folders.path)/a.md"
-    let command = try found.command(opening: try document(file, ("line", "7")), with: "edit")
+    let command = try found.command(opening: try document(file, ("line", "7")), with: "opener:edit")
     #expect(command.arguments == ["edit", "+7", file] && command.isGraphical)
-    #expect(status { _ = try found.command(opening: try document(file), with: "other") } == .notFound)
+    #expect(status { _ = try found.command(opening: try document(file), with: "opener:other") } == .notFound)
   }
 
   @Test func `an opener in a terminal has its words before it (R13.7)`() throws {
@@ -100,24 +101,33 @@ import Testing
     try folders.write("a.md", text: "a")
     let file = "\(folders.path)/a.md"
     #expect(
-      try reader().reader.command(opening: try document(file), with: "edit").arguments
+      try reader().reader.command(opening: try document(file), with: "opener:edit").arguments
         == ["x-terminal-emulator", "-e", "edit", "+1", file])
   }
 
-  @Test func `the default application is that of the MIME type, else what the desktop finds (R13.7)`() throws {
-    for name in ["gio", "paint"] { try folders.writeProgram("bin/\(name)") }
-    try folders.write("system/applications/paint.desktop", exec: "paint %f")
+  @Test func `the default application is that of the content type, and nothing is executed (R13.7, A28)`() throws {
+    for name in ["gio", "paint", "wine", "pad"] { try folders.writeProgram("bin/\(name)") }
+    for name in ["paint", "wine", "pad"] {
+      try folders.write("system/applications/\(name).desktop", exec: "\(name) %f")
+    }
     try folders.write(
-      "config/mimeapps.list", text: "[Default Applications]\nimage/png=missing.desktop;paint.desktop;\n")
+      "config/mimeapps.list",
+      text: "[Default Applications]\nimage/png=missing.desktop;paint.desktop;\ntext/plain=pad.desktop;\n"
+        + "application/x-ms-dos-executable=wine.desktop;\n")
     try folders.write("a", text: "a")
     let (file, reader) = ("\(folders.path)/a", reader().reader)
-    func command(_ values: (String, String)...) throws -> [String] {
+    func command(_ type: String, _ said: String?) throws -> [String] {
       let url = (key: "url", text: AbsoluteURL.file(Array(file.utf8)))
-      let document = try OpenedDocument(type: editing, values: [url] + values.map { (key: $0.0, text: $0.1) })
-      return try reader.command(opening: document, with: "default-application").arguments
+      let values = [url] + (said.map { [(key: "contentType", text: $0)] } ?? [])
+      return try reader.command(opening: try OpenedDocument(type: type, values: values), with: "opener:").arguments
     }
-    #expect(try command(("contentType", "image/png")) == ["paint", file])
-    #expect(try command(("contentType", "image/jpeg")) == ["gio", "open", file])
-    #expect(try command() == ["gio", "open", file])
+    let reading = "SegueActivityTypeReadingDocument"
+    #expect(try command(reading, "image/png") == ["paint", file])
+    #expect(status { _ = try command(reading, "application/x-ms-dos-executable") } == .notFound)
+    #expect(
+      status { _ = try command(reading, "image/jpeg") } == .notFound
+        && status { _ = try command(reading, nil) } == .notFound)
+    #expect(try command(editing, "application/x-ms-dos-executable") == ["pad", file], "a text is opened as a text")
+    #expect(try command(editing, nil) == ["pad", file])
   }
 }

@@ -8,7 +8,8 @@ import Testing
   private let editing = "SegueActivityTypeEditingText"
 
   private func router(
-    _ openers: [String] = ["kate", "gvim"], apps: [String] = [], choice: String? = nil, hasDefault: Bool = true
+    _ openers: [String] = ["kate", "gvim"], apps: [String] = [], choice: String? = nil,
+    defaults: [(contentType: String, desktopFile: String)] = [("text/plain", "paint.desktop")]
   ) -> Router {
     let declarations = apps.map { bundle in
       AppDeclaration(
@@ -18,44 +19,66 @@ import Testing
     return Router(
       catalogue: Catalogue(declarations.map { (path: $0.path, result: .success($0)) }),
       preferences: RoutingPreferences(choices: choice.map { [(type: editing, app: $0)] } ?? []),
+      defaults: DefaultPrograms(defaults),
       openers: Openers(
-        openers.map { Opener(identifier: $0, name: "name of \($0)", types: [editing]) }
-          + (hasDefault ? [Opener.defaultApplication] : [])))
+        openers.map { Opener(file: $0, name: "name of \($0)", types: [editing]) } + [Opener.defaultApplication]))
   }
 
   private func words(
-    _ router: Router, type: String? = nil, team: String = "TEAM", version: UInt32 = 0, isPublic: Bool = true
+    _ router: Router, type: String? = nil, team: String = "TEAM", of origin: String = "origin", version: UInt32 = 0,
+    isPublic: Bool = true, contentType: String? = nil
   ) -> [String] {
     let query = RoutingQuery(
-      type: type ?? editing, team: team, bundleIdentifier: "origin", payloadVersion: version, isPublic: isPublic)
+      type: type ?? editing, team: team, bundleIdentifier: origin, payloadVersion: version, isPublic: isPublic,
+      contentType: contentType)
     return router.route(query).candidates.filter { $0.isEligible }.map { "\($0.bundleIdentifier) \($0.role)" }
   }
 
   @Test func `an app comes before openers, and these before the default application (R13.7)`() {
     #expect(
       words(router(apps: ["org.example.editor"])) == [
-        "org.example.editor app", "gvim opener", "kate opener", "default-application defaultApplication",
+        "org.example.editor app", "opener:gvim opener", "opener:kate opener", "opener: defaultApplication",
       ])
-    #expect(words(router([])) == ["default-application defaultApplication"])
-    #expect(words(router([], hasDefault: false)).isEmpty)
+    #expect(words(router([])) == ["opener: defaultApplication"])
+    #expect(words(router([], defaults: [])).isEmpty)
   }
 
-  @Test(arguments: ["kate", "default-application"])
+  @Test(arguments: ["opener:kate", "opener:"])
   func `the opener that the user has chosen comes before apps (R13.7)`(choice: String) {
     let first = words(router(apps: ["org.example.editor"], choice: choice)).first
-    #expect(first == "\(choice) \(choice == "kate" ? "opener" : "defaultApplication")")
+    #expect(first == "\(choice) \(choice == "opener:" ? "defaultApplication" : "opener")")
   }
 
-  @Test func `an app that has the identifier of an opener stays in its place (R13.7)`() {
-    #expect(words(router(["kate"], apps: ["kate"], hasDefault: false)) == ["kate app"])
-    #expect(words(router(["kate"], apps: ["kate"], choice: "kate", hasDefault: false)) == ["kate app"])
+  @Test func `the program of the origin comes first, then the desktop's default (R13.1, R13.7)`() {
+    #expect(words(router(["gvim", "kate"]), of: "kate").first == "opener:kate opener")
+    let defaults = [(contentType: "text/plain", desktopFile: "kate.desktop")]
+    #expect(words(router(["gvim", "kate"], defaults: defaults)).first == "opener:kate opener")
+  }
+
+  @Test func `an app and the opener of its program are two (R13.7)`() {
+    #expect(words(router(["kate"], apps: ["kate"], defaults: [])) == ["kate app", "opener:kate opener"])
+    #expect(
+      words(router(["kate"], apps: ["kate"], choice: "kate", defaults: [])) == ["kate app", "opener:kate opener"])
   }
 
   @Test func `an opener is for its types alone, of any team, and for no newer payload (R13.3, R13.7)`() {
     #expect(words(router(), type: "com.example.note").isEmpty)
-    #expect(words(router(), type: "SegueActivityTypePlayingMedia") == ["default-application defaultApplication"])
-    #expect(words(router(hasDefault: false), team: "OTHER") == ["gvim opener", "kate opener"])
+    #expect(words(router(), type: "SegueActivityTypePlayingMedia").isEmpty)
+    #expect(words(router(defaults: []), team: "OTHER") == ["opener:gvim opener", "opener:kate opener"])
     #expect(words(router(), version: 1).count == 3 && words(router(), version: 2).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("SegueActivityTypePlayingMedia", "video/mp4", true), ("SegueActivityTypePlayingMedia", "application/x-msi", false),
+    ("SegueActivityTypeReadingDocument", "application/pdf", true),
+    ("SegueActivityTypeReadingDocument", "application/x-shellscript", false),
+    ("SegueActivityTypeReadingDocument", "application/x-java-archive", false),
+  ]) func `the origin does not choose a program that executes files (R13.7, A28)`(
+    type: String, said: String, opens: Bool
+  ) {
+    let router = router([], defaults: [(contentType: said, desktopFile: "any.desktop")])
+    #expect(words(router, type: type, contentType: said).isEmpty == !opens)
+    #expect(words(router, contentType: said).isEmpty, "a text is opened as a text")
   }
 
   @Test func `an activity that its origin keeps to its team is opened by no program (R13.1, R13.7)`() {

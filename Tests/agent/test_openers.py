@@ -98,9 +98,9 @@ def test_a_file_opens_at_its_place_once_and_route_says_by_which_program(agent, d
     agent(**desktop.variables)
     offer(url=note.as_uri(), line=3)
     roles = [(each["bundle_identifier"], each["role"]) for each in segue("route")["candidates"] if not each["against"]]
-    assert roles == [("first", "opener"), ("second", "opener")]
+    assert roles == [("opener:first", "opener"), ("opener:second", "opener")]
     ended = segue("continue", "--launch", status=1)
-    assert (ended["outcome"], ended["bundle_identifier"]) == ("unknown", "first")
+    assert (ended["outcome"], ended["bundle_identifier"]) == ("unknown", "opener:first")
     assert desktop.opened("first") == ["2", "+3:1", str(note)]
     assert segue("inbox") == []
 
@@ -109,14 +109,14 @@ def test_the_users_choice_counts_and_openers_that_come_are_noticed(agent, deskto
     """R13.7"""
     agent(**desktop.variables)
     offer(url=note.as_uri(), language="markdown")
-    segue("choose", EDITING, "third")
+    segue("choose", EDITING, "opener:third")
     desktop.program("third")
     desktop.opener("third", "third;%{path};")
-    while segue("route")["candidates"][0]["bundle_identifier"] != "third":
+    while segue("route")["candidates"][0]["bundle_identifier"] != "opener:third":
         pass  # the agent reads the folder again
     segue("continue", "--launch", status=1)
     assert desktop.opened("third") == ["1", str(note)]
-    segue("continue", "--app", "second", status=1)
+    segue("continue", "--app", "opener:second", status=1)
     assert desktop.opened("second") == ["3", "+1:1", "--language=markdown", str(note)]
 
 
@@ -138,7 +138,7 @@ def test_people_are_asked_before_text_stays_behind(agent, desktop, offer, folder
     with terminals(tmp_path, dict(os.environ)) as open_terminal:
         terminal = open_terminal("user")
         terminal.type(" ".join(map(str, command_line(folder, "continue", "--launch"))))
-        terminal.shows(r"Open the file without them\? \[y/N\] $")
+        terminal.shows(r"Open the file without the changes\? \[y/N\] $")
         terminal.keys(answer)
         terminal.press("Enter")
         terminal.shows("first: unknown" if answer == "y" else "not saved")
@@ -146,12 +146,16 @@ def test_people_are_asked_before_text_stays_behind(agent, desktop, offer, folder
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///no/such/file", "file://elsewhere/etc/hostname", "https://example.com/", "file:///dev/null", "-x"]
+    "url",
+    ["file:///no/such/file", "file://elsewhere/etc/hostname", "https://example.com/", "file:///dev/null", "-x", "pipe"],
 )
-def test_what_is_no_file_here_is_opened_by_nothing_and_the_reason_is_said(agent, desktop, offer, folder, control, url):
+def test_what_is_no_file_here_is_opened_by_nothing_and_the_reason_is_said(
+    agent, desktop, offer, folder, control, tmp_path, url
+):
     """R13.7"""
     agent(**desktop.variables)
-    offer(url=url)
+    os.mkfifo(tmp_path / "pipe")
+    offer(url=(tmp_path / "pipe").as_uri() if url == "pipe" else url)
     said = commands.segue(folder, "continue", "--launch", status=1)
     assert "file" in said.err
     assert not (desktop.home / "first.opened").exists()
@@ -176,5 +180,5 @@ def test_an_opener_that_ships_is_read(agent, desktop, offer, segue, path, note):
     assert [each["error"] for each in segue("apps") if each["error"]] == []
     if EDITING in lines["X-Segue-ActivityTypes"]:
         offer(url=note.as_uri(), line=3, column=2)
-        segue("continue", "--app", path.stem, status=1)
+        segue("continue", "--app", f"opener:{path.stem}", status=1)
         assert str(note) in desktop.opened(program)

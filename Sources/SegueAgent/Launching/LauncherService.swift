@@ -27,7 +27,8 @@ struct LauncherService {
     // Only the agent knows which launch is under way, so here none is after this call.
     if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }
     let app = request.app
-    let deadline = Clock.uptime + Self.readingTime
+    let begun = Clock.uptime
+    let deadline = begun + Self.readingTime
     let reader = ManifestReader(.fromEnvironment(), isCancelled: { Clock.uptime > deadline })
     let catalogue = reader.read()
     guard Clock.uptime <= deadline else {
@@ -75,7 +76,8 @@ struct LauncherService {
   }
 
   /// Starts a program with a file (R13.7). The agent names one of the openers that are installed, and texts that the
-  /// table of public types allows: an attacker in the agent could open files of the user, and nothing else (A27).
+  /// table of public types allows: an attacker in the agent could open files of the user in programs that show them, and
+  /// nothing else (A27).
   private func open(
     _ document: OpenedDocument, with opener: String, _ reader: ManifestReader, _ environment: [LaunchVariable]
   ) throws(SegueError) -> Int32 {
@@ -86,7 +88,7 @@ struct LauncherService {
       throw SegueError(error.status, "launch of \(opener): \(error.message)")
     }
     return try ProgramStart.start(
-      Program(app: opener, desktopFile: nil, command: command, environment: environment))
+      Program(app: opener, desktopFile: nil, command: command, file: document.path, environment: environment))
   }
 }
 
@@ -96,6 +98,8 @@ struct Program {
   /// The desktop id; nil: none.
   let desktopFile: String?
   let command: LaunchCommand
+  /// A regular file or a folder that has to be there; nil: none.
+  var file: String?
   let environment: [LaunchVariable]
 
   var arguments: [String] { command.arguments }

@@ -17,6 +17,8 @@ enum ProgramStart {
     case session = 1
     case folder
     case streams
+    /// The file is not there, or is none if the number is 0.
+    case file
     case execution
   }
 
@@ -33,6 +35,7 @@ enum ProgramStart {
     let arguments = CStrings(program.arguments)
     let files = CStrings(Self.files(of: program.arguments[0]))
     let variables = CStrings(environment)
+    let file = program.file.map { CStrings([$0]) }
     let scope = Self.scope(of: program)
     let process = linux_fork()
     guard process >= 0 else {
@@ -40,7 +43,7 @@ enum ProgramStart {
       for end in ends { _ = close(end) }
       throw .system("launch of \(program.app)", number)
     }
-    if process == 0 { become(program, scope, files, arguments, variables, reportingTo: ends[1]) }
+    if process == 0 { become(program, scope, file, files, arguments, variables, reportingTo: ends[1]) }
     _ = close(ends[1])
     defer { _ = close(ends[0]) }
     if let error = failure(of: program, process, readFrom: ends[0]) { throw error }
@@ -68,8 +71,8 @@ enum ProgramStart {
   /// In the child: executes the program, or writes why not. It does not use `execvp`, which gives a file that is no
   /// program to a shell.
   private static func become(
-    _ program: Program, _ scope: ProgramScope?, _ files: CStrings, _ arguments: CStrings, _ variables: CStrings,
-    reportingTo pipe: Int32
+    _ program: Program, _ scope: ProgramScope?, _ document: CStrings?, _ files: CStrings, _ arguments: CStrings,
+    _ variables: CStrings, reportingTo pipe: Int32
   ) -> Never {
     func fail(_ stage: Stage, _ number: Int32 = linux_errno()) -> Never {
       var report: [Int32] = [stage.rawValue, number]
@@ -81,6 +84,12 @@ enum ProgramStart {
     scope?.enter()
     if let folder = program.folder, chdir(folder) != 0 { fail(.folder) }
     if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }
+    // A program would wait for a pipe. A file system that does not answer holds up this child alone.
+    if let path = document?.pointers.pointee {
+      var status = stat()
+      if stat(path, &status) != 0 { fail(.file) }
+      if linux_is_file(&status) == 0, linux_is_folder(&status) == 0 { fail(.file, 0) }
+    }
     var problem = ENOENT
     var file = files.pointers
     while let path = file.pointee {
@@ -117,6 +126,9 @@ enum ProgramStart {
     let cause = String(cString: strerror(report[1]))
     switch Stage(rawValue: report[0]) {
     case .folder: return SegueError(.notFound, "launch of \(program.app): folder \(program.folder ?? ""): \(cause)")
+    case .file where report[1] == 0:
+      return SegueError(.wrongKind, "launch of \(program.app): \(program.file ?? "") is neither a file nor a folder")
+    case .file: return SegueError(.notFound, "launch of \(program.app): \(program.file ?? ""): \(cause)")
     case .execution where report[1] == ENOEXEC:
       return SegueError(
         .system,

@@ -466,10 +466,6 @@ extension InboxService: AgentOwner {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): a page waits for its extension, which is not running")
     }
-    guard app.form != .document else {
-      throw SegueError(
-        .notFound, "launch of \(app.bundleIdentifier): a file waits for its plugin, which is not running")
-    }
     guard let declaration = catalogue[app.bundleIdentifier] else {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): it was open, and no manifest says how to start it")

@@ -59,8 +59,9 @@ struct AgentContinuation {
   /// at the latest.
   var deadline: Int64
   var phase: Phase
-  /// Whether text that is in no file stays behind if a program is started with the file.
-  let leavesText: Bool
+  /// Whether text that is in no file stays behind if a program is started with the file: one of the requesters has said
+  /// so.
+  var leavesText: Bool
   /// Bytes of the document until it is on the disk.
   var size = 0
   /// Whether the origin has sent an older state (R2.4), and why as far as that is known: not of an entry that waited

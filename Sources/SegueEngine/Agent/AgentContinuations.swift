@@ -159,7 +159,10 @@ final class AgentContinuations: AppFeature {
     let requester = AgentContinuation.Requester(
       number: number, principal: principal, deadline: now.uptime + max(1, timeout ?? agent.limits.continuation),
       isShared: former != nil)
-    if let former { return join(requester, at: former, now) }
+    if let former {
+      if leavesText { starts[former].leavesText = true }
+      return join(requester, at: former, now)
+    }
     guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
     let start = AgentContinuation(
       requester, id, offer, in: app, beginning, leavesText: leavesText, usual: agent.limits.continuation, now)
@@ -192,7 +195,7 @@ final class AgentContinuations: AppFeature {
     guard case .looking(let beginning) = starts[index].phase else { return }
     do throws(SegueError) {
       let former = try result.get()
-      if let former, starts[index].app.form.isShown {
+      if let former, starts[index].app.form.startsProgram {
         // It was stored, and its program was not started: an agent has ended in between, or the disk has refused its
         // end. No process gets it, so it makes room for a new one.
         endUnopened(former, of: starts[index], Self.notStarted(starts[index].app), now)
@@ -219,7 +222,7 @@ final class AgentContinuations: AppFeature {
         starts[index].phase = .fetching
         fetches.begin(start.continuation, for: receiver(start.app), deadline: start.originDeadline, now)
       case .store(let document):
-        guard starts[index].app.form.isShown else { return store(at: index, document, []) }
+        guard starts[index].app.form.startsProgram else { return store(at: index, document, []) }
         let activity = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
         try take(activity, document, at: index, now)
       }
@@ -261,7 +264,7 @@ final class AgentContinuations: AppFeature {
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
           document: document, attachments: attachments, principal: start.principal?.id),
-        begins: !start.app.form.isShown && !deliveries.isOpen(start.app.bundleIdentifier)))
+        begins: !start.app.form.startsProgram && !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
   private func receiver(_ app: ChosenApp) -> Receiver {
@@ -304,7 +307,9 @@ final class AgentContinuations: AppFeature {
       try take(activity, fetch.document, at: index, now)
     } catch {
       // A document that no program opens is no defect of the origin.
-      if starts[index].app.form == .document { return fail(at: index, error, now) }
+      if starts[index].app.form == .document {
+        return fail(at: index, error, as: error.status == .notAllowed ? .declined : .failed, now)
+      }
       fail(at: index, SegueError(.handoffFailed, "the origin's activity cannot be read: \(error.message)"), now)
     }
   }
@@ -440,9 +445,11 @@ final class AgentContinuations: AppFeature {
     guard let index = index(of: id), case .showing = starts[index].phase else { return }
     let start = starts[index]
     let unheard = Self.unheard(start.app)
+    // Its origin does not learn which files this device has.
+    let told = start.app.form == .document ? error.map { SegueError($0.status, "the file was not opened") } : error
     report(
-      start.continuation, outcome, error ?? unheard, by: now.uptime + agent.limits.continuation, receiver(start.app),
-      now)
+      start.continuation, outcome, told ?? unheard, by: now.uptime + agent.limits.continuation, receiver(start.app), now
+    )
     end(at: index, error.map { .failure($0) } ?? .success((.unknown, unheard)))
   }
 
@@ -555,17 +562,20 @@ final class AgentContinuations: AppFeature {
     SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
   }
 
-  private static var unopened: SegueError {
-    SegueError(.remoteApplicationTimedOut, "the page is not opened yet; it is once the disk has stored that")
+  private static func unopened(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .remoteApplicationTimedOut, "the \(app.form.noun) is not opened yet; it is once the disk has stored that")
   }
 
   /// Fails before the entry is in the inbox.
-  private func fail(at index: Int, _ error: SegueError, isReported: Bool = true, _ now: Instant) {
+  private func fail(
+    at index: Int, _ error: SegueError, as outcome: Outcome = .failed, isReported: Bool = true, _ now: Instant
+  ) {
     let start = starts[index]
     _ = fetches.cancel(start.id, error)
     if case .collecting = start.phase { agent.owner.stopCollecting(start.id) }
     if isReported, start.decision == nil {
-      report(start.continuation, .failed, error, by: start.deadline, receiver(start.app), now)
+      report(start.continuation, outcome, error, by: start.deadline, receiver(start.app), now)
     }
     end(at: index, .failure(error))
   }
@@ -606,7 +616,7 @@ final class AgentContinuations: AppFeature {
       end(awaited.remove(at: index), now)
     }
     while let (start, requester) = takeOverdue(now) {
-      let late = start.app.form == .argument ? Self.unopened : Self.late
+      let late = start.app.form.startsProgram ? Self.unopened(start.app) : Self.late
       answer(requester, of: start, start.isStored ? .success(start.decision ?? (.unknown, late)) : .failure(Self.slow))
     }
     while let index = starts.firstIndex(where: { $0.nextDeadline.map { $0 <= now.uptime } ?? false }) {

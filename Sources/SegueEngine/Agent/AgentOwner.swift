@@ -23,8 +23,8 @@ public struct ChosenApp: Sendable {
     /// As arguments of the program, which opens files (R13.7).
     case document
 
-    /// Whether a program is started with it, which tells nothing.
-    var isShown: Bool { self == .argument || self == .document }
+    /// Whether a program is started with it, of which nothing is heard afterwards.
+    public var startsProgram: Bool { self == .argument || self == .document }
 
     /// The word for what a program is started with.
     var noun: StaticString { self == .document ? "file" : "page" }

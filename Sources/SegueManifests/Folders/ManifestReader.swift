@@ -97,7 +97,7 @@ public final class ManifestReader {
 
   /// The command that opens a document with an opener (R13.7), once `read` has returned.
   /// - Parameter opener: one of `openers`.
-  /// Throws NOT_FOUND (the opener, the file), WRONG_KIND (no file), HANDOFF_FAILED, LIMIT_EXCEEDED.
+  /// Throws NOT_FOUND (the opener), HANDOFF_FAILED, LIMIT_EXCEEDED.
   public func command(opening document: OpenedDocument, with opener: String) throws(SegueError) -> LaunchCommand {
     try openerReader.command(opening: document, with: opener, folders.mimeAppsLists, desktops)
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-import CLinux
 import SegueModel
 
 /// Reads files that say how a program opens a file at a place (R13.7): `segue/openers/*.desktop` in the data folders.
@@ -27,7 +26,7 @@ struct OpenerReader {
 
   /// Those whose programs are installed, and the default application of the desktop after them.
   var openers: Openers {
-    Openers(known.map { $0.opener } + (launcher.opener == nil ? [] : [Opener.defaultApplication]))
+    Openers(known.map { $0.opener } + [Opener.defaultApplication])
   }
 
   /// Reads a file; those of higher precedence come first. One whose program is not installed has no effect.
@@ -38,10 +37,11 @@ struct OpenerReader {
     guard name.utf8.suffix(8).elementsEqual(".desktop".utf8) else {
       throw SegueError(.wrongKind, "expected a name that ends with .desktop")
     }
-    let identifier = try ManifestCheck.name(Text.decoded(Array(name.utf8.dropLast(8))), "the name of the file")
+    let file = try ManifestCheck.name(Text.decoded(Array(name.utf8.dropLast(8))), "the name of the file")
+    let identifier = Opener(file: file, name: "", types: []).identifier
     let isKnown = known.contains { Text.isSame($0.opener.identifier, identifier) }
     guard !isKnown, !hidden.contains(where: { Text.isSame($0, identifier) }) else { return 0 }
-    let bytes = try file.read(path)
+    let bytes = try self.file.read(path)
     let size = bytes.count
     let entry = try DesktopEntry.read(bytes, path: path)
     if try entry.boolean("Hidden") {
@@ -54,12 +54,13 @@ struct OpenerReader {
       throw SegueError(.malformed, "X-Segue-ActivityTypes: \(type) is no public type")
     }
     let line = try OpenerLine(try entry.list("X-Segue-Open") ?? [])
+    try line.check(for: types)
     try ExecLine.checkProgram(line.program)
     guard launcher.isInstalled(try entry.string("TryExec") ?? line.program), launcher.isInstalled(line.program) else {
       return size
     }
-    let name = try ManifestCheck.name(try entry.string("Name") ?? identifier, "Name")
-    let opener = Opener(identifier: identifier, name: name, types: types)
+    let name = try ManifestCheck.name(try entry.string("Name") ?? file, "Name")
+    let opener = Opener(file: file, name: name, types: types)
     if known.count < Self.limit {
       known.append(Known(opener: opener, line: line, needsTerminal: try entry.boolean("Terminal")))
     }
@@ -71,11 +72,10 @@ struct OpenerReader {
   ///   - opener: one of `openers`.
   ///   - associations: files `mimeapps.list`, those of higher precedence first; read for the default application only.
   ///   - desktops: the files of applications.
-  /// Throws NOT_FOUND (the opener, the file), HANDOFF_FAILED, LIMIT_EXCEEDED.
+  /// Throws NOT_FOUND (the opener), HANDOFF_FAILED, LIMIT_EXCEEDED.
   func command(
     opening document: OpenedDocument, with opener: String, _ associations: [String], _ desktops: DesktopFiles
   ) throws(SegueError) -> LaunchCommand {
-    if let path = document.path { try Self.check(path) }
     if let found = known.first(where: { Text.isSame($0.opener.identifier, opener) }) {
       guard found.opener.opens(document.type) else {
         throw SegueError(.notFound, "\(found.opener.name) does not open \(document.type)")
@@ -85,37 +85,25 @@ struct OpenerReader {
       try DesktopLauncher.check(arguments, nil)
       return LaunchCommand(arguments: arguments)
     }
-    guard let program = launcher.opener, Text.isSame(opener, Opener.defaultApplication.identifier) else {
+    guard Text.isSame(opener, Opener.defaultApplication.identifier) else {
       throw SegueError(.notFound, "no such program is installed")
     }
-    let place = document.path ?? document.text("url") ?? ""
-    return associated(document, place, associations, desktops)
-      ?? LaunchCommand(arguments: [program, "open", place])
+    return try defaultApplication(for: document, associations, desktops)
   }
 
-  /// The default application for the MIME type that the document says; nil: there is none, or it cannot be started.
-  private func associated(
-    _ document: OpenedDocument, _ place: String, _ associations: [String], _ desktops: DesktopFiles
-  ) -> LaunchCommand? {
-    guard let type = document.text("contentType") else { return nil }
-    for path in associations {
-      guard let bytes = try? file.read(path) else { continue }
-      for id in MimeAppsList(bytes, of: [type])[type].defaults {
-        guard let entry = try? desktops.file(id, file).entry else { continue }
-        if case .command(let command) = launcher.launch(entry, isGraphical: true, page: place) { return command }
+  private func defaultApplication(
+    for document: OpenedDocument, _ associations: [String], _ desktops: DesktopFiles
+  ) throws(SegueError) -> LaunchCommand {
+    let place = document.path ?? document.text("url") ?? ""
+    if let type = Opener.contentType(of: document.type, said: document.text("contentType")) {
+      for path in associations {
+        guard let bytes = try? file.read(path) else { continue }
+        for id in MimeAppsList(bytes, of: [type])[type].defaults {
+          guard let entry = try? desktops.file(id, file).entry else { continue }
+          if case .command(let command) = launcher.launch(entry, isGraphical: true, page: place) { return command }
+        }
       }
     }
-    return nil
-  }
-
-  /// Throws unless there is a file that a program can open, or a folder: a pipe would be waited for.
-  private static func check(_ path: String) throws(SegueError) {
-    var status = stat()
-    guard stat(path, &status) == 0 else {
-      throw SegueError(.notFound, "\(path): \(String(cString: strerror(linux_errno())))")
-    }
-    guard linux_is_file(&status) != 0 || linux_is_folder(&status) != 0 else {
-      throw SegueError(.wrongKind, "\(path): is neither a file nor a folder")
-    }
+    throw SegueError(.notFound, "the desktop has no default application for it")
   }
 }

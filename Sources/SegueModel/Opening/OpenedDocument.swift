@@ -20,6 +20,10 @@ public struct OpenedDocument: Sendable {
     guard activity.payloadVersion <= PublicType.version else {
       throw SegueError(.unsupportedVersion, "the payload version \(activity.payloadVersion) is newer than this agent")
     }
+    // A host that the table refuses counts, too: its folder is not the one of that path here.
+    if let host = activity.userInfo?["host"] {
+      throw SegueError(.handoffFailed, "the folder is on \(host.string ?? "another machine"), not on this device")
+    }
     var values: [(key: String, text: String)] = []
     for key in type.keys {
       let name = String(joining: "\(key.name)")
@@ -51,7 +55,7 @@ public struct OpenedDocument: Sendable {
       throw SegueError(.handoffFailed, "the activity has neither a file of this device nor a medium that can be opened")
     }
     if let host = text("host") {
-      throw SegueError(.handoffFailed, "the folder is on \(host), which no program here can open")
+      throw SegueError(.handoffFailed, "the folder is on \(host), not on this device")
     }
   }
 

@@ -2,7 +2,8 @@
 
 /// A program that opens the files and media of public activities at their place (R13.7).
 public struct Opener: Sendable {
-  /// The name of its file without the ending: `org.gnome.gedit`.
+  /// `opener:` and the name of its file without the ending: `opener:org.gnome.gedit`. An app of that program has another
+  /// identifier, so what waits for the app is not the opener's.
   public let identifier: String
   /// For people.
   public let name: String
@@ -11,8 +12,9 @@ public struct Opener: Sendable {
   /// Whether it is the desktop's way to open a file in the application that the user has set, without the place.
   public let isDefault: Bool
 
-  public init(identifier: String, name: String, types: [String]) {
-    self.identifier = identifier
+  /// - Parameter file: the name of its file without the ending.
+  public init(file: String, name: String, types: [String]) {
+    identifier = String(joining: "opener:\(file)")
     self.name = name
     self.types = types
     isDefault = false
@@ -21,8 +23,22 @@ public struct Opener: Sendable {
   /// The default application of the desktop for the kind of file, whichever that is.
   public static var defaultApplication: Opener { Opener() }
 
+  /// The content type whose default application opens an activity; nil: none does. What an origin says chooses among
+  /// viewers and players only: a file that came here must not be executed because somebody calls it a program.
+  /// - Parameter said: by the activity.
+  public static func contentType(of type: String, said: String?) -> String? {
+    if Text.isSame(type, "SegueActivityTypeEditingText") { return "text/plain" }
+    if Text.isSame(type, "SegueActivityTypeUsingTerminal") { return "inode/directory" }
+    guard let said else { return nil }
+    let isPlaying = Text.isSame(type, "SegueActivityTypePlayingMedia")
+    let media: [StaticString] = isPlaying ? ["audio/", "video/"] : ["image/"]
+    let documents: [StaticString] = isPlaying ? [] : ["application/pdf", "application/epub+zip", "text/plain"]
+    let isOpened = media.contains { Text.begins(said, with: $0) } || documents.contains { Text.isSame(said, $0) }
+    return isOpened ? said : nil
+  }
+
   private init() {
-    identifier = "default-application"
+    identifier = "opener:"
     name = "the default application"
     types = PublicTypeTable.all.map { String(joining: "\($0.name)") }
     isDefault = true

@@ -25,6 +25,21 @@ public struct OpenerLine: Sendable {
     self.arguments = arguments
   }
 
+  /// Throws MALFORMED if a name is that of no key, or no argument names the document.
+  /// - Parameter types: names of public types.
+  public func check(for types: [String]) throws(SegueError) {
+    var namesDocument = false
+    for part in arguments.joined() {
+      guard case .name(let name) = part else { continue }
+      namesDocument = namesDocument || Text.isSame(name, "url") || Text.isSame(name, "path")
+      let isKnown = types.contains { PublicType.named($0)?.key(name) != nil }
+      guard isKnown || Text.isSame(name, "path") else {
+        throw SegueError(.malformed, "X-Segue-Open: %{\(name)}: the types have no such key")
+      }
+    }
+    guard namesDocument else { throw SegueError(.malformed, "X-Segue-Open: expected %{path} or %{url} in an argument") }
+  }
+
   /// The program, by its name in PATH or by its absolute path.
   public var program: String { if case .text(let text)? = arguments[0].first { text } else { "" } }
 

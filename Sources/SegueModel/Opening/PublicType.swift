@@ -53,6 +53,10 @@ public struct PublicType: Sendable {
 }
 
 extension Text {
+  static func begins(_ text: String, with other: StaticString) -> Bool {
+    text.utf8.starts(with: UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
+  }
+
   static func isSame(_ text: String, _ other: StaticString) -> Bool {
     text.utf8.elementsEqual(UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
   }

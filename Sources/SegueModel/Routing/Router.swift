@@ -73,7 +73,7 @@ public struct Router: Sendable {
       let identifier = app.bundleIdentifier
       // These are candidates.
       if Text.isSame(identifier, query.bundleIdentifier) || Text.isSame(identifier, choice) { continue }
-      if query.webOrigin != nil, decision[identifier] != nil { continue }
+      if decision[identifier] != nil { continue }
       others.append(candidate(identifier, app, query, nil))
     }
     others.sort { Self.isBetter($0, $1, query) }

@@ -93,7 +93,9 @@ import Testing
   {
     let folder: (String, Value) = ("url", try .url("file:///home/ada"))
     #expect(try opened(terminal, folder).path == "/home/ada")
-    #expect(status { _ = try opened(terminal, folder, ("host", .string("laptop"))) } == .handoffFailed)
+    for host in [Value.string("laptop"), .string("build_box"), .string("ada@box"), .integer(42)] {
+      #expect(status { _ = try opened(terminal, folder, ("host", host)) } == .handoffFailed)
+    }
     let newer = try activity(editing, [folder], version: 2)
     #expect(status { _ = try OpenedDocument(newer, leavesText: true) } == .unsupportedVersion)
     #expect(status { _ = try opened("com.example.note", folder) } == .handoffFailed)

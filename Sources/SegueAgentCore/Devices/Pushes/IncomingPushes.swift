@@ -80,7 +80,8 @@ public final class IncomingPushes {
     guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
     do throws(SegueError) {
       let app = try check(pushes[index], result)
-      guard policy == .ask else { return start(id, []) { _ in } }
+      // The user has agreed to what apps continue, and not to programs that open whatever the other device names.
+      guard policy == .ask || app.form.startsProgram else { return start(id, []) { _ in } }
       pushes[index].question = (try result.get().offer, app)
       environment.log(.info, "push: the user is asked whether \(app.name) continues an activity of another device")
       changed?()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import partial
 
 from .._agent import Launch
@@ -17,6 +18,9 @@ from .document import show_activity, stale
 from .output import note, said, show_json
 from .session import add_choice, asked, chooser, first, seconds
 from .verbs import Verbs
+
+UNSAVED = "the text was changed and not saved"
+OPENERS = ("opener", "default application")
 
 
 def add(verbs: Verbs) -> None:
@@ -63,6 +67,8 @@ async def is_of_another(app: App, bundle: str | None, offer: Offer) -> bool:
         return False
     others = [each for each in candidates if bundle in (None, each.bundle_identifier)]
     is_own = any(why.reason == "own app" for each in others for why in each.against)
+    # A program that opens any file is a candidate for what this device itself offers, too.
+    others = [each for each in others if each.role not in OPENERS or bundle or each.preference == "chosen"]
     return not is_own or any(not each.against for each in others)
 
 
@@ -72,7 +78,10 @@ async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
     try:
         return report(await asked(app, launches), options)
     except NotAllowedError as error:
-        if not await agreed(f"{said(error)}. Open the file without them?"):
+        # Not for words of the origin, nor in a script.
+        if options.without_text or UNSAVED not in str(error) or not sys.stdin.isatty():
+            raise
+        if not await agreed("The text was changed and not saved. Open the file without the changes?"):
             raise
     launches.keywords["leaves_text"] = True
     return report(await asked(app, launches), options)
