@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from contextlib import contextmanager
 from uuid import UUID, uuid4
 
 import commands
 import pytest
 from agents import Refused
+from programs import programs
 
+EDITING = "SegueActivityTypeEditingText"
 INVALID_ARGUMENT, NOT_FOUND, DECLINED, NOT_ALLOWED, UNAVAILABLE = 1, 8, 16, 19, 21
 
 
@@ -94,6 +98,44 @@ def test_what_is_pushed_goes_on_at_once_where_the_user_has_set_that(home, notes)
     assert [(entry["device_name"], entry["type"]) for entry in entries] == [("one", "com.example.editing")]
     yours.tell("accept yes")
     yours.hears(r"continue \w+ \d+ letter( redelivered)?")
+
+
+def test_a_program_that_opens_files_starts_only_once_the_user_agrees(cable, agents, tmp_path):
+    """R13.7: "at once" is about what apps continue, and a program opens whatever the other device names."""
+    openers = tmp_path / "data/segue/openers"
+    openers.mkdir(parents=True)
+    opened, program = tmp_path / "opened", tmp_path / "edit"
+    os.mkfifo(opened)
+    program.write_text(f'#!/bin/sh\necho "$1" >{opened}\n')
+    program.chmod(0o755)
+    lines = ("Type=Application", "Name=Edit", f"X-Segue-ActivityTypes={EDITING};", f"X-Segue-Open={program};%{{path}};")
+    (openers / "edit.desktop").write_text("\n".join(["[Desktop Entry]", *lines]) + "\n")
+    cable.address()
+    one, two = (agents(name, machine) for name, machine in zip(("one", "two"), cable.machines, strict=True))
+    two.variables = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_DATA_DIRS": "/nonexistent", "DISPLAY": ":77"}
+    one.begin()
+    two.begin()
+    one.create().admit(two)
+    one.linked("two")
+    there = one.device("two")["device"]
+    two.ask("set-devices", push="at-once")
+    with programs() as run:
+        words = ("offer", EDITING, "--title", "a text", "--user-info", json.dumps({"url": program.as_uri()}))
+        command = ["env", f"SEGUE_RUNTIME_DIR={one.folder}", sys.executable, "-m", "segue"]
+        run("offer", [*command, *words]).wait_for("^offering")
+        while not any(offer["title"] == "a text" for offer in offers(two)):
+            pass
+        activity = UUID(offers(one)[0]["id"])
+        with pytest.raises(Refused) as refused:
+            one.ask("push", activity=activity, device=there)
+        assert refused.value.status == DECLINED
+        with user(two) as asked:
+            pushing = one.asking("push", activity=activity, device=there)
+            (question,) = asked.hears()
+            assert question["bundle_identifier"] == "opener:edit"
+            asked.answers(question, True)
+            pushing.answer()
+            assert opened.read_text() == f"{program}\n"
 
 
 def test_the_user_of_the_other_device_is_asked(home, notes):
