@@ -34,9 +34,9 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
        -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
 
 # For make lib agent install: the library's one dependency, objcopy, and what the agent needs.
-BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
+BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev libsystemd-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
-TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
+TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
             bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish
 # For make deb test-packages.
@@ -122,8 +122,10 @@ app_files = $(wildcard $(addprefix $(1)/*.,c h inc) libexec/common/*.c libexec/c
 lib/segue-stdio: $(call app_files,libexec/stdio)
 lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_calls.h
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
-lib/segue-stdio lib/segue-browser-host: include/segue.h lib/libsegue.so.0
-	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK)
+lib/segue-desktop: $(call app_files,libexec/desktop)
+lib/segue-desktop: APP_LIBRARIES = -lsystemd
+lib/segue-stdio lib/segue-browser-host lib/segue-desktop: include/segue.h lib/libsegue.so.0
+	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
 	objcopy --only-keep-debug $@.whole $@.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
 	rm $@.whole
@@ -141,6 +143,8 @@ test-web: deps-web embedded ## two real browsers, headless: pages continue at th
 demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
 	@.venv/bin/python bindings/demo/web
+
+desktop: lib/segue-desktop ## lib/segue-desktop: notifications when you arrive (docs/desktop.md)
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 
