@@ -5,23 +5,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "log.h"
 
-#define FOLDER "segue-desktop"
-
 /** Makes the path of the folder. Returns false if there is none. */
-static bool folder_path(char *path, size_t size) {
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  int length = state && state[0] == '/' ? snprintf(path, size, "%s/" FOLDER, state)
-               : home && home[0] == '/' ? snprintf(path, size, "%s/.local/state/" FOLDER, home)
-                                        : -1;
-  return length > 0 && (size_t)length < size;
-}
+static bool folder_path(char *path) { return folder_find("XDG_STATE_HOME", ".local/state", "segue-desktop", path); }
 
 static void add(struct dismissed *dismissed, const unsigned char *id) {
   memcpy(dismissed->ids[dismissed->next], id, SEGUE_ID_SIZE);
@@ -33,7 +24,7 @@ static void add(struct dismissed *dismissed, const unsigned char *id) {
 void dismissed_read(struct dismissed *dismissed) {
   char folder[PATH_MAX], path[PATH_MAX + 16];
   unsigned char ids[DISMISSED_MOST * SEGUE_ID_SIZE];
-  if (!folder_path(folder, sizeof folder))
+  if (!folder_path(folder))
     return;
   snprintf(path, sizeof path, "%s/dismissed", folder);
   int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -53,22 +44,12 @@ bool dismissed_has(const struct dismissed *dismissed, const unsigned char *id) {
   return false;
 }
 
-/** Makes the folder, and those above it that are not there. */
-static bool make_folder(char *path) {
-  for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-    *slash = '\0';
-    mkdir(path, 0700);
-    *slash = '/';
-  }
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 /** Writes all, the oldest first, under a name of its own, and then renames the file. */
 static bool write_file(const struct dismissed *dismissed) {
   char folder[PATH_MAX], path[PATH_MAX + 16], new[PATH_MAX + 16];
   unsigned char ids[DISMISSED_MOST * SEGUE_ID_SIZE];
   size_t first = dismissed->count < DISMISSED_MOST ? 0 : dismissed->next, size = dismissed->count * SEGUE_ID_SIZE;
-  if (!folder_path(folder, sizeof folder)) {
+  if (!folder_path(folder)) {
     errno = ENOENT;
     return false;
   }
@@ -76,7 +57,7 @@ static bool write_file(const struct dismissed *dismissed) {
     memcpy(ids + index * SEGUE_ID_SIZE, dismissed->ids[(first + index) % DISMISSED_MOST], SEGUE_ID_SIZE);
   snprintf(path, sizeof path, "%s/dismissed", folder);
   snprintf(new, sizeof new, "%s/dismissed.new", folder);
-  int descriptor = make_folder(folder) ? open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+  int descriptor = folder_make(folder) ? open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
   if (descriptor < 0)
     return false;
   ssize_t written = write(descriptor, ids, size);

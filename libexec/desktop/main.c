@@ -15,6 +15,7 @@
 
 #include "app_id.h"
 #include "devices.h"
+#include "folders.h"
 #include "launches.h"
 #include "log.h"
 #include "notifier.h"
@@ -114,15 +115,12 @@ static int settings_changed(sd_event_source *source, const struct inotify_event 
   return 0;
 }
 
-/** Watches the folder of the settings, if it is there; they are read before each notification anyway. */
+/** Watches the folder of the settings, which is made if it is not there; they are read before each look anyway. */
 static void watch_settings(struct desktop *desktop) {
-  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   char path[PATH_MAX];
-  bool has_config = config && config[0] == '/';
-  if (!has_config && !home)
-    return;
-  snprintf(path, sizeof path, "%s%s/segue", has_config ? config : home, has_config ? "" : "/.config");
-  sd_event_add_inotify(desktop->loop, NULL, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE, settings_changed, desktop);
+  if (folder_find("XDG_CONFIG_HOME", ".config", "segue", path) && folder_make(path))
+    sd_event_add_inotify(desktop->loop, NULL, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE, settings_changed,
+                         desktop);
 }
 
 /* The start. */

@@ -4,30 +4,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "log.h"
 
 #define SECOND 1000000ull
 #define IDLE_SECONDS 120
 #define IDLE_SECONDS_MOST 86400
 
-/** Makes the path of the file. Returns false if it has none. */
-static bool file_path(char *path, size_t size) {
-  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-  int length = config && config[0] == '/' ? snprintf(path, size, "%s/segue/desktop", config)
-               : home && home[0] == '/'   ? snprintf(path, size, "%s/.config/segue/desktop", home)
-                                          : -1;
-  return length > 0 && (size_t)length < size;
-}
-
 /** Reads a file. Returns its text, owned; NULL: see errno, 0 if there is none. */
 static char *file_text(void) {
   char path[PATH_MAX];
-  int descriptor = file_path(path, sizeof path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+  int descriptor = folder_find("XDG_CONFIG_HOME", ".config", "segue/desktop", path)
+                       ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                       : -1;
   if (descriptor < 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       errno = 0;
