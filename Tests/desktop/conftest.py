@@ -35,7 +35,8 @@ def home() -> Iterator[tuple[AgentDevice, AgentDevice]]:
         cable = two_networks(start)
         cable.address()
         make = making(start, Path(folder))
-        here, there = (make(name, machine).begin() for name, machine in zip(("desk", "laptop"), cable.machines))
+        desk, laptop = cable.machines
+        here, there = make("desk", desk).begin(), make("laptop", laptop).begin()
         here.create().admit(there)
         here.linked("laptop")
         there.linked("desk")

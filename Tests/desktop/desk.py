@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from agents import AgentDevice
-from network import Network
 from participants import Participant, participant
 from programs import Program
 from project import ROOT
@@ -94,7 +93,13 @@ class Desk:
     def bus(self, name: str) -> Program:
         """Starts a bus of the test: "session-bus", or "system-bus", which has the rules of a session's."""
         (self.folder / name).unlink(missing_ok=True)
-        options = ["--session", "--nofork", "--nopidfile", "--print-address", f"--address=unix:path={self.folder}/{name}"]
+        options = [
+            "--session",
+            "--nofork",
+            "--nopidfile",
+            "--print-address",
+            f"--address=unix:path={self.folder}/{name}",
+        ]
         program = self.start(name, ["dbus-daemon", *options])
         program.wait_for("^unix:")
         return program
@@ -137,8 +142,3 @@ def until(holds: Callable[[], object], patience: float = PATIENCE) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-
-def machine_of(device: AgentDevice) -> Network | None:
-    found: Network | None = device.machine
-    return found

@@ -22,7 +22,7 @@ def test_it_comes_when_the_user_arrives(desk: Desk, server: Server, notes: Notes
     server.stays_quiet()
     desk.arrive()
     notice = server.shows()
-    assert notice["summary"] == "Continue ‘budget.md’"
+    assert notice["summary"] == "Continue 'budget.md'"
     assert "laptop" in notice["body"]
     assert notice["actions"] == ["default", "Continue"]
     hints = notice["hints"]
@@ -49,7 +49,7 @@ def test_waking_up_is_an_arrival(desk: Desk, server: Server, notes: Notes) -> No
     desk.begin()
     desk.session(sleep=True)
     desk.session(sleep=False)
-    assert server.shows()["summary"] == "Continue ‘budget.md’"
+    assert server.shows()["summary"] == "Continue 'budget.md'"
 
 
 def test_a_session_that_wakes_up_locked_is_arrived_at_when_it_is_unlocked(
@@ -115,7 +115,7 @@ def test_the_notification_of_a_device_is_replaced_and_closed_with_its_offer(
     first = server.shows()
     there.tell("offer letter").hears("offered")
     second = server.shows()
-    assert (second["replaces"], second["summary"]) == (first["id"], "Continue ‘letter’")
+    assert (second["replaces"], second["summary"]) == (first["id"], "Continue 'letter'")
     there.tell("invalidate")
     assert server.closes() == first["id"]
 
@@ -134,7 +134,7 @@ def test_one_that_was_dismissed_never_comes_again(desk: Desk, server: Server, no
     desk.arrive()
     server.stays_quiet()
     there.tell("offer letter").hears("offered")
-    assert server.shows()["summary"] == "Continue ‘letter’"
+    assert server.shows()["summary"] == "Continue 'letter'"
 
 
 def test_one_that_has_expired_comes_again_at_the_next_arrival(desk: Desk, server: Server, notes: Notes) -> None:
@@ -212,7 +212,7 @@ def test_a_push_is_accepted_or_declined(desk: Desk, server: Server, notes: Notes
     server.stays_quiet()
     there.tell(f"push_to_device {device}")
     notice = server.shows()
-    assert notice["summary"] == "Continue ‘letter’ here?"
+    assert notice["summary"] == "Continue 'letter' here?"
     assert notice["actions"][::2] == ["accept", "decline"]
     server.says("ActionInvoked", notice["id"], "decline")
     there.hears("push_to_device DECLINED.*")

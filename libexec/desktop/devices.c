@@ -71,7 +71,7 @@ static void show_card(struct device *device) {
   clean_text(device->front, segue_offer_get_app_name, app);
   text_clean(device->name, name);
   text_unmark(title[0] != '\0' && !devices->settings.hides_titles ? title : app, unmarked);
-  snprintf(summary, sizeof summary, "Continue ‘%s’", unmarked);
+  snprintf(summary, sizeof summary, "Continue '%s'", unmarked);
   snprintf(body, sizeof body, "%s, on %s", app, name);
   text_escape(body, devices->notifier->has_markup, escaped);
   uint64_t words = hash(hash(0xcbf29ce484222325ull, summary), escaped);

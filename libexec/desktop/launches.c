@@ -33,7 +33,7 @@ static void show_failure(struct launches *launches, const char *title, const cha
   text_unmark(title, unmarked);
   text_clean(message, clean);
   text_escape(clean, launches->notifier->has_markup, escaped);
-  snprintf(summary, sizeof summary, "‘%s’ is not continued", unmarked);
+  snprintf(summary, sizeof summary, "'%s' is not continued", unmarked);
   notifier_show(launches->notifier, &(struct notice){.urgency = URGENCY_LOW, .summary = summary, .body = escaped}, NULL,
                 NULL);
 }
@@ -51,7 +51,7 @@ static void ask_about_text(struct launch *launch) {
   static const char *const actions[] = {"without-text", "Open the file without it", NULL};
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3];
   text_unmark(launch->title, unmarked);
-  snprintf(summary, sizeof summary, "‘%s’ has text that is not saved", unmarked);
+  snprintf(summary, sizeof summary, "'%s' has text that is not saved", unmarked);
   struct notice notice = {.urgency = URGENCY_NORMAL,
                           .summary = summary,
                           .body = "The program here opens the file. What was not saved stays on the other device.",

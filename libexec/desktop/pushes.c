@@ -119,7 +119,7 @@ static void show(struct push *push, const segue_value *answer, size_t index) {
   clean_text(answer, index, "device_name", device);
   clean_text(answer, index, "receiver_name", receiver);
   text_unmark(title[0] != '\0' && !pushes->settings->hides_titles ? title : app, unmarked);
-  snprintf(summary, sizeof summary, "Continue ‘%s’ here?", unmarked);
+  snprintf(summary, sizeof summary, "Continue '%s' here?", unmarked);
   snprintf(body, sizeof body, "%s, pushed from %s", receiver, device);
   text_escape(body, pushes->notifier->has_markup, escaped);
   push->is_showing = notifier_show(
