@@ -12,9 +12,10 @@ from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
+from .answers import agreed
 from .bar import Elsewhere
 from .document import show_activity, stale
-from .output import UsageError, agreed, note, said, show_json
+from .output import UsageError, note, said, show_json
 from .session import add_choice, asked, chooser, connected, first, seconds
 from .verbs import Verbs
 
@@ -89,7 +90,7 @@ async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
     try:
         return report(await asked(app, launches), options)
     except NotAllowedError as error:
-        if not agreed(f"{said(error)}. Open the file without them?"):
+        if not await agreed(f"{said(error)}. Open the file without them?"):
             raise
     launches.keywords["leaves_text"] = True
     return report(await asked(app, launches), options)
