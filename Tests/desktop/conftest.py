@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
 from agents import AgentDevice, making
@@ -53,8 +54,6 @@ def desk(home: tuple[AgentDevice, AgentDevice], app_program: Path, folder: Path)
     """The session at the desk: both buses, and a session of logind. The program has not begun."""
     with programs() as start:
         desk = Desk(folder, home[0], start, app_program)
-        desk.bus("session-bus")
-        desk.bus("system-bus")
         desk.begin_logind()
         yield desk
 

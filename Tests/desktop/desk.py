@@ -29,12 +29,14 @@ class Server:
 
     def __init__(self, desk: Desk, *capabilities: str):
         self.came: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.shown = 0
         self.program = desk.start("server", [sys.executable, HERE / "server.py", *capabilities], listener=self._hear)
         self.program.wait_for("ready")
 
     def _hear(self, line: str) -> None:
         if line.startswith("{"):
             said = json.loads(line)
+            self.shown += "notify" in said
             if "ready" not in said:
                 self.came.put(said)
 
@@ -71,6 +73,8 @@ class Server:
 class Desk:
     """Folders and buses of one session. `start_program` starts a program, and ends it with the test."""
 
+    PROGRAM = PROGRAM
+
     def __init__(self, folder: Path, device: AgentDevice, start_program: Callable[..., Program], app_program: Path):
         self.folder, self.device, self.start_program, self.app_program = folder, device, start_program, app_program
         self.config, self.state = folder / "config", folder / "state"
@@ -83,6 +87,8 @@ class Desk:
             "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/system-bus",
             "DISPLAY": ":none",
         }
+        self.session_bus = self.bus("session-bus")
+        self.system_bus = self.bus("system-bus")
         self.logind: Program | None = None
         self.program: Program | None = None
 
@@ -102,6 +108,7 @@ class Desk:
         ]
         program = self.start(name, ["dbus-daemon", *options])
         program.wait_for("^unix:")
+        setattr(self, name.replace("-", "_"), program)
         return program
 
     def begin_logind(self) -> None:
