@@ -239,3 +239,17 @@ def test_nobody_is_asked_about_a_push_while_the_session_is_locked(desk: Desk, se
     there.tell(f"push_to_device {there_is_desk(desk)}")
     there.hears("push_to_device DECLINED.*")
     server.stays_quiet()
+
+
+def test_what_nothing_can_continue_any_longer_is_closed(desk: Desk, server: Server, notes: Notes) -> None:
+    """R6.5: one of a kind that could be continued is shown while the agent is asked again."""
+    here, there = notes
+    desk.settings("notify always")
+    desk.begin()
+    there.tell("offer budget.md").hears("offered")
+    id = server.shows()["id"]
+    here.end()
+    there.tell("offer letter").hears("offered")
+    said = server.next()
+    assert said.get("close") == id or server.closes() == id
+    server.stays_quiet()

@@ -15,6 +15,7 @@
 #define LOOK_PAUSE (1 * SECOND)
 /** Seconds after which the agent is asked again if it could not answer; then twice as long, so often. */
 #define RETRIES_MOST 5
+#define FIRST_HASH 0xcbf29ce484222325ull
 
 static uint64_t now_usec(struct devices *devices) {
   uint64_t now = 0;
@@ -36,6 +37,7 @@ static void close_card(struct device *device) {
   forget_card(device);
 }
 
+/** FNV-1a, 64 bits. */
 static uint64_t hash(uint64_t value, const char *text) {
   for (; *text; text++)
     value = (value ^ (unsigned char)*text) * 0x100000001b3ull;
@@ -74,7 +76,7 @@ static void show_card(struct device *device) {
   snprintf(summary, sizeof summary, "Continue '%s'", unmarked);
   snprintf(body, sizeof body, "%s, on %s", app, name);
   text_escape(body, devices->notifier->has_markup, escaped);
-  uint64_t words = hash(hash(0xcbf29ce484222325ull, summary), escaped);
+  uint64_t words = hash(hash(FIRST_HASH, summary), escaped);
   bool is_same = memcmp(device->card_id, device->front_id, SEGUE_ID_SIZE) == 0;
   if (device->card != 0 && is_same && device->card_words == words)
     return;
@@ -121,7 +123,7 @@ static bool may_appear(const struct device *device) {
 
 /** Brings the notification of a device up to date. What is on its way comes here again. */
 static void update(struct device *device) {
-  if (device->is_asking || device->is_showing)
+  if (device->is_showing || (device->is_asking && device->verdict != VERDICT_LIKELY))
     return;
   if (!is_wanted(device) || device->verdict == VERDICT_NO) {
     close_card(device);
@@ -129,9 +131,9 @@ static void update(struct device *device) {
   }
   if (device->card == 0 && !may_appear(device))
     return;
-  if (device->verdict == VERDICT_YES)
+  if (device->verdict == VERDICT_YES || device->verdict == VERDICT_LIKELY)
     show_card(device);
-  else
+  if (device->verdict != VERDICT_YES && !device->is_asking)
     device->is_asking = questions_ask(device);
 }
 
@@ -154,6 +156,25 @@ static struct device *find(struct devices *devices, const char *name) {
   return NULL;
 }
 
+/** Makes a number of what decides who can continue an offer: app, type, version, page, and whether it is public. */
+static uint64_t kind_of(const segue_offer *offer) {
+  static const text_getter getters[] = {segue_offer_get_bundle_identifier, segue_offer_get_type,
+                                        segue_offer_get_web_origin};
+  uint64_t kind = FIRST_HASH;
+  uint32_t version = 0;
+  bool is_public = false;
+  for (size_t index = 0; index < sizeof getters / sizeof *getters; index++) {
+    char *text = NULL;
+    getters[index](offer, &text, NULL);
+    kind = hash(hash(kind, text ? text : ""), "\n");
+    segue_free(text);
+  }
+  segue_offer_get_payload_version(offer, &version);
+  segue_offer_is_public(offer, &is_public);
+  kind ^= (uint64_t)version << 1 | is_public;
+  return kind != 0 ? kind : 1;
+}
+
 static void set_front(struct device *device, segue_offer *offer) {
   uint8_t id[SEGUE_ID_SIZE] = {0};
   if (offer && segue_offer_get_id(offer, id) == SEGUE_OK && segue_retain(offer) != SEGUE_OK)
@@ -163,7 +184,8 @@ static void set_front(struct device *device, segue_offer *offer) {
   if (memcmp(device->front_id, id, SEGUE_ID_SIZE) == 0)
     return;
   memcpy(device->front_id, id, SEGUE_ID_SIZE);
-  device->verdict = VERDICT_NONE;
+  device->kind = offer ? kind_of(offer) : 0;
+  device->verdict = offer && device->kind == device->good_kind ? VERDICT_LIKELY : VERDICT_NONE;
 }
 
 /** Finds the frontmost offer of each device. */
@@ -250,6 +272,7 @@ void devices_arrived(struct devices *devices) {
     device->has_told = false;
     device->place = PLACE_UNKNOWN;
     device->verdict = VERDICT_NONE;
+    device->good_kind = 0;
   }
   devices->timer = sd_event_source_disable_unref(devices->timer);
   look(devices);
@@ -266,8 +289,10 @@ void devices_answered(struct device *device, const uint8_t *id, enum place place
   bool is_current = memcmp(id, device->front_id, SEGUE_ID_SIZE) == 0;
   device->is_asking = false;
   device->place = place;
-  if (is_current && is_final)
+  if (is_current && is_final) {
     device->verdict = verdict;
+    device->good_kind = verdict == VERDICT_YES ? device->kind : 0;
+  }
   if (is_final)
     devices->failures = 0;
   if (is_final && is_current)

@@ -23,7 +23,8 @@
 #define DEVICE_NAME_SIZE 256
 
 enum place { PLACE_UNKNOWN, PLACE_HERE, PLACE_ELSEWHERE };
-enum verdict { VERDICT_NONE, VERDICT_YES, VERDICT_NO };
+/** LIKELY: it is of the kind of a former one that can be continued; the agent is asked while it is shown. */
+enum verdict { VERDICT_NONE, VERDICT_LIKELY, VERDICT_YES, VERDICT_NO };
 
 struct device {
   struct devices *devices;
@@ -36,6 +37,8 @@ struct device {
   uint8_t front_id[SEGUE_ID_SIZE];
   /** whether something here can continue it */
   enum verdict verdict;
+  /** what the answer depends on, of the frontmost offer, and of the last one that can be continued; 0: none */
+  uint64_t kind, good_kind;
   bool is_asking, is_showing;
   /** the notification that is shown; 0: none. Its offer, retained, and what it says */
   uint32_t card;
