@@ -43,7 +43,6 @@ def installed(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("service", "lib/systemd/user/segue-desktop.service"),
         ("desktop", f"share/segue/desktop/{desktop.APP_ID}.desktop"),
     ):
-        assert file in done.stdout
         text = (ROOT / f"packaging/segue-desktop.{template}.in").read_text()
         (prefix / file).parent.mkdir(parents=True)
         (prefix / file).write_text(text.replace("@LIBEXECDIR@", f"{prefix}/libexec"))

@@ -77,7 +77,7 @@ def module(offer: Offer | None) -> dict[str, str]:
     return {
         "text": title,
         "alt": "offer",
-        "tooltip": f"Continue \u2018{title}\u2019: {app}, on {device}",
+        "tooltip": f"Continue '{title}': {app}, on {device}",
         "class": "offer",
     }
 
