@@ -50,7 +50,7 @@ class Dunst:
         return done.stdout
 
     def shown(self) -> int:
-        """How many notifications are on the screen."""
+        """Counts the notifications on the screen."""
         return int(self.ctl("count", "displayed"))
 
     def history(self) -> list[dict]:

@@ -35,7 +35,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What `make install` has put under a prefix."""
+    """A prefix under which `make install` has put its files."""
     prefix = tmp_path / "prefix"
     done = subprocess.run(["make", "-n", "install", f"PREFIX={prefix}"], cwd=ROOT, capture_output=True, text=True)
     assert f"{prefix}/libexec/segue/segue-desktop" in done.stdout, done

@@ -303,7 +303,7 @@ void devices_answered(struct device *device, const uint8_t *id, enum place place
     look_in(devices, SECOND << devices->failures++);
 }
 
-/* What the server says. */
+/* Signals of the server. */
 
 void devices_forget_cards(struct devices *devices) {
   for (int index = 0; index < DEVICES_MOST; index++) {

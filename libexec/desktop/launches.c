@@ -164,7 +164,7 @@ void launches_begin(struct launches *launches, segue_offer *offer, const char *t
   }
 }
 
-/* What the server says. */
+/* Signals of the server. */
 
 static struct launch *of_card(struct launches *launches, uint32_t id) {
   for (int index = 0; index < LAUNCHES_MOST; index++)

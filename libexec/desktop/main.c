@@ -63,7 +63,7 @@ static int dispatch(sd_event_source *source, int descriptor, uint32_t events, vo
   return 0;
 }
 
-/* What the session says. */
+/* Signals of the session. */
 
 static void acted(void *context, uint32_t id, const char *action, const char *token) {
   struct desktop *desktop = context;

@@ -192,7 +192,7 @@ void pushes_update(struct pushes *pushes) {
   drop_unlisted(pushes);
 }
 
-/* What the server says. */
+/* Signals of the server. */
 
 static struct push *of_card(struct pushes *pushes, uint32_t id) {
   for (int index = 0; index < PUSHES_MOST; index++)

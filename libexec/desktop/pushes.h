@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What other devices push here, and the user's answer (R3.15). */
+/* Pushes of other devices, and the user's answer (R3.15). */
 #ifndef PUSHES_H
 #define PUSHES_H
 

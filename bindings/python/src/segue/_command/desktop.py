@@ -19,7 +19,7 @@ from .verbs import Verbs
 
 NAME = "segue-desktop"
 APP_ID = "local.segue.Segue"
-"""Of libexec/common/app_id.h."""
+"""The same as in libexec/common/app_id.h."""
 UNIT = f"{NAME}.service"
 SECONDS = 10
 """For systemd to answer."""
