@@ -37,7 +37,11 @@ def home() -> Iterator[tuple[AgentDevice, AgentDevice]]:
         cable.address()
         make = making(start, Path(folder))
         desk, laptop = cable.machines
-        here, there = make("desk", desk).begin(), make("laptop", laptop).begin()
+        here, there = make("desk", desk), make("laptop", laptop)
+        here.variables["XDG_DATA_HOME"] = f"{folder}/data"
+        (Path(folder) / "data" / "applications").mkdir(parents=True)
+        here.begin()
+        there.begin()
         here.create().admit(there)
         here.linked("laptop")
         there.linked("desk")

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from agents import AgentDevice
 from desk import Desk, Server, until
-from participants import Participant
+from participants import Participant, participant
 
 Notes = tuple[Participant, Participant]
 
@@ -42,6 +44,49 @@ def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: 
     there.hears(r"ended \w+ restored OK.*")
     assert server.closes() == id
     server.stays_quiet()
+
+
+def test_an_app_that_does_not_run_is_started_with_the_token(
+    desk: Desk, server: Server, laptop: AgentDevice, app_program: Path, tmp_path: Path
+) -> None:
+    """R3.8: the token that may precede the click is in its environment, and no token of a click before."""
+    report, data = tmp_path / "report", Path(desk.device.variables["XDG_DATA_HOME"])
+    script = tmp_path / "viewer"
+    command = participant(app_program, "viewer", SEGUE_RUNTIME_DIR=str(desk.device.folder))
+    lines = [
+        "#!/bin/sh",
+        f'echo "$XDG_ACTIVATION_TOKEN,$DESKTOP_STARTUP_ID" >>{report}',
+        f"sleep 3 | {shlex.join(map(str, command))}",
+    ]
+    script.write_text("\n".join(lines) + "\n")
+    script.chmod(0o755)
+    (data / "applications").mkdir(parents=True, exist_ok=True)
+    entry = [
+        "[Desktop Entry]",
+        "Type=Application",
+        "Name=viewer",
+        f"Exec={script}",
+        "X-Segue-ActivityTypes=com.example.editing;",
+    ]
+    entry += ["X-Segue-BundleIdentifier=com.example.viewer", "X-Segue-TeamIdentifier=T"]
+    (data / "applications" / "viewer.desktop").write_text("\n".join(entry) + "\n")
+    there = desk.app(laptop, "viewer")
+    there.tell("offer film").hears("offered")
+    desk.begin()
+    until(lambda: desk.device.ask("apps")["apps"])
+    for number, token in enumerate(("token-1", "")):
+        desk.arrive()
+        id = server.shows()["id"]
+        if token:
+            server.says("ActivationToken", id, token)
+        server.says("ActivationToken", id + 1000, "of-another")
+        server.says("ActionInvoked", id, "default")
+        assert server.closes() == id
+        until(lambda lines=number + 1: report.exists() and len(report.read_text().splitlines()) == lines)
+        there.hears(r"ended \w+ restored OK.*", 30)
+        until(lambda: not any(each["running"] for each in desk.device.ask("apps")["apps"]))
+    assert report.read_text() == "token-1,token-1\n,\n"
+    (data / "applications" / "viewer.desktop").unlink()
 
 
 def test_waking_up_is_an_arrival(desk: Desk, server: Server, notes: Notes) -> None:

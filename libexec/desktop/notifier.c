@@ -2,7 +2,6 @@
 #include "notifier.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,21 @@
 #define BUS "org.freedesktop.DBus"
 /** The answer of the bus to a request for a name that another program has. */
 #define NAME_EXISTS 3
+
+/** Takes the token for an action; empty: none has come. */
+static const char *token_of(struct notifier *notifier, uint32_t id) {
+  for (size_t index = 0; index < TOKENS_MOST; index++)
+    if (id != 0 && notifier->tokens[index].id == id) {
+      notifier->tokens[index].id = 0;
+      return notifier->tokens[index].token;
+    }
+  return "";
+}
+
+static void forget_tokens(struct notifier *notifier) {
+  for (size_t index = 0; index < TOKENS_MOST; index++)
+    notifier->tokens[index].id = 0;
+}
 
 static int take_capabilities(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct notifier *notifier = context;
@@ -48,7 +62,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
       strcmp(name, SERVER) != 0 || strcmp(owner, notifier->server) == 0)
     return 0;
   notifier->server[0] = '\0';
-  notifier->token_id = 0;
+  forget_tokens(notifier);
   notifier->changed(notifier->context);
   if (owner[0] != '\0')
     ask_capabilities(notifier);
@@ -60,10 +74,8 @@ static int action_invoked(sd_bus_message *message, void *context, sd_bus_error *
   const char *action;
   uint32_t id;
   (void)error;
-  if (!bus_is_from(message, notifier->server) || sd_bus_message_read(message, "us", &id, &action) < 0)
-    return 0;
-  notifier->acted(notifier->context, id, action, notifier->token_id == id ? notifier->token : "");
-  notifier->token_id = 0;
+  if (bus_is_from(message, notifier->server) && sd_bus_message_read(message, "us", &id, &action) >= 0)
+    notifier->acted(notifier->context, id, action, token_of(notifier, id));
   return 0;
 }
 
@@ -84,8 +96,12 @@ static int activation_token(sd_bus_message *message, void *context, sd_bus_error
   (void)error;
   if (!bus_is_from(message, notifier->server) || sd_bus_message_read(message, "us", &id, &token) < 0)
     return 0;
-  notifier->token_id = strlen(token) < TOKEN_SIZE ? id : 0;
-  snprintf(notifier->token, sizeof notifier->token, "%s", token);
+  if (strlen(token) >= TOKEN_SIZE)
+    return 0;
+  token_of(notifier, id);
+  notifier->tokens[notifier->next_token].id = id;
+  strcpy(notifier->tokens[notifier->next_token].token, token);
+  notifier->next_token = (notifier->next_token + 1) % TOKENS_MOST;
   return 0;
 }
 
@@ -124,7 +140,7 @@ static int connected(void *context, sd_bus *bus) {
 static void lost(void *context) {
   struct notifier *notifier = context;
   notifier->server[0] = '\0';
-  notifier->token_id = 0;
+  forget_tokens(notifier);
   notifier->changed(notifier->context);
 }
 

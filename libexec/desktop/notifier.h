@@ -12,6 +12,9 @@
 /** Why a notification was closed (Desktop Notifications Specification 1.2). */
 #define CLOSED_BY_USER 2
 
+/** Tokens that are kept: a server tells all programs of the tokens of all. */
+#define TOKENS_MOST 8
+
 enum urgency { URGENCY_LOW, URGENCY_NORMAL };
 
 struct notice {
@@ -30,9 +33,12 @@ struct notifier {
   /** the unique name of the server; empty: not known to run */
   char server[PEER_SIZE];
   bool has_actions, has_markup;
-  /** the token that came last, and its notification */
-  char token[TOKEN_SIZE];
-  uint32_t token_id;
+  /** the tokens that came last, each with its notification, and the place of the next one */
+  struct {
+    uint32_t id;
+    char token[TOKEN_SIZE];
+  } tokens[TOKENS_MOST];
+  size_t next_token;
   /** The user has chosen an action. token  borrowed, may be empty */
   void (*acted)(void *context, uint32_t id, const char *action, const char *token);
   void (*closed)(void *context, uint32_t id, uint32_t reason);
