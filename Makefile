@@ -34,9 +34,9 @@ EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedde
        -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
 
 # For make lib agent install: the library's one dependency, objcopy, and what the agent needs.
-BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev
+BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev libsystemd-dev
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
-TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libsystemd-dev libcbor-dev libjansson-dev lua5.4 \
+TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
             bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish nodejs
 # For make deb test-packages.
@@ -48,6 +48,8 @@ AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-
 SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
+# For make test-desktop.
+DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils fonts-dejavu-core
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -122,8 +124,10 @@ app_files = $(wildcard $(addprefix $(1)/*.,c h inc) libexec/common/*.c libexec/c
 lib/segue-stdio: $(call app_files,libexec/stdio)
 lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_calls.h
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
-lib/segue-stdio lib/segue-browser-host: include/segue.h lib/libsegue.so.0
-	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK)
+lib/segue-desktop: $(call app_files,libexec/desktop)
+lib/segue-desktop: APP_LIBRARIES = -lsystemd
+lib/segue-stdio lib/segue-browser-host lib/segue-desktop: include/segue.h lib/libsegue.so.0
+	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
 	objcopy --only-keep-debug $@.whole $@.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
 	rm $@.whole
@@ -141,6 +145,15 @@ test-web: deps-web embedded ## two real browsers, headless: pages continue at th
 demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at the same paragraph
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
 	@.venv/bin/python bindings/demo/web
+
+deps-desktop: PACKAGES = $(DESKTOP_PACKAGES)
+deps-desktop: install-packages ## what make test-desktop needs: a notification server, and a stand-in for logind
+
+test-desktop: deps-desktop embedded ## notifications by dunst in Xvfb: a click continues what another device offers
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop
+	@Tests/run --group desktop
+
+desktop: lib/segue-desktop ## lib/segue-desktop: notifications when you arrive (docs/desktop.md)
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 
@@ -217,7 +230,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent browser stdio
+	@$(MAKE) --no-print-directory agent browser stdio desktop
 	@$(MAKE) --no-print-directory built-deb
 
 # Packs the libraries and the agent that have been built.
@@ -247,6 +260,7 @@ version:
 
 # Debian's Firefox takes extensions for all users from here, unsigned ones too.
 FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
+APP_ID = $(shell sed -n 's/^\#define APP_ID "\(.*\)"/\1/p' libexec/common/app_id.h)
 FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
@@ -255,13 +269,21 @@ PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/READM
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio ## all that ships
+install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio lib/segue-desktop ## all that ships
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
 	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
+	install -m 755 lib/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
+	install -d $(DESTDIR)$(PREFIX)/share/segue/desktop $(DESTDIR)$(PREFIX)/share/applications
+	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' packaging/segue-desktop.service.in \
+	  >$(DESTDIR)$(UNITDIR)/segue-desktop.service
+	for folder in segue/desktop applications; do \
+	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|' packaging/segue-desktop.desktop.in \
+	    >$(DESTDIR)$(PREFIX)/share/$$folder/$(APP_ID).desktop || exit; \
+	done
 	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/segue/openers share/openers/*.desktop
 	for file in $(PLUGIN_FILES); do \
@@ -311,7 +333,8 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(INCLUDEDIR)/segue.h $(DESTDIR)$(BINDIR)/segue-agent \
 	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
-	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop \
+	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop $(DESTDIR)$(UNITDIR)/segue-desktop.service \
+	  $(DESTDIR)$(PREFIX)/share/applications/$(APP_ID).desktop \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
@@ -343,4 +366,4 @@ clean: ## takes away what was built
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web version \
-        stdio mpv vscode install uninstall format lint clean
+        desktop deps-desktop test-desktop stdio mpv vscode install uninstall format lint clean

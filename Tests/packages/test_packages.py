@@ -15,13 +15,14 @@ from handoff import HANDOFF
 from programs import Program
 from project import ROOT
 
-PROGRAMS = {"segue-agent", "segue-stdio", "segue-mpris", "webext-segue"}
+PROGRAMS = {"segue-agent", "segue-desktop", "segue-stdio", "segue-mpris", "webext-segue"}
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
 SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
     "libsegue0-dbgsym": "libsegue.so.0.debug",
     "segue-agent-dbgsym": "segue-agent.debug",
     "segue-stdio-dbgsym": "segue-stdio.debug",
+    "segue-desktop-dbgsym": "segue-desktop.debug",
     "webext-segue-dbgsym": "segue-browser-host.debug",
 }
 

@@ -4,8 +4,7 @@
 #ifndef IDENTITY_H
 #define IDENTITY_H
 
-/** The identifier of the project's programs, in reverse DNS. Its domain is a placeholder. */
-#define APP_ID "local.segue.Segue"
+#include "app_id.h"
 
 /** The name of the host in native messaging: lower case, digits, "_" and "." only (Chromium refuses others). */
 #define HOST_NAME "local.segue.segue.browser"

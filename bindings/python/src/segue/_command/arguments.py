@@ -11,6 +11,7 @@ from . import (
     agent,
     candidates,
     content,
+    desktop,
     devices,
     doctor,
     document,
@@ -45,6 +46,7 @@ MODULES = (
     shell,
     link,
     setup,
+    desktop,
 )
 """Each adds its verbs, in the order of `--help`."""
 DESCRIPTION = "What is offered on the devices of a user: shows it, continues it, offers more, and says what is wrong."

@@ -19,6 +19,7 @@ from ..errors import (
     SystemRefusedError,
     UnsupportedVersionError,
 )
+from . import desktop
 from .agent import NAME, START, found
 from .browser_checks import browsers
 from .checks import (
@@ -56,7 +57,7 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "doctor",
         doctor,
-        "folders, permissions, hub, agent, versions, manifests, store, devices and browsers: what is wrong, what to do",
+        "folders, hub, agent, versions, manifests, store, devices, browsers, desktop: what is wrong, and what to do",
         "Notes are no problems: without an agent, apps that run continue each other's activities.\n"
         "The exit status is 1 if there is a problem.",
     )
@@ -76,7 +77,7 @@ async def doctor(options: argparse.Namespace) -> int:
         else:
             advice = "SEGUE_LOG=debug shows what the library does; the message says what it could not do"
             findings.append(Finding("hub", State.PROBLEM, str(error), advice))
-    findings += [*store(), *browsers()]
+    findings += [*store(), *browsers(), *desktop.findings()]
     if options.json:
         show_json(findings)
     else:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .. import library_path, library_version
 from .._terminal import shown, shown_lines
-from . import reach
+from . import bar, reach
 from .output import note, show_json, show_table
 from .session import (
     OFFER_HEADS,
@@ -29,7 +29,9 @@ from .verbs import Verbs
 
 def add(verbs: Verbs) -> None:
     verbs.add("list", list_offers, "what is offered now, frontmost first")
-    verbs.add("watch", watch, "offers as they come, change and go, until Ctrl-C")
+    watching = verbs.add("watch", watch, "offers as they come, change and go, until Ctrl-C")
+    help = "for a bar: one line of JSON for each change of the frontmost offer of another device"
+    watching.add_argument("--format", choices=("waybar",), help=help)
     withdrawing = verbs.add("withdraw", withdraw, "end an offer that the agent keeps for an app that has ended")
     help = "the activity whose identifier begins so"
     withdrawing.add_argument("id", type=identifier, metavar="ID", help=help)
@@ -57,7 +59,7 @@ async def list_offers(options: argparse.Namespace) -> int:
 
 
 async def watch(options: argparse.Namespace) -> int:
-    return await while_read(watched(options))
+    return await while_read(bar.watched() if options.format == "waybar" else watched(options))
 
 
 async def watched(options: argparse.Namespace) -> int:

@@ -14,9 +14,10 @@ from .._receipt import Outcome
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
 from .answers import agreed
+from .bar import Elsewhere
 from .document import show_activity, stale
-from .output import note, said, show_json
-from .session import add_choice, asked, chooser, first, seconds
+from .output import UsageError, note, show_json
+from .session import add_choice, asked, chooser, connected, first, seconds
 from .verbs import Verbs
 
 UNSAVED = "the text was changed and not saved"
@@ -32,6 +33,8 @@ def add(verbs: Verbs) -> None:
         "file. Otherwise the command itself is the receiver.",
     )
     add_choice(parser)
+    help = "what the bar shows (`watch --format waybar`), in the app that fits: the frontmost offer of another device"
+    parser.add_argument("--frontmost", action="store_true", help=help)
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="for the continuation (default: 20)")
     parser.add_argument("--document", action="store_true", help="print the whole document too")
     parser.add_argument(
@@ -44,16 +47,31 @@ def add(verbs: Verbs) -> None:
 
 
 async def take(options: argparse.Namespace) -> int:
+    if options.frontmost and (options.id or options.argument or options.type):
+        raise UsageError("--frontmost says which offer; an identifier or a type does, too")
+    launches = options.launch or options.app or options.frontmost
     async with chooser() as app:
-        fits = partial(is_of_another, app, options.app) if options.launch or options.app else None
-        offer = await first(app, options, fits=fits)
+        if options.frontmost:
+            offer = await frontmost(app)
+        else:
+            fits = partial(is_of_another, app, options.app) if launches else None
+            offer = await first(app, options, fits=fits)
         names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
         note("continuing {} from {} on {}".format(*names))
-        if options.launch or options.app:
+        if launches:
             return await launch(app, offer, options)
         async with app.continue_(offer, options.timeout) as activity:
             show_activity(activity, options)
     return 0
+
+
+async def frontmost(app: App) -> Offer:
+    """Raises: NotFoundError if no other device offers anything."""
+    await connected(app)
+    offer = await Elsewhere().frontmost(app)
+    if offer is None:
+        raise NotFoundError("no other device offers anything now; `segue list` shows what is offered")
+    return offer
 
 
 async def is_of_another(app: App, bundle: str | None, offer: Offer) -> bool:

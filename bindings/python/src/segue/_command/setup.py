@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sets browsers up for the user: `setup`."""
+"""Sets browsers and the desktop up for the user: `setup`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._terminal import shown
+from . import desktop
 from .installed import config_folder, first_program, home_folder, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .verbs import Verbs
@@ -27,6 +28,8 @@ PACKAGES = {"firefox": "segue-firefox.xpi", "chromium": "chromium"}
 SYSTEM_SCOPE = Path("/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}")
 """The folder from which Debian's Firefox takes extensions for all users, unsigned ones too."""
 UNSUPPORTED = "a Snap or Flatpak, which cannot start programs of the system: it is not supported"
+DESKTOP = "desktop"
+DONE = {DESKTOP: "enabled by"}
 SECONDS = 10
 """For the host to print its entry."""
 
@@ -66,37 +69,47 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "setup",
         setup,
-        "set browsers up, so that pages can be continued from and in them",
+        "set browsers up, so that pages can be continued from and in them, and notifications of the desktop",
         "It writes the entry by which a browser finds segue-browser-host, and says what is left to do in the browser:\n"
-        "no program but the browser can add an extension to it. Without names, the browsers that are installed.",
+        "no program but the browser can add an extension to it. Without names, the browsers that are installed.\n"
+        "desktop: notifications when you arrive, which `segue desktop` adjusts.",
     )
     # argparse compares an empty list with the choices, too, so the names are checked here.
-    parser.add_argument("browsers", nargs="*", metavar="BROWSER", help="firefox or chromium, for all that are like it")
+    help = "firefox or chromium, for all that are like it; desktop"
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=help)
     parser.add_argument("--host", metavar="PATH", help=f"of {HOST}; by default it is where `make install` puts it")
     parser.add_argument("--remove", action="store_true", help="take the entries away again")
 
 
 def setup(options: argparse.Namespace) -> int:
-    if wrong := [each for each in options.browsers if each not in KINDS]:
-        raise CommandError(f"{shown(wrong[0])}: it is firefox or chromium")
-    browsers = options.browsers or [name for name in KINDS if installed(name)]
-    if not browsers:
+    if wrong := [each for each in options.programs if each not in KINDS and each != DESKTOP]:
+        raise CommandError(f"{shown(wrong[0])}: it is firefox, chromium or desktop")
+    programs = options.programs or [name for name in KINDS if installed(name)]
+    if not programs:
         raise CommandError("no browser is installed that Segue knows; name firefox or chromium to prepare one")
-    host = None if options.remove else found_host(options.host)
+    host = None if options.remove or programs == [DESKTOP] else found_host(options.host)
     results = []
-    for browser in browsers:
-        files = [str(path) for path in (remove(browser) if host is None else write(browser, host))]
-        left = [] if host is None else list(to_do(browser))
-        results.append({"browser": browser, "files": files, "to_do": left})
+    for program in programs:
+        files, left = desktop_result(options) if program == DESKTOP else browser_result(program, host)
+        results.append({"browser": program, "files": [str(path) for path in files], "to_do": left})
     if options.json:
         show_json(results)
         return 0
     for result in results:
-        done = "taken away" if options.remove else "the entry of the native host is in"
+        done = "taken away" if options.remove else DONE.get(result["browser"], "the entry of the native host is in")
         print(f"{result['browser']}: {done} {', '.join(result['files']) or 'nothing'}")
         for number, step in enumerate(result["to_do"], 1):
             print(f"  {number}. {step}")
     return 0
+
+
+def browser_result(browser: str, host: Path | None) -> tuple[list[Path], list[str]]:
+    """host: None: to be removed"""
+    return (remove(browser), []) if host is None else (write(browser, host), list(to_do(browser)))
+
+
+def desktop_result(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
+    return (desktop.take_away(), []) if options.remove else desktop.set_up()
 
 
 # ---- The host

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A desk, and a laptop in the same account: two agents in network namespaces with a cable, and buses of the test."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
+
+from agents import AgentDevice, making
+from desk import CAPABILITIES, Desk, Server
+from network import can_make_networks, two_networks
+from participants import Participant
+from programs import programs
+from project import ROOT, build
+
+
+@pytest.fixture(scope="session")
+def app_program() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="segue-desktop-") as folder:
+        yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+
+
+@pytest.fixture(scope="session")
+def home() -> Iterator[tuple[AgentDevice, AgentDevice]]:
+    """The agents of the desk and of the laptop, linked. They serve all tests, whose apps end with each."""
+    if not can_make_networks():
+        pytest.skip("namespaces cannot be made here")
+    with tempfile.TemporaryDirectory(prefix="segue-home-") as folder, programs() as start:
+        cable = two_networks(start)
+        cable.address()
+        make = making(start, Path(folder))
+        desk, laptop = cable.machines
+        here, there = make("desk", desk), make("laptop", laptop)
+        here.variables["XDG_DATA_HOME"] = f"{folder}/data"
+        (Path(folder) / "data" / "applications").mkdir(parents=True)
+        here.begin()
+        there.begin()
+        here.create().admit(there)
+        here.linked("laptop")
+        there.linked("desk")
+        yield here, there
+
+
+@pytest.fixture
+def laptop(home: tuple[AgentDevice, AgentDevice]) -> AgentDevice:
+    return home[1]
+
+
+@pytest.fixture
+def desk(home: tuple[AgentDevice, AgentDevice], app_program: Path, folder: Path) -> Iterator[Desk]:
+    """The session at the desk: both buses, and a session of logind. The program has not begun."""
+    with programs() as start:
+        desk = Desk(folder, home[0], start, app_program)
+        desk.begin_logind()
+        yield desk
+
+
+@pytest.fixture
+def server(desk: Desk) -> Server:
+    return Server(desk, *CAPABILITIES)
+
+
+@pytest.fixture
+def notes(desk: Desk, laptop: AgentDevice) -> tuple[Participant, Participant]:
+    """An app at the desk that can continue what the same app on the laptop offers."""
+    return desk.app(desk.device, "notes"), desk.app(laptop, "notes")

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A stand-in for a notification server, for attacks that no real one makes: server.py [CAPABILITY...]
+
+It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
+{"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from gi.repository import Gio, GLib
+
+NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+INTERFACE = """<node><interface name="org.freedesktop.Notifications">
+<method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
+<arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="as" direction="in"/>
+<arg type="a{sv}" direction="in"/><arg type="i" direction="in"/><arg type="u" direction="out"/></method>
+<method name="CloseNotification"><arg type="u" direction="in"/></method>
+<method name="GetCapabilities"><arg type="as" direction="out"/></method>
+<signal name="ActionInvoked"><arg type="u"/><arg type="s"/></signal>
+<signal name="ActivationToken"><arg type="u"/><arg type="s"/></signal>
+<signal name="NotificationClosed"><arg type="u"/><arg type="u"/></signal>
+</interface></node>"""
+SIGNATURES = {"ActionInvoked": "(us)", "ActivationToken": "(us)", "NotificationClosed": "(uu)"}
+KEYS = ("app", "replaces", "icon", "summary", "body", "actions", "hints", "timeout")
+
+
+def say(**words: object) -> None:
+    print(json.dumps(words), flush=True)
+
+
+class Server:
+    def __init__(self, capabilities: list[str]):
+        self.capabilities, self.last, self.hangs, self.rest = capabilities, 100, False, b""
+        flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+        address = os.environ["DBUS_SESSION_BUS_ADDRESS"]
+        self.bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
+        info = Gio.DBusNodeInfo.new_for_xml(INTERFACE).interfaces[0]
+        self.bus.register_object(PATH, info, self.call, None, None)
+        Gio.bus_own_name_on_connection(self.bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: say(ready=True), None)
+        GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, self.order)
+
+    def call(self, _bus, _sender, _path, _interface, method, arguments, invocation) -> None:
+        values = arguments.unpack()
+        if method == "Notify":
+            given = dict(zip(KEYS, values, strict=True))
+            id = given["replaces"] or self.last + 1
+            self.last = max(self.last, id)
+            say(notify=given | {"id": id})
+            answer = GLib.Variant("(u)", (id,))
+        elif method == "GetCapabilities":
+            answer = GLib.Variant("(as)", (self.capabilities,))
+        else:
+            say(close=values[0])
+            answer = None
+        if not self.hangs:
+            invocation.return_value(answer)
+
+    def order(self, *_: object) -> bool:
+        came = os.read(0, 65536)
+        if not came:
+            os._exit(0)
+        *lines, self.rest = (self.rest + came).split(b"\n")
+        for order in map(json.loads, lines):
+            if "hangs" in order:
+                self.hangs = order["hangs"]
+            else:
+                arguments = GLib.Variant(SIGNATURES[order["signal"]], tuple(order["arguments"]))
+                self.bus.emit_signal(order.get("to"), PATH, NAME, order["signal"], arguments)
+        return True
+
+
+Server(sys.argv[1:])
+GLib.MainLoop().run()

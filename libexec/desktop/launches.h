@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Continuations that the user has asked for by a click, and how they ended. */
+#ifndef LAUNCHES_H
+#define LAUNCHES_H
+
+#include <segue.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "notifier.h"
+#include "text.h"
+#include "worker.h"
+
+/** Clicks that are under way or ask something. */
+#define LAUNCHES_MOST 4
+
+struct launch {
+  struct launches *launches;
+  /** retained; NULL: this entry is free */
+  segue_offer *offer;
+  char title[TEXT_SIZE];
+  /** the notification that asks whether text may stay behind; 0: none */
+  uint32_t card;
+  bool is_showing;
+};
+
+struct launches {
+  segue_app *app;
+  struct notifier *notifier;
+  /** does one launch at a time: the environment has room for one activation token */
+  struct worker *worker;
+  struct launch list[LAUNCHES_MOST];
+};
+
+/** Has the agent continue the offer in the app that fits. offer  retained */
+void launches_begin(struct launches *launches, segue_offer *offer, const char *token);
+/** Each returns false if the notification is of somebody else. */
+bool launches_acted(struct launches *launches, uint32_t id, const char *token);
+bool launches_closed(struct launches *launches, uint32_t id);
+void launches_forget_cards(struct launches *launches);
+void launches_end(struct launches *launches);
+
+#endif
