@@ -6,15 +6,16 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from .._agent import Launch
+from .._agent import Launch, launch_of
 from .._app import App
 from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
-from ..errors import NotFoundError
+from .._values import taken
+from ..errors import Error, NotFoundError
 from .document import show_activity, stale
 from .output import note, show_json
-from .session import add_choice, asked, chooser, first, seconds
+from .session import add_choice, asked, chooser, first, seconds, with_advice
 from .verbs import Verbs
 
 
@@ -65,6 +66,16 @@ async def is_of_another(app: App, bundle: str | None, offer: Offer) -> bool:
 async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
     """Has the agent continue it in an app that need not run."""
     return report(await asked(app, app.launch, offer, options.app, options.timeout), options)
+
+
+def report_launch(result: int | None, error: Error | None) -> int:
+    """Says how a continuation ended that `launching` has made.
+
+    result: the handle of a value
+    """
+    if error is not None:
+        raise with_advice(error)
+    return report(launch_of(taken(result)), argparse.Namespace(json=False))
 
 
 def report(result: Launch, options: argparse.Namespace) -> int:
