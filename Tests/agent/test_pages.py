@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import commands
 import pytest
+import segue as segue_package
 from inbox import command_line
 from programs import PATIENCE, programs
 
@@ -143,6 +144,30 @@ def test_without_a_browser_nothing_opens_and_the_reason_is_named(agent, desktop,
         "not claimed by an app",
         "no default browser",
     ]
+
+
+def test_an_activity_is_told_why_its_page_is_continued_nowhere_or_without_its_place(agent, desktop, folder):
+    """(R6.5, R12.2) By `explain`, which needs no offer of another app, and by `route`."""
+    agent(**desktop.variables)
+    with segue_package.App("com.example.editor", runtime_folder=folder, delivery="thread") as app:
+        app.ready().wait(PATIENCE)
+
+        def about_the_page(url: str | None) -> list[str]:
+            activity = segue_package.Activity(app, "com.example.note")
+            activity.webpage_url = url
+            activity.become_current()
+            said = activity.explain().wait(PATIENCE)
+            assert said[-1].reason == "no other app", said
+            assert [each.message for each in said[:-1]] == [each.message for each in app.route(activity).web]
+            return [each.reason for each in said[:-1]]
+
+        assert about_the_page(PAGE) == ["not claimed by an app", "browser without extension"]
+        assert about_the_page(None) == ["no web page"]
+        for path in (desktop.home / "data" / "applications").iterdir():
+            path.unlink()
+        limit = time.monotonic() + PATIENCE
+        while about_the_page(PAGE) != ["not claimed by an app", "no default browser"]:
+            assert time.monotonic() < limit, "the agent reads the folder again"
 
 
 def test_without_a_display_no_browser_is_started(agent, desktop, offer, folder):

@@ -10,6 +10,7 @@ import SegueRuntime
 import SegueStore
 import SegueSystem
 import SegueTransport
+import SegueWire
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on
 /// the loop.
@@ -134,6 +135,7 @@ final class AgentProcess {
       in: environment, disk, launcher, at: HubParticipation(on: device),
       change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
+    device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
