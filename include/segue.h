@@ -1245,10 +1245,11 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
 /**
  * Answers "why is it not offered there?" (R6.5). Reasons that this app knows, in this order: "invalidated", "not
  * current", "expired", "not eligible", "no hub". If there is none, the hub adds: "not frontmost" (the device offers
- * another activity), "private" (it is kept off other devices); for each device of the account "not linked"
- * (the request "account" says when it was last seen); for each app of this device "team differs" or "type not
- * declared"; at last "no other app" (neither on this device, nor is one linked). The apps of other devices are not
- * asked: whether these fit is known there.
+ * another activity), "private" (it is kept off other devices); if an agent carries the hub, what concerns the web page,
+ * in the words of the request "route" ("not listed by the site" and the like name the app in their message); for each
+ * device of the account "not linked" (the request "account" says when it was last seen); for each app of this device
+ * "team differs" or "type not declared"; at last "no other app" (neither on this device, nor is one linked). The apps of
+ * other devices are not asked: whether these fit is known there.
  *   context  kept
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */

@@ -117,7 +117,7 @@ globalThis.seguePlace ??= (() => {
   function linesAround({ node: first, offset }) {
     const walker = walkerFrom(first, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
     for (let size = 0, count = 0; size < CONTEXT && count < NEIGHBOURS && walker.previousNode(); count++)
-      size += mayShow(walker.currentNode) ? walker.currentNode.data.trim().length : 0;
+      size += mayShow(walker.currentNode) ? walker.currentNode.data.slice(-99).trim().length : 0;
     let [node, block, before, from] = [walker.currentNode, null, "", null];
     for (let count = 0; node && count < 2 * NEIGHBOURS && (from ?? "").length < 8 * TEXT; count++) {
       if (mayShow(node)) {
@@ -130,18 +130,18 @@ globalThis.seguePlace ??= (() => {
       } else if (node.nodeName === "BR") from === null ? (before += "\n") : (from += "\n");
       node = walker.nextNode();
     }
-    return [before, from ?? ""].map((text) => text.split("\n").map(spaced).filter((line) => line.trim()));
+    return [before, from ?? ""].map((text) => text.split("\n").map((line) => spaced(line).trim()).filter(Boolean));
   }
 
   /** Returns { text, before, after } of the first line from a place on that has a word: no browser finds a text of a
-   * directive across lines. What stands before and after it is of one line each. */
+   * directive across lines. In what stands before and after it, lines are parted by two blanks. */
   function wordsAt(start) {
     const [before, lines] = linesAround(start);
     const first = Math.max(0, lines.findIndex((line) => /[\p{L}\p{N}]/u.test(line)));
-    const line = (lines[first] ?? "").trimStart();
-    const after = line.slice(TEXT) || ` ${lines[first + 1] ?? ""}`;
-    const last = (lines[first - 1] ?? before.at(-1) ?? "").trimEnd();
-    return { text: whole(line.slice(0, TEXT)).trimEnd(), before: whole(last.slice(-CONTEXT)), after: whole(after.slice(0, CONTEXT)) };
+    const [line = "", ...rest] = lines.slice(first);
+    const part = (texts, ...range) => whole(texts.join("  ").slice(...range)).trimEnd();
+    const [text, after] = [part([line], 0, TEXT), part([line.slice(TEXT), ...rest], 0, CONTEXT)];
+    return { text, after, before: part([...before, ...lines.slice(0, first)], -CONTEXT) };
   }
 
   /** Returns the nearest id at or before an element. */
@@ -255,10 +255,9 @@ globalThis.seguePlace ??= (() => {
       [mutations, sizes].forEach((each) => each.disconnect());
       over.abort();
     };
-    const input = ({ isTrusted }) => isTrusted && end();
     const deadline = setTimeout(end, GROWING_MS);
     for (const each of ["wheel", "touchstart", "pointerdown", "keydown"])
-      addEventListener(each, input, { capture: true, passive: true, signal });
+      addEventListener(each, ({ isTrusted }) => isTrusted && end(), { capture: true, passive: true, signal });
     for (const each of ["load", "DOMContentLoaded"]) addEventListener(each, changed, { capture: true, signal });
     mutations.observe(document, { childList: true, characterData: true, subtree: true });
     sizes.observe(document.documentElement);

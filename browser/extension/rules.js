@@ -73,8 +73,9 @@ export function withTextDirective(url, position) {
   const isCut = position.text.length >= 40 && /^\S/.test(after);
   const inWords = (text, cut) => encodeURIComponent(text.replace(cut, "").trim()).replace(/-/g, "%2D");
   const text = inWords(position.text, isCut ? /\s+\S*$/ : "");
-  const prefix = inWords(before, before.length < 30 ? "" : /^\S*/);
-  const suffix = isCut ? "" : inWords(after, after.length < 30 ? "" : /\S*$/);
+  const isWhole = (context) => context.length < 30 || context.trim().includes("  ");
+  const prefix = inWords(before, isWhole(before) ? /^.*\S {2}(?=\S)/ : /^\S*/);
+  const suffix = isCut ? "" : inWords(after, isWhole(after) ? /(?<=\S) {2}\S.*$/ : /\S*$/);
   // The second one counts where a browser does not find the surroundings.
   const exact = `${prefix && `${prefix}-,`}${text}${suffix && `,-${suffix}`}`;
   return `${url}${url.includes("#") ? "" : "#"}:~:text=${exact === text ? "" : `${exact}&text=`}${text}`;

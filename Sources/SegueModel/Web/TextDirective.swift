@@ -61,11 +61,16 @@ enum TextDirective {
     }
   }
 
-  /// The surroundings of a text, as far as they have whole words.
+  /// The line that stands before or after a text, as far as it has whole words. Lines of the surroundings are parted by
+  /// two blanks, since a directive matches within a line.
   private static func context(_ text: String, isBefore: Bool) -> ArraySlice<UInt8> {
     let size = Text.size(text)
     guard size <= contextLimit else { return [] }
     let bytes = trimmed(Text.bytes(text)[...])
+    let ends = bytes.indices.filter { isBlank(bytes[$0]) && $0 > bytes.startIndex && isBlank(bytes[$0 - 1]) }
+    if let end = isBefore ? ends.last : ends.first {
+      return trimmed(isBefore ? bytes[end...] : bytes[..<end])
+    }
     guard size >= contextCutFrom else { return bytes }
     if isBefore { return bytes.firstIndex(where: isBlank).map { trimmed(bytes[$0...]) } ?? [] }
     return bytes.lastIndex(where: isBlank).map { trimmed(bytes[..<$0]) } ?? []
