@@ -29,7 +29,8 @@ BLOCKS = f"""(() => {{
   const covers = ({{ top, bottom, width }}) => top <= 1 && bottom < 200 && width > innerWidth / 2;
   const top = Math.max(0, ...bars.map((each) => each.getBoundingClientRect()).filter(covers).map((r) => r.bottom)) + 1;
   const blocks = [...document.querySelectorAll('{KINDS}')];
-  const reads = (each) => !each.querySelector('{KINDS}') && each.textContent.trim() && each.checkVisibility({{ contentVisibilityAuto: true }}) &&
+  const isLaidOut = (each) => each.checkVisibility({{ contentVisibilityAuto: true }});
+  const reads = (each) => !each.querySelector('{KINDS}') && each.textContent.trim() && isLaidOut(each) &&
     each.getClientRects().length > 0 && !bars.some((bar) => bar.contains(each));
   return {{ blocks, readable: blocks.filter(reads),
     first: blocks.findIndex((each) => each.getBoundingClientRect().bottom > top + 8 && reads(each)) }};

@@ -37,7 +37,9 @@ def test_a_tab_without_an_app_goes_on_in_a_browser_and_comes_back_into_its_tab(t
         big.tell("= Monday: rest & sleep")
         offer = desk.offer("plan", OFFICE_APP)
         assert (offer.web_origin, offer.supports_continuation_streams) == ("https://localhost", True)
-        until(lambda: any(e.bundle_identifier == "com.example.plan" and not e.against for e in desk.chooser.route(offer)))
+        until(
+            lambda: any(e.bundle_identifier == "com.example.plan" and not e.against for e in desk.chooser.route(offer))
+        )
         assert desk.chooser.launch(offer, None, 20).outcome == RESTORED
         small.wait_for("^restored plan: Monday: rest & sleep$")
         # In the browser, where none has it.

@@ -50,8 +50,10 @@ import Testing
     }
     #expect(try made("the end.", "") == "the%20end.-,Notes&text=Notes")
     #expect(try made(" the end.", " A-b") == "the%20end.-,Notes,-A%2Db&text=Notes")
-    #expect(try made("ut off, as thirty two characters", "") == "off%2C%20as%20thirty%20two%20characters-,Notes&text=Notes")
-    #expect(try made("", " thirty two characters are cut o") == "Notes,-thirty%20two%20characters%20are%20cut&text=Notes")
+    #expect(
+      try made("ut off, as thirty two characters", "") == "off%2C%20as%20thirty%20two%20characters-,Notes&text=Notes")
+    #expect(
+      try made("", " thirty two characters are cut o") == "Notes,-thirty%20two%20characters%20are%20cut&text=Notes")
     #expect(try made("a line  and another", "  one more  line") == "and%20another-,Notes,-one%20more&text=Notes")
     #expect(try made(String(repeating: "x", count: 32), "") == "Notes")
     #expect(try made(String(repeating: "word ", count: 40), " ") == "Notes")

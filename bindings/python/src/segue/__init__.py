@@ -12,6 +12,9 @@ An app states what its user is doing (`Activity`); any other app of the same tea
 the manual of the concepts; these docstrings describe what is particular to Python.
 """
 
+# The names of `__all__` are those of _public.py, which a test compares.
+# ruff: noqa: F405
+
 from __future__ import annotations
 
 import sys
@@ -25,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._public import *
+    from ._public import *  # noqa: F403
 
     library_version: str
     """The version of the library that was loaded."""

@@ -41,12 +41,14 @@ def launched(words: list[str]) -> Callable[[], int] | None:
         app = _native.created(library.segue_app_create, IDENTIFIER.encode(), len(IDENTIFIER))
         offer = frontmost(app) if is_ready(app) else None
         if offer is None or not fits(app, offer, bundle):
-            return close(app)
+            close(app)
+            return None
         texts = (library.segue_offer_get_type, library.segue_offer_get_app_name, library.segue_offer_get_device_name)
         names = (shown(take_text(each, offer) or "") for each in texts)
         print(shown_lines("continuing {} from {} on {}".format(*names)), file=sys.stderr, flush=True)
     except (Error, OSError):
-        return close(app)
+        close(app)
+        return None
     error, result = None, None
     telling = Telling(app)
     try:
@@ -82,9 +84,8 @@ def are_open(*descriptors: int) -> bool:
         return False
 
 
-@_table.CONNECTION
-def _on_connection(*_: object) -> None:
-    """Lets `segue_app_dispatch` return."""
+_on_connection = _table.CONNECTION(lambda *_: None)
+"""Lets `segue_app_dispatch` return."""
 
 
 def is_ready(app: int) -> bool:

@@ -94,7 +94,9 @@ def tells_of_stopped_agent(description: str) -> bool:
     """
     stopped = stopped_agent(value_of(description, "runtime folder"), AGENT)
     if stopped is not None:
-        note(f"the agent, process {stopped}, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT {stopped}")
+        note(
+            f"the agent, process {stopped}, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT {stopped}"
+        )
     return stopped is not None
 
 
