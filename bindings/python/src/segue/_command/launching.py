@@ -26,6 +26,8 @@ IDENTIFIER, NAME = "segue.command", "segue command line"
 """The app that the command is."""
 PATIENCE_MS = 2000
 """Milliseconds to find the hub."""
+TAGGED = 2
+"""SEGUE_JSON_TAGGED"""
 UUID_PARTS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 
 
@@ -116,7 +118,7 @@ def fits(app: int, offer: int, bundle: str | None) -> bool:
     """Whether the offer is surely not that of the app which is to continue it."""
     if bundle is not None:
         return take_text(library.segue_offer_get_bundle_identifier, offer) != bundle
-    options = _native.created(library.segue_value_decode_json, *with_length(f'{{"activity":{identifier(offer)}}}'), 1)
+    options = _native.created(library.segue_value_decode_json, *with_length(f'{{"activity":{identifier(offer)}}}'), TAGGED)
     route = _native.created(library.segue_app_ask_agent, app, *with_length("route"), options, 0)
     against, count = ctypes.c_void_p(), _table.Size(1)
     library.segue_value_find_value(route, *with_length("candidates/0/against"), ctypes.byref(against))

@@ -69,7 +69,7 @@ def main(verb: Callable[[], int] | None = None) -> int:
         return fail(f"standard output: {said(error)}")
 
 
-def run(verb: Callable[[], int] | None) -> int:
+def run(verb: Callable[[], int] | None = None) -> int:
     name = "python -m segue" if Path(sys.argv[0]).name == "__main__.py" else "segue"
     try:
         if verb is not None:
