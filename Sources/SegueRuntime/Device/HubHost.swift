@@ -89,7 +89,9 @@ final class HubHost {
   func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }
 
   /// See `Device.setPageReasons`.
-  func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) { engine.pageReasons = reasons }
+  func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
+    engine.pageReasons = reasons
+  }
 
   /// See `Device.setPrivacy`.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
