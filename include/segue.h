@@ -1248,8 +1248,8 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
  * another activity), "private" (it is kept off other devices); if an agent carries the hub, what concerns the web page,
  * in the words of the request "route" ("not listed by the site" and the like name the app in their message); for each
  * device of the account "not linked" (the request "account" says when it was last seen); for each app of this device
- * "team differs" or "type not declared"; at last "no other app" (neither on this device, nor is one linked). The apps of
- * other devices are not asked: whether these fit is known there.
+ * "team differs" or "type not declared"; at last "no other app" (neither on this device, nor is one linked). The apps
+ * of other devices are not asked: whether these fit is known there.
  *   context  kept
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */

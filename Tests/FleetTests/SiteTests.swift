@@ -85,7 +85,7 @@ private final class AskingApp: ScriptedApp {
       + notes.map { $0["reason"]?.string ?? "" }
   }
 
-  /// What is explained to the app that offers an activity last.
+  /// The reasons that are explained to the app that offers an activity last.
   private func explained() throws -> [String] {
     let app = try #require(apps.last as? AskingApp)
     app.explain(0)

@@ -232,7 +232,7 @@ final class RoutingRequests {
     }
   }
 
-  /// What concerns the page of an activity, in the form of `Routing.Obstacle.page`.
+  /// The reasons that concern the page of an activity, in the form of `Routing.Obstacle.page`.
   static func pageReasons(_ decision: RoutingDecision) -> [Message.Explanation] {
     var reasons: [Message.Explanation] = []
     func add(_ words: (reason: StaticString, message: DiagnosticText), of app: String?) {

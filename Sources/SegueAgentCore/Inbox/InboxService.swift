@@ -259,7 +259,7 @@ public final class InboxService: PushInbox {
       origin: origin, webOrigin: offer.webOrigin, isPublic: offer.isPublic, contentType: offer.contentType)
   }
 
-  /// What concerns the page of an offer of an app here: see `HubEngine.pageReasons`.
+  /// The reasons that concern the page of an offer of an app here: see `HubEngine.pageReasons`.
   public func pageReasons(of app: AppIdentity, _ offer: OfferDescription) -> [Message.Explanation] {
     let query = Self.query(for: offer, team: app.team, bundleIdentifier: app.bundleIdentifier, origin: app.id)
     return RoutingRequests.pageReasons(router.explain(query))

@@ -62,7 +62,7 @@ final class Explanations: AppFeature {
     questions.removeFirst()
     askNext(now)
     var reasons: [Reason] = []
-    // Of a pair that concerns the page.
+    // The first one of a pair that concerns the page.
     var title: String?
     for explanation in list {
       let name = explanation.name

@@ -114,8 +114,8 @@ public final class Device {
     carried?.host?.setManifests(manifests)
   }
 
-  /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not call
-  /// this object.
+  /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not
+  /// call this object.
   public func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
     carried?.pageReasons = reasons
     carried?.host?.setPageReasons(reasons)

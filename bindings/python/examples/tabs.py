@@ -73,7 +73,7 @@ class History:
     def __init__(self, stream: segue.Stream, name: str, lines: list[str] | None):
         self.stream, self.name = stream, name
         self.left = None if lines is None else "".join(f"{line}\n" for line in lines).encode()
-        """What is to be written; None: it reads."""
+        """The bytes that are to be written; None: it reads."""
         self.read = b""
         self.socket = stream.open()
         self.socket.setblocking(False)

@@ -118,7 +118,8 @@ def fits(app: int, offer: int, bundle: str | None) -> bool:
     """Whether the offer is surely not that of the app which is to continue it."""
     if bundle is not None:
         return take_text(library.segue_offer_get_bundle_identifier, offer) != bundle
-    options = _native.created(library.segue_value_decode_json, *with_length(f'{{"activity":{identifier(offer)}}}'), TAGGED)
+    named = with_length(f'{{"activity":{identifier(offer)}}}')
+    options = _native.created(library.segue_value_decode_json, *named, TAGGED)
     route = _native.created(library.segue_app_ask_agent, app, *with_length("route"), options, 0)
     against, count = ctypes.c_void_p(), _table.Size(1)
     library.segue_value_find_value(route, *with_length("candidates/0/against"), ctypes.byref(against))
