@@ -90,7 +90,9 @@ private final class AskingApp: ScriptedApp {
     let app = try #require(apps.last as? AskingApp)
     app.explain(0)
     fleet.advance(500)
-    return app.reasons.filter { $0.reason != "no other app" }.map { "\($0.reason): \($0.message)" }
+    // The apps of other offers do not declare the type.
+    let ofApps = ["no other app", "type not declared"]
+    return app.reasons.filter { !ofApps.contains($0.reason) }.map { "\($0.reason): \($0.message)" }
   }
 
   private let listing = #"{"activitycontinuation": {"apps": ["TEAM.com.example.reader"]}}"#
