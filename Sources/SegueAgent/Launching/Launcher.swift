@@ -122,19 +122,6 @@ public final class Launcher: ProgramLauncher {
     }
   }
 
-  /// Has a site asked for its file.
-  /// - Parameters:
-  ///   - output: gets the answer (`SiteFetchOutput`); the caller closes it after this call.
-  ///   - done: called once, later: nil if the process was started.
-  /// Throws as `launch`.
-  func fetch(
-    _ fetch: SiteFetch, output: Int32, _ done: @escaping (SegueError?) -> Void
-  ) throws(SegueError) {
-    try launch(LaunchRequest(.fetchSite(fetch)), with: output) { result in
-      if case .failure(let error) = result { done(error) } else { done(nil) }
-    }
-  }
-
   /// An app that was launched has opened: it may be launched again.
   public func opened(_ app: String) { gate.end(app) }
 

@@ -108,6 +108,7 @@ final class AgentProcess {
     let disk = InboxDisk(thread, on: loop)
     var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
+    let resolver = NameLookupClient(launcher, on: loop)
     var inboxSites: (SiteStatuses) -> Void = { _ in }
     let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
@@ -137,7 +138,7 @@ final class AgentProcess {
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
-      AccountJobs(accountThread, on: loop), inbox)
+      AccountJobs(accountThread, on: loop), inbox, resolving: resolver)
     var activationSocket: ActivationSocket?
     var control: ControlSocket?
     var failure: SegueError?
@@ -145,6 +146,7 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         try fetcher.open()
+        try resolver.open()
         try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
@@ -182,6 +184,7 @@ final class AgentProcess {
         manifests.close()
         sites.close()
         fetcher.close()
+        resolver.close()
         inbox.close()
         devices.close()
         device.end()

@@ -18,6 +18,8 @@ public struct LaunchRequest: Sendable {
     case openPage(String, browser: String)
     /// Number 3, with a descriptor: asks a site for its file, by a process that writes the answer there (R12.9).
     case fetchSite(SiteFetch)
+    /// Number 4, with a descriptor: looks a name up, by a process that writes the addresses there (R14.2).
+    case lookUp(DeviceHostName)
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -37,24 +39,25 @@ public struct LaunchRequest: Sendable {
     case .startApp(let app): app
     case .openPage(_, let browser): browser
     case .fetchSite(let fetch): fetch.host
+    case .lookUp(let name): name.text
     case .unknown(let number): "kind \(number)"
     }
   }
 
   /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
-  /// starts. Nil: the schedule of sites has bounds of its own.
+  /// starts. Nil: the schedules of sites and names have bounds of their own.
   public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
     case .startApp, .unknown: (app, LaunchGate.appLimit)
-    case .fetchSite: nil
+    case .fetchSite, .lookUp: nil
     }
   }
 
   /// Throws INVALID_ARGUMENT, which names what is wrong.
   public func check() throws(SegueError) {
     switch kind {
-    case .startApp: break
+    case .startApp, .lookUp: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
       guard AssociatedDomain.isHost(fetch.host) else {
@@ -106,6 +109,10 @@ public struct LaunchRequest: Sendable {
       try writer.put(UInt64(3))
       try writer.begin(.array)
       for word in fetch.words { try writer.put(word) }
+    case .lookUp(let name):
+      try writer.put(UInt64(4))
+      try writer.begin(.array)
+      try writer.put(name.text)
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -139,7 +146,9 @@ public struct LaunchRequest: Sendable {
     case (2, 2): return (number, LaunchRequest(.openPage(texts[0], browser: texts[1]), environment: environment))
     case (3, _):
       return SiteFetch(words: texts).map { (number, LaunchRequest(.fetchSite($0), environment: environment)) }
-    case (1, _), (2, _): return nil
+    case (4, 1):
+      return DeviceHostName(texts[0]).map { (number, LaunchRequest(.lookUp($0), environment: environment)) }
+    case (1, _), (2, _), (4, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

@@ -153,7 +153,8 @@ public class FleetAgent: FleetProcess {
     let clock = device.clock
     let devices = try DeviceService(
       in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
-      SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
+      SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox,
+      resolving: self)
     // They end together.
     let sites = SiteService(in: self, self, self) { [unowned(unsafe) inbox] statuses in inbox.sites = statuses }
     parts = Parts(

@@ -21,6 +21,7 @@ from . import _native, errors
 from ._access import Access
 from ._account import (
     Account,
+    DevicePath,
     DeviceSettings,
     Invite,
     InviteContents,
@@ -139,6 +140,7 @@ __all__ = [
     "ConnectionUnavailableError",
     "Continuation",
     "DeclinedError",
+    "DevicePath",
     "DeviceSettings",
     "Document",
     "Error",
