@@ -107,7 +107,9 @@ import Testing
     #expect(records[device]?.addresses.count == Limits.addressesPerDevice)
     #expect(throws: SegueError.self) { try records.add(DeviceAddress("192.0.2.99:1"), to: device) }
     #expect(throws: SegueError.self) { try records.remove(DeviceAddress("192.0.2.99:1"), from: device) }
-    for number in 1...Limits.addressesPerDevice { try records.remove(DeviceAddress("192.0.2.\(number):1"), from: device) }
+    for number in 1...Limits.addressesPerDevice {
+      try records.remove(DeviceAddress("192.0.2.\(number):1"), from: device)
+    }
     #expect(records.all.isEmpty)
     let long = String(repeating: "a", count: 63)
     #expect(throws: SegueError.self) {
@@ -135,7 +137,9 @@ import Testing
       (
         key: .string("devices"),
         value: try .array([
-          .string("x"), try .dictionary([(key: .string("device"), value: .uuid(device)), (key: .string("port"), value: .integer(-1))]),
+          .string("x"),
+          try .dictionary([(key: .string("device"), value: .uuid(device)), (key: .string("port"), value: .integer(-1))]
+          ),
           try .dictionary([
             (key: .string("device"), value: .uuid(device)),
             (key: .string("addresses"), value: try .array([.string("a b"), .string("192.0.2.7:1"), .integer(3)])),
@@ -166,14 +170,16 @@ import Testing
     #expect(read.map { $0.host } == ["192.0.2.7", "fe80::7"])
     let data = Value.data([UInt8](repeating: 1, count: 16))
     for (port, list) in [
-      (Value.integer(0), try Value.array([data])), (.integer(65_536), try .array([data])), (.string("1"), try .array([data])),
+      (Value.integer(0), try Value.array([data])), (.integer(65_536), try .array([data])),
+      (.string("1"), try .array([data])),
       (.integer(1), data), (.integer(1), try .array([.data([1])])), (.integer(1), try .array([.integer(1)])),
     ] {
       let broken = try Value.array([.unsigned(14), port, list]).encoding
       #expect(throws: SegueError.self) { try DeviceMessage.known(broken) }
     }
     let many = try Value.array([
-      .unsigned(14), .integer(1), try .array((0..<100).map { .data([UInt8](repeating: $0, count: 16)) }), .string("later"),
+      .unsigned(14), .integer(1), try .array((0..<100).map { .data([UInt8](repeating: $0, count: 16)) }),
+      .string("later"),
     ])
     guard case .addresses(_, let some) = try DeviceMessage.known(many.encoding) else { Issue.record(); return }
     #expect(some.count == Limits.toldAddresses)

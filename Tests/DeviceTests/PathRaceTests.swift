@@ -51,7 +51,7 @@ import Testing
     #expect(dialled.count == 10 && dialled["far9"] == 9 * Dialler<String>.stagger)
   }
 
-  @Test func `R14.2 addresses of a name are dialled once for each look-up, and those of before only if they have led there`() {
+  @Test func `R14.2 addresses of a name are dialled once a look-up, those of before only if they have led there`() {
     var dialler = dialler()
     dialler.resolved(high, ["a", "b"], 0)
     #expect(due(&dialler, 0) == "a")

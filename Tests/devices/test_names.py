@@ -56,6 +56,7 @@ class Pair:
 
     def part(self, *, ipv6: bool = False) -> None:
         """Both get addresses that the other has never heard of: 10.99.0.50 and 10.99.0.60, or fd00:99::50 and ::60."""
+        time.sleep(3)  # What they have told each other is stored 2 s later.
         for each in (self.desktop, self.laptop):
             each.device.kill()
         for machine, number in zip(self.cable.machines, (50, 60), strict=True):
@@ -166,7 +167,7 @@ def test_r14_2_a_resolver_that_never_answers_is_killed_and_holds_up_nothing(pair
 
 
 def resolvers() -> int:
-    """How many processes look names up now."""
+    """The number of processes that look names up now."""
     count = 0
     for each in Path("/proc").glob("[0-9]*/comm"):
         try:

@@ -63,7 +63,9 @@ public final class FleetDevice {
   /// The requests of its agents to sites, in their order.
   public internal(set) var siteFetches: [SiteFetch] = []
   /// Looks a name up for its agent (R14.2); nil: no answer comes.
-  public var resolver: (DeviceHostName) -> NameLookup? = { .failed(String(joining: "\($0.text): the name is not found")) }
+  public var resolver: (DeviceHostName) -> NameLookup? = {
+    .failed(String(joining: "\($0.text): the name is not found"))
+  }
   /// The names that its agents have looked up, in order.
   public internal(set) var lookUps: [DeviceHostName] = []
   /// The pages with which browsers were started, in their order.

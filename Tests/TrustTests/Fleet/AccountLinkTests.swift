@@ -87,7 +87,7 @@ import Testing
     fleet.advance(60_000)
     #expect(areLinked)
     let lines = fleet.log.lines.dropFirst(former)
-    #expect(lines.contains("is not in the list of devices") && !lines.contains("no link with"))
+    #expect(lines.contains("is not in the list of devices") && !lines.contains("no link with"), "\(lines)")
     end()
   }
 

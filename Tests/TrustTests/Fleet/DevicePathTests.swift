@@ -45,7 +45,7 @@ import Testing
 
   private var areLinked: Bool { isLinked(home, with: laptop) && isLinked(laptop, with: home) }
 
-  /// The laptop goes to a network that nobody knows, from which there is a way home, and home has another address since.
+  /// The laptop goes to a network that nobody knows, from which there is a way home; home has another address since.
   private func leaveHouse() {
     laptop.move(to: nil)
     fleet.advance(40_000)
@@ -137,7 +137,8 @@ import Testing
     end()
   }
 
-  @Test func `R14.1 a device that has told its addresses is found again without multicast, after a restart too`() throws {
+  @Test func `R14.1 a device that has told its addresses is found again without multicast, after a restart too`() throws
+  {
     #expect(areLinked)
     // Both have told it, and it is stored.
     fleet.advance(70_000)

@@ -96,7 +96,11 @@ extension DeviceLinks {
     }
     for path in table.paths(to: device) where path.address != used {
       var state = PathReport.State.known
-      if path.isTrying { state = .trying } else if let error = path.failure { state = .failed(Self.reason(error.message)) }
+      if path.isTrying {
+        state = .trying
+      } else if let error = path.failure {
+        state = .failed(Self.reason(error.message))
+      }
       reports.append(PathReport(address: path.address.text, cost: path.cost, state: state))
     }
     for each in paths where each.device == device {

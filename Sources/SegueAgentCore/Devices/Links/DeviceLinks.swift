@@ -359,7 +359,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func isAuthenticated(_ connection: DeviceConnection) {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
-    if table.isSuperfluous(connection.number, to: peer.device, environment.uptime) { return end(connection, .linked(peer.device)) }
+    if table.isSuperfluous(connection.number, to: peer.device, environment.uptime) {
+      return end(connection, .linked(peer.device))
+    }
     if context.lists(peer.device) { attach(connection, peer) }
   }
 

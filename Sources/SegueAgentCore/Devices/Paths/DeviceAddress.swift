@@ -27,8 +27,8 @@ public struct DeviceAddress: Equatable {
   /// Nil: that of the device.
   public let port: UInt16?
 
-  /// Reads `192.0.2.7:4711`, `[2001:db8::7]:4711`, `[fe80::7%eth0]:4711`, `laptop.example:4711`, or one of these without
-  /// the port. Throws INVALID_ARGUMENT, which says what is wrong.
+  /// Reads `192.0.2.7:4711`, `[2001:db8::7]:4711`, `[fe80::7%eth0]:4711`, `laptop.example:4711`, or one of these
+  /// without the port. Throws INVALID_ARGUMENT, which says what is wrong.
   public init(_ text: String) throws(SegueError) {
     let wrong = SegueError(
       .invalidArgument,

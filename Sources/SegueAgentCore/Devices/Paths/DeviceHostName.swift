@@ -25,7 +25,9 @@ public struct DeviceHostName: Equatable, Sendable {
   }
 
   /// Whether it is this machine by its meaning (RFC 6761 §6.3): a tunnel of the user's may begin here.
-  var isLocalhost: Bool { Text.isSame(text, "localhost") || text.utf8.reversed().starts(with: ".localhost".utf8.reversed()) }
+  var isLocalhost: Bool {
+    Text.isSame(text, "localhost") || text.utf8.reversed().starts(with: ".localhost".utf8.reversed())
+  }
 
   private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
     let hyphen = UInt8(ascii: "-")

@@ -40,7 +40,7 @@ struct DeviceRecord {
     return paths
   }
 
-  /// What keeps an address of the user from being dialled now; nil: nothing.
+  /// The reason for which an address of the user cannot be dialled now; nil: it can.
   func obstacle(of address: DeviceAddress) -> StaticString? {
     if address.port == nil, port == 0 { return "waits until the device has told its port" }
     if case .numeric = address.host, address.network(told: port) == nil { return "waits for its network interface" }

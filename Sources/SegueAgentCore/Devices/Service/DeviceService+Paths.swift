@@ -6,7 +6,8 @@ import SegueSystem
 
 /// The addresses of this device's user for each device, and those that devices tell each other (R14.1, R14.2).
 extension DeviceService {
-  /// Milliseconds between two writes of what was learned.
+  /// Milliseconds from the first news to the write that has it, and between two writes.
+  private static let learningTime: Int64 = 2_000
   static let learningPause: Int64 = 60_000
 
   // MARK: Addresses of the user
@@ -93,7 +94,7 @@ extension DeviceService {
     settings.records.learn(news)
     learned.removeAll { $0.device == news.device }
     learned.append(news)
-    learnedAt = learnedAt ?? max(environment.uptime, keptAt + Self.learningPause)
+    learnedAt = learnedAt ?? max(environment.uptime + Self.learningTime, keptAt + Self.learningPause)
     setTimer()
   }
 
@@ -104,6 +105,7 @@ extension DeviceService {
   }
 
   /// Stores what was learned, if it is time.
+  /// - Parameter uptime: `.max` at the end of the agent.
   func keepLearned(_ uptime: Int64) {
     guard let at = learnedAt, at <= uptime else { return }
     (learnedAt, keptAt) = (nil, uptime)

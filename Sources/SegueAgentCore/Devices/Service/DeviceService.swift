@@ -26,7 +26,7 @@ public final class DeviceService {
   private var linksPause = Backoff()
   public private(set) var snapshot = AccountSnapshot()
   var settings = DeviceSettings()
-  /// What was learned of other devices, and is not stored yet; the uptime at which it is; and when it was stored last.
+  /// News of other devices that are not stored yet; the uptime at which they are; and when some were stored last.
   var (learned, learnedAt, keptAt): ([DeviceRecord], Int64?, Int64) = ([], nil, -learningPause)
   /// Rations the addresses that each device tells.
   var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
@@ -120,6 +120,7 @@ public final class DeviceService {
 
   /// Ends the links and what waits. No call may follow.
   public func close() {
+    keepLearned(.max)
     isClosed = true
     messages?.close()
     messages = nil

@@ -138,7 +138,8 @@ def network(account: Account) -> Iterator[Finding]:
     for each in missing:
         for tried in each.paths:
             if tried.message:
-                yield Finding("path", State.NOTE, f"{named(each)} at {shown(tried.address)}: {shown(tried.message, None)}")
+                why = f"{named(each)} at {shown(tried.address)}: {shown(tried.message, None)}"
+                yield Finding("path", State.NOTE, why)
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
@@ -157,8 +158,8 @@ def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:
     for name in sorted(each.name for each in INTERFACES.glob("*") if TAILNET.match(each.name)):
         for each in unset[:3]:
             why = f"{name} is up, which passes no multicast on, and no address of {named(each)} in it is set"
-            advice = f"`segue devices --add-address {shlex.quote(shown(each.name))} HOST`, with its name or address there"
-            yield Finding("tailnet", State.NOTE, why, advice)
+            command = f"`segue devices --add-address {shlex.quote(shown(each.name))} HOST`"
+            yield Finding("tailnet", State.NOTE, why, f"{command}, with its name or address there")
 
 
 def interfaces() -> Iterator[int]:
