@@ -158,7 +158,7 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     other.unlinked(one, 10_000, random: 0)
     dialled = []
     // One device's begin one after the other (R14.1).
-    for uptime in stride(from: Int64(20_000), to: 24_000, by: Dialler<String>.stagger) {
+    for uptime in stride(from: Int64(20_000), to: 24_000, by: Int(Dialler<String>.stagger)) {
       while let address = due(&other, uptime) { dialled.append(address) }
     }
     #expect(dialled.count == Dialler<String>.sourceAttemptLimit)

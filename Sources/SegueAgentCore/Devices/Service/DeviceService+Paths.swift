@@ -108,7 +108,7 @@ extension DeviceService {
   /// - Parameter uptime: `.max` at the end of the agent.
   func keepLearned(_ uptime: Int64) {
     guard let at = learnedAt, at <= uptime else { return }
-    (learnedAt, keptAt) = (nil, uptime)
+    (learnedAt, keptAt) = (nil, environment.uptime)
     let all = learned
     learned = []
     keep { settings in for each in all { settings.records.learn(each) } }
