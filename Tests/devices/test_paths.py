@@ -55,6 +55,8 @@ def ways(cable: Cable, agents: Callable[..., AgentDevice]) -> Iterator[TwoWays]:
         for name in ("cable", "tailnet"):
             machine.run("sh", "-c", f"echo 1 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
         machine.run("ip", "addr", "add", f"{TAILNET}{number}/24", "dev", "tailnet")
+        for name in ("cable", "tailnet"):
+            machine.run("ip", "link", "set", name, "multicast", "off")
         machine.run("ip", "link", "set", "tailnet", "up")
     cable.address()
     cable.pull()
@@ -62,8 +64,6 @@ def ways(cable: Cable, agents: Callable[..., AgentDevice]) -> Iterator[TwoWays]:
         desktop, laptop = (
             Machine(agents(*each), start) for each in zip(("desktop", "laptop"), cable.machines, strict=True)
         )
-        for each in (desktop, laptop):
-            each.device.ask("set-devices", discovery=False)  # As where multicast is filtered.
         desktop.device.create().admit(laptop.device)
         laptop.device.linked("desktop")
         desktop.device.linked("laptop")

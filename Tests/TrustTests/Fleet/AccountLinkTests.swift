@@ -82,6 +82,8 @@ import Testing
     // The manager does not know it then: the device has the later roster.
     manager.restore(file)
     guest.crash(isPowerLost: true)
+    // One of the two dials: neither knows an address of the other from before.
+    for machine in [manager, guest] { machine.settings = DeviceSettings() }
     guest.start()
     let former = fleet.log.lines.count
     fleet.advance(60_000)

@@ -183,4 +183,21 @@ import Testing
     #expect(try add("a.example", of: home, at: laptop) == nil)
     end()
   }
+
+  @Test func `R14.1 without discovery a device tells its port alone, and dials what its user has set`() throws {
+    for machine in [home, laptop] { machine.set("discovery", .bool(false)) }
+    fleet.advance(70_000)
+    for machine in [home, laptop] { #expect(machine.settings.records.all.map { $0.port }.allSatisfy { $0 > 0 }) }
+    #expect(laptop.settings.records.all.allSatisfy { $0.told.isEmpty })
+    for machine in [home, laptop] { machine.crash(isPowerLost: true) }
+    fleet.advance(1_000)
+    for machine in [home, laptop] { machine.start() }
+    fleet.advance(60_000)
+    #expect(!areLinked)
+    let address = try #require(home.place?.address(port: 0)).host
+    #expect(try add(address, of: home, at: laptop) == nil)
+    fleet.advance(2_000)
+    #expect(areLinked)
+    end()
+  }
 }

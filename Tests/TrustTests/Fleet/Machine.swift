@@ -85,9 +85,12 @@ final class Machine: Host {
 
   /// Its user names addresses.
   func name(addresses: [NetworkAddress]) {
-    guard isAwake, let devices, let texts = try? Value.array(addresses.map { .string($0.text) }),
-      let ask = try? Value.dictionary([(key: .string("addresses"), value: texts)])
-    else { return }
+    if let texts = try? Value.array(addresses.map { .string($0.text) }) { set("addresses", texts) }
+  }
+
+  /// The user sets something about other devices.
+  func set(_ key: String, _ value: Value) {
+    guard isAwake, let devices, let ask = try? Value.dictionary([(key: .string(key), value: value)]) else { return }
     devices.set(ask) { _ in }
   }
 

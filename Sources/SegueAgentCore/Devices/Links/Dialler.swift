@@ -268,8 +268,8 @@ public struct Dialler<Address: Equatable> {
   public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address? = nil, _ uptime: Int64) {
     let all = Array((best.map { [$0] } ?? []) + addresses.prefix(Limits.toldAddresses))
     targets.removeAll { target in
-      target.kind == .told && target.device == device && !target.isTrying && target.standing != .linked
-        && !all.contains(target.address)
+      target.kind == .told && target.device == device && !target.isTrying && !all.contains(target.address)
+        && (all.isEmpty || target.standing != .linked)
     }
     let isNews = all.contains { index(of: $0) == nil }
     for address in all {

@@ -44,14 +44,21 @@ extension DeviceService {
 
   private var paths: [DevicePaths] {
     let interfaces = links?.interfaces ?? []
-    return settings.records.all.map { $0.paths(interfaces) }
+    return settings.records.all.map { record in
+      var paths = record.paths(interfaces)
+      // Without discovery only addresses that the user has set are dialled.
+      if !settings.isAnnounced { (paths.told, paths.best) = ([], nil) }
+      return paths
+    }
   }
 
   // MARK: Addresses that are told
 
-  /// Tells devices where this one can be reached, so that they need no beacon to find it again.
+  /// Tells devices where this one can be reached, so that they need no beacon to find it again; without discovery its
+  /// port alone.
   func tellAddresses(_ peers: [Identifier]) {
-    guard port > 0, let told = try? DeviceMessage.addresses(port, ownAddresses).encoding() else { return }
+    let addresses = settings.isAnnounced ? ownAddresses : []
+    guard port > 0, let told = try? DeviceMessage.addresses(port, addresses).encoding() else { return }
     for peer in peers { messages?.send(told, to: peer) }
   }
 

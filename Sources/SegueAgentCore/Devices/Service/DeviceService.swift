@@ -300,7 +300,7 @@ public final class DeviceService {
           isMoved = listening.move(links, settings)
         }
         dialAgain()
-        if isMoved { tellAddresses(links.devices) }
+        if isMoved || settings.isAnnounced != former.isAnnounced { tellAddresses(links.devices) }
       }
       align()
       publish()
