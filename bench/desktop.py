@@ -23,7 +23,7 @@ PAUSE = 2.5
 
 
 def desktop(settings: Settings) -> Iterator[Figure]:
-    rounds, seconds = (3, 2.0) if settings.short else (20, 60.0)
+    rounds, seconds = (3, 2.0) if settings.short else (15, 60.0)
     if shutil.which("dbus-daemon") is None:
         raise NotMeasured("dbus-daemon is not installed: make deps")
     if not can_make_networks():
@@ -62,6 +62,7 @@ def desktop(settings: Settings) -> Iterator[Figure]:
             server.tell("launch")
             found["direct"] = float(server.wait_for(r"^direct (\S+)")[1])
             origin.hears(r"ended \w+ restored OK.*")
+            time.sleep(PAUSE)  # as before the offer: both find everything asleep
             bare.tell("call")
             found["bare"] = float(bare.wait_for(r"^bare (\S+)")[1])
             if number > 0:  # before that the program has to learn where its device is

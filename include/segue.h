@@ -1245,10 +1245,11 @@ typedef void (*segue_explain_function)(void *context, segue_app *app, const segu
 /**
  * Answers "why is it not offered there?" (R6.5). Reasons that this app knows, in this order: "invalidated", "not
  * current", "expired", "not eligible", "no hub". If there is none, the hub adds: "not frontmost" (the device offers
- * another activity), "private" (it is kept off other devices); for each device of the account "not linked"
- * (the request "account" says when it was last seen); for each app of this device "team differs" or "type not
- * declared"; at last "no other app" (neither on this device, nor is one linked). The apps of other devices are not
- * asked: whether these fit is known there.
+ * another activity), "private" (it is kept off other devices); if an agent carries the hub, what concerns the web page,
+ * in the words of the request "route" ("not listed by the site" and the like name the app in their message); for each
+ * device of the account "not linked" (the request "account" says when it was last seen); for each app of this device
+ * "team differs" or "type not declared"; at last "no other app" (neither on this device, nor is one linked). The apps
+ * of other devices are not asked: whether these fit is known there.
  *   context  kept
  * Errors: INVALID_STATE (the activity has no app, or it is not open).
  */
@@ -2293,7 +2294,11 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   unless names look the same, "this_device": bool, "manager": bool, "confirmed": bool (it has shown its new key),
  *   "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen": date (when its link has begun, or it
  *   was last heard before that has ended), absent if not since the agent started, "address": string, absent unless
- *   linked, "outdated": bool, absent unless true (it runs an older Segue, and hears of no revocation)},
+ *   linked, "outdated": bool, absent unless true (it runs an older Segue, and hears of no revocation),
+ *   "addresses": array of strings, absent if there are none (those of "add-address"), "paths": array of at most 6
+ *   dictionaries {"address": string, "state": string ("used", "trying", "failed", "known"), "cost": string, absent if
+ *   not known ("same network", "other network", "tunnel"), "message": string, absent unless it has failed} (the ways to
+ *   the device, that of the link first, R14.1), absent if there are none},
  *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
  *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
  *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither
@@ -2338,6 +2343,13 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
  *   identifiers)}. An array replaces the former one. Answer: {}.
+ * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
+ *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;
+ *   then perhaps a colon and a port, by default the one that the device has told)}. Answer: {}.
+ *   NOT_FOUND: the account has no such device. INVALID_ARGUMENT: no address, or the device has told no port yet.
+ *   LIMIT_EXCEEDED: the device has 8 addresses, or all have more than 4096 bytes.
+ * "remove-address": takes such an address back.
+ *   Options: {"device": UUID, "address": string}. Answer: {}. NOT_FOUND: the device has no such address.
  *
  * REQUESTS with which a device joins.
  *

@@ -159,6 +159,7 @@ static inline int linux_socket_error(int socket) {
 struct linux_interface {
   uint32_t index;
   uint32_t can_multicast;
+  uint32_t is_point_to_point;
   struct linux_address address;
 };
 /** Says whether a socket can have this address as its own: an IPv6 address cannot in its first second, while
@@ -186,7 +187,7 @@ static inline int linux_interfaces(struct linux_interface *list, int capacity) {
         !linux_can_bind(one->ifa_addr))
       continue;
     struct linux_interface found = {if_nametoindex(one->ifa_name), (one->ifa_flags & IFF_MULTICAST) != 0,
-                                    linux_from_system(one->ifa_addr)};
+                                    (one->ifa_flags & IFF_POINTOPOINT) != 0, linux_from_system(one->ifa_addr)};
     list[count++] = found;
   }
   freeifaddrs(all);

@@ -27,6 +27,9 @@ public enum Agent {
     if Text.isSame(ProcessArguments.program, SiteFetchProcess.name) {
       return SiteFetchProcess.run(ProcessArguments.all)
     }
+    if Text.isSame(ProcessArguments.program, NameLookupProcess.name) {
+      return NameLookupProcess.run(ProcessArguments.all)
+    }
     switch AgentOptions.read(ProcessArguments.all) {
     case .help(let text):
       guard let error = StandardStream.output.write(text) else { return Status.success.rawValue }

@@ -9,6 +9,14 @@ public struct NetworkAddress: Equatable, Sendable {
 
   public init(_ system: linux_address) { self.system = system }
 
+  /// An address without port and interface. Nil unless there are 16 bytes.
+  public init?(bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    var address = linux_address()
+    withUnsafeMutableBytes(of: &address.bytes) { $0.copyBytes(from: bytes) }
+    system = address
+  }
+
   /// The 16 bytes of the address; IPv4 as ::ffff:a.b.c.d.
   public var bytes: [UInt8] { withUnsafeBytes(of: system.bytes) { Array($0) } }
   public var port: UInt16 { system.port }
@@ -95,7 +103,7 @@ public struct NetworkAddress: Equatable, Sendable {
   }
 
   /// Not none (0.0.0.0, ::), and not one of many (multicast, 255.255.255.255).
-  private var isOfMachine: Bool {
+  public var isOfMachine: Bool {
     let bytes = bytes
     if isIPv4 { return bytes[12] != 0 && bytes[12] < 224 }
     return bytes[0] != 0xff && bytes.contains { $0 != 0 }
@@ -127,6 +135,12 @@ public struct NetworkAddress: Equatable, Sendable {
   public var isLinkLocal: Bool {
     let bytes = bytes
     return isIPv4 ? bytes[12] == 169 && bytes[13] == 254 : bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
+  }
+
+  /// Whether it leads to this machine (127.0.0.0/8, ::1).
+  public var isLoopback: Bool {
+    let bytes = bytes
+    return isIPv4 ? bytes[12] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
   }
 
   public static func == (left: NetworkAddress, right: NetworkAddress) -> Bool {

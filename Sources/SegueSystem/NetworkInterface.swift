@@ -8,10 +8,13 @@ public struct NetworkInterface: Equatable, Sendable {
   public let index: UInt32
   /// Whether it reaches several devices at a time.
   public let canMulticast: Bool
+  /// Whether it leads to one other end alone, as a tunnel does.
+  public let isPointToPoint: Bool
   public let address: NetworkAddress
 
-  public init(index: UInt32, canMulticast: Bool, address: NetworkAddress) {
+  public init(index: UInt32, canMulticast: Bool, isPointToPoint: Bool = false, address: NetworkAddress) {
     (self.index, self.canMulticast, self.address) = (index, canMulticast, address)
+    self.isPointToPoint = isPointToPoint
   }
 
   /// The most addresses that are looked at.
@@ -23,7 +26,9 @@ public struct NetworkInterface: Equatable, Sendable {
       count = Int(max(0, linux_interfaces(buffer.baseAddress, Int32(limit))))
     }
     return found.map {
-      NetworkInterface(index: $0.index, canMulticast: $0.can_multicast == 1, address: NetworkAddress($0.address))
+      NetworkInterface(
+        index: $0.index, canMulticast: $0.can_multicast == 1, isPointToPoint: $0.is_point_to_point == 1,
+        address: NetworkAddress($0.address))
     }
   }
 }

@@ -48,6 +48,19 @@ import Testing
     }
   }
 
+  @Test func `R14.2 a name is looked up by itself, and no word besides (A27)`() throws {
+    let name = try #require(DeviceHostName("laptop.example"))
+    let (_, read) = try #require(decode(try LaunchRequest(.lookUp(name)).encoded(as: 8)))
+    guard case .lookUp(let same) = read.kind else { return #expect(Bool(false), "another kind") }
+    #expect(same == name)
+    #expect(decode([0x84, 1, 5, 0x81, 0x62, 0x2D, 0x6E, 0x80]) == nil, "an option")
+    #expect(decode([0x84, 1, 5, 0x82, 0x61, 0x61, 0x61, 0x62, 0x80]) == nil, "a word beside the name")
+    var service = LauncherService()
+    #expect(throws: SegueError.self, "nothing takes its addresses") {
+      try service.perform(LaunchRequest(.lookUp(name)))
+    }
+  }
+
   @Test func `a page is opened by name of a browser, and names no program (R12.3, A27)`() throws {
     let page = LaunchRequest(.openPage("https://example.com/a", browser: "firefox"))
     try page.check()

@@ -157,7 +157,10 @@ let forgeries = ProcessInfo.processInfo.environment["SEGUE_FORGERIES"].flatMap {
     while let address = due(&other, 0) { other.ended(address, .linked(one), epochs: 1, 0, random: 0) }
     other.unlinked(one, 10_000, random: 0)
     dialled = []
-    while let address = due(&other, 20_000) { dialled.append(address) }
+    // One device's begin one after the other (R14.1).
+    for uptime in stride(from: Int64(20_000), to: 24_000, by: Int(Dialler<String>.stagger)) {
+      while let address = due(&other, uptime) { dialled.append(address) }
+    }
     #expect(dialled.count == Dialler<String>.sourceAttemptLimit)
   }
 

@@ -110,9 +110,9 @@ import Testing
     #expect(table.takeDue(20)?.address == "b")
     table.dialled("b", as: 2, 20)
     // Announced before there was a link: by that beacon nothing has changed.
-    #expect(table.isSuperfluous(2, to: high) && !table.isSuperfluous(2, to: Identifier(high: 3, low: 3)))
+    #expect(table.isSuperfluous(2, to: high, 20) && !table.isSuperfluous(2, to: Identifier(high: 3, low: 3), 20))
     table.networkChanged(30)
-    #expect(!table.isSuperfluous(2, to: high))
+    #expect(!table.isSuperfluous(2, to: high, 20))
   }
 
   @Test func `a linked device that announces another address has moved there, and is linked anew`() {
@@ -120,7 +120,7 @@ import Testing
     table.announced("b", from: [2], 20)
     #expect(table.takeDue(20)?.address == "b")
     table.dialled("b", as: 2, 20)
-    #expect(!table.isSuperfluous(2, to: low))
+    #expect(!table.isSuperfluous(2, to: low, 20))
     #expect(table.choice(for: 2, of: low, 30) == .taken(replacing: 1))
     // It was linked there: a further beacon tells nothing.
     table.remove(1, epochs: 1, 30, random: 0)

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueAgentCore
+import SegueApp
 import SegueModel
 import Testing
 
 @testable import SegueEngine
 @testable import SegueFleet
+
+/// An app that keeps what is explained to it.
+private final class AskingApp: ScriptedApp {
+  private(set) var reasons: [Reason] = []
+
+  override func queued(_ delivery: Delivery) {
+    if case .explanation(_, let reasons) = delivery { self.reasons = reasons }
+    super.queued(delivery)
+  }
+}
 
 /// Web pages in a fleet whose agents ask simulated sites: routing, opening and asking are what ships (R12.2, R12.9).
 @Suite final class SiteTests {
@@ -45,7 +56,7 @@ import Testing
   ) throws -> Identifier {
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: bundle, name: "editor", team: team, types: [], isChooser: false)
-    let app = try ScriptedApp(identity, on: device)
+    let app = AskingApp(try ScriptedApp.open(identity, on: device))
     apps.append(app)
     fleet.advance(500)
     let id = fleet.drawIdentifier()
@@ -74,6 +85,16 @@ import Testing
       + notes.map { $0["reason"]?.string ?? "" }
   }
 
+  /// The reasons that are explained to the app that offers an activity last.
+  private func explained() throws -> [String] {
+    let app = try #require(apps.last as? AskingApp)
+    app.explain(0)
+    fleet.advance(500)
+    // The apps of other offers do not declare the type.
+    let ofApps = ["no other app", "type not declared"]
+    return app.reasons.filter { !ofApps.contains($0.reason) }.map { "\($0.reason): \($0.message)" }
+  }
+
   private let listing = #"{"activitycontinuation": {"apps": ["TEAM.com.example.reader"]}}"#
 
   @Test func `the app that a site lists gets its page, an app that only claims it does not (R12.2, W3)`() throws {
@@ -95,6 +116,33 @@ import Testing
     _ = try ask(
       agent, [(key: .string("ask"), value: .string("continue")), (key: .string("activity"), value: .uuid(page))])
     #expect(started == ["com.example.reader"] && device.pages.isEmpty)
+    #expect(fleet.violation == nil)
+  }
+
+  @Test func `an activity is told what concerns its page, as route says of an offer (R6.5, R12.2)`() throws {
+    let sites = [
+      "listed": listing, "other": #"{"activitycontinuation": {"apps": ["OTHER.x"]}}"#,
+      "links": #"{"applinks": {"details": [{"appIDs": ["TEAM.com.example.reader"]}]}}"#, "pages": "<!doctype html>",
+    ]
+    site(Dictionary(uniqueKeysWithValues: sites.map { ("\($0).example.com", $1) }))
+    _ = try startAgent()
+    try install("com.example.reader", claims: (sites.keys + ["away"]).map { "\($0).example.com" })
+    _ = try offer("https://elsewhere.example.com/", type: "com.example.note")
+    #expect(try explained().map { $0.prefix { $0 != ":" } } == ["not claimed by an app", "no default browser"])
+    device.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
+    fleet.advance(1_000)
+    for (host, reason) in [
+      ("other", "not listed by the site"), ("links", "only applinks listed"), ("pages", "site answers HTML"),
+      ("away", "site unreachable"),
+    ] {
+      _ = try offer("https://\(host).example.com/a", type: "com.example.note")
+      let said = try explained()
+      #expect(said.map { $0.prefix { $0 != ":" } } == [Substring(reason), "browser without extension"])
+      #expect(said.first?.contains(": com.example.reader: the site ") ?? false, "the app that claims it is named")
+      #expect(said.first?.contains("(UTC)") ?? false, "and when the site was asked")
+    }
+    _ = try offer("https://listed.example.com/a", type: "com.example.note")
+    #expect(try explained().map { $0.prefix { $0 != ":" } } == ["browser without extension"])
     #expect(fleet.violation == nil)
   }
 

@@ -174,11 +174,13 @@ import Testing
     func explanation(_ parts: [Value]) throws -> [Value] {
       [.unsigned(18), .unsigned(1), .unsigned(7), try .array(parts)]
     }
-    let all = (0..<7).flatMap { [Value.string("app\($0)"), .unsigned($0)] }
+    let all = (0..<8).flatMap { [Value.string("app\($0)"), .unsigned($0)] }
     guard case .explanation(1, let list, 7)? = try decoded(explanation(all)) else { return #expect(Bool(false)) }
-    let known: [Routing.Obstacle] = [.isOrigin, .teamDiffers, .typeNotDeclared, .notFrontmost, .isPrivate, .notLinked]
+    let known: [Routing.Obstacle] = [
+      .isOrigin, .teamDiffers, .typeNotDeclared, .notFrontmost, .isPrivate, .notLinked, .page,
+    ]
     #expect(list.map { $0.obstacle } == known)
-    #expect(list.map { $0.name } == (0..<6).map { "app\($0)" })
+    #expect(list.map { $0.name } == (0..<7).map { "app\($0)" })
     #expect(try isRefused(explanation([.string("app")])))
     #expect(try isRefused(explanation([.unsigned(1), .unsigned(1)])))
     #expect(try isRefused(explanation([.string("app"), .string("why")])))

@@ -236,14 +236,18 @@ def test_what_is_wrong_and_what_would_happen_is_said(begin, start, segue, variab
     assert segue("inbox") == []
 
 
-def test_ctrl_c_ends_the_wait_at_once_and_what_waits_stays(begin, start, segue, variables, folder):
-    """The app has not answered, and would be waited for for 20 s."""
+@pytest.mark.parametrize("words", [["--app", "com.example.viewer"], ["--app=com.example.viewer"], ["--launch"]])
+def test_ctrl_c_ends_the_wait_at_once_and_what_waits_stays(begin, start, segue, variables, folder, words):
+    """The app has not answered, and would be waited for for 20 s. The command has loaded nothing but the library by
+    then: a browser shows a page in less time than that takes."""
     begin(**variables).wait_for(CARRIES)
     start("editor").ready().ask("offer one", "offered")
     viewer = start("viewer", "--later").ready()
     with programs() as run:
-        asking: Program = run("segue", command_line(folder, "continue", "--app", "com.example.viewer"))
+        asking: Program = run("segue", command_line(folder, "continue", *words))
         viewer.hears("continue .*")
+        loaded = Path(f"/proc/{asking.pid}/maps").read_text()
+        assert [name for name in ("libsegue.so", "cbor2") if name in loaded] == ["libsegue.so"]
         asking.signal(signal.SIGINT)
         assert asking.wait(patience=10) == -signal.SIGINT
     (entry,) = segue("inbox")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import commands
 import pytest
+import segue as segue_package
 from inbox import command_line
 from programs import PATIENCE, programs
 
@@ -115,7 +116,8 @@ def test_a_browser_that_is_started_with_a_page_goes_to_its_place(agent, desktop,
         words = ("offer", BROWSING, "--title", "a page", "--url", url, "--user-info", json.dumps(state))
         run("offer", command_line(folder, *words)).wait_for("^offering")
         segue("continue", "--launch", status=1)
-    assert wait_for(desktop, "second") == ["2", "--new-tab", f"{url}:~:text=%2D%2Dflag%20%27a%27%0A%24%28id%29"]
+    text = "%2D%2Dflag%20%27a%27%0A%24%28id%29"
+    assert wait_for(desktop, "second") == ["2", "--new-tab", f"{url}:~:text=x-,{text}&text={text}"]
 
 
 def test_the_users_choice_comes_first_and_changes_of_the_desktop_count_at_once(agent, desktop, offer, segue):
@@ -143,6 +145,41 @@ def test_without_a_browser_nothing_opens_and_the_reason_is_named(agent, desktop,
         "not claimed by an app",
         "no default browser",
     ]
+
+
+def test_an_activity_is_told_why_its_page_is_continued_nowhere_or_without_its_place(agent, desktop, folder):
+    """(R6.5, R12.2) By `explain`, which needs no offer of another app, and by `route`."""
+    agent(**desktop.variables)
+    with segue_package.App("com.example.editor", runtime_folder=folder, delivery="thread") as app:
+        app.ready().wait(PATIENCE)
+
+        routes: list[list[str]] = []
+        explained: list[list[str]] = []
+
+        def about_the_page(url: str | None) -> list[str]:
+            activity = segue_package.Activity(app, "com.example.note")
+            activity.webpage_url = url
+            activity.become_current()
+            said = activity.explain().wait(PATIENCE)
+            assert said[-1].reason == "no other app", said
+            routes.append([each.message for each in app.route(activity).web])
+            explained.append([each.message for each in said[:-1]])
+            return [each.reason for each in said[:-1]]
+
+        def comes(*reasons: str) -> None:
+            """The agent reads the folder when it begins, and again when it changes."""
+            limit = time.monotonic() + PATIENCE
+            while about_the_page(PAGE) != [*reasons]:
+                assert time.monotonic() < limit, explained[-1]
+
+        comes("not claimed by an app", "browser without extension")
+        routes.clear(), explained.clear()
+        assert about_the_page(PAGE) == ["not claimed by an app", "browser without extension"]
+        assert about_the_page(None) == ["no web page"]
+        assert explained == routes
+        for path in (desktop.home / "data" / "applications").iterdir():
+            path.unlink()
+        comes("not claimed by an app", "no default browser")
 
 
 def test_without_a_display_no_browser_is_started(agent, desktop, offer, folder):

@@ -29,9 +29,11 @@ class BrowserError(Exception):
     """A browser refused a command, or did not answer in time."""
 
 
-def host_manifest(browser: str, home: Path) -> str:
+def host_manifest(browser: str, home: Path, is_recorded: bool) -> str:
     """The entry of the host, whose messages are recorded in the file of `record`."""
     made = json.loads(subprocess.run([HOST, "--manifest", browser], capture_output=True, check=True).stdout)
+    if not is_recorded:
+        return json.dumps(made)
     recorder = home / f"{browser}-host"
     record = home / browser
     recorder.write_text(f'#!/bin/sh\nexec {HERE / "recorder.py"} {HOST} {record} "$@"\n')
@@ -123,12 +125,13 @@ class Chromium(Browser):
         extension: Path | None,
         size: tuple[int, int] = (WIDTH, HEIGHT),
         proxy: int | None = None,
+        is_recorded: bool = True,
         **environment: str,
     ):
         profile = home / "chromium"
         hosts = profile / "NativeMessagingHosts"
         hosts.mkdir(parents=True, exist_ok=True)
-        (hosts / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("chromium", home))
+        (hosts / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("chromium", home, is_recorded))
         command = [
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
             "--enable-unsafe-extension-debugging", "--disable-background-networking", "--disable-component-update",
@@ -258,13 +261,14 @@ class Firefox(Browser):
         extension: Path | None,
         size: tuple[int, int] = (WIDTH, HEIGHT),
         proxy: int | None = None,
+        is_recorded: bool = True,
         **environment: str,
     ):
         profile = home / "firefox"
         profile.mkdir(parents=True, exist_ok=True)
         for folder in (home / ".mozilla/native-messaging-hosts", home / ".config/mozilla/native-messaging-hosts"):
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("firefox", home))
+            (folder / f"{IDENTITY['HOST_NAME']}.json").write_text(host_manifest("firefox", home, is_recorded))
         named = profile / "MarionetteActivePort"
         named.unlink(missing_ok=True)
         settings = {

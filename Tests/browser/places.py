@@ -29,13 +29,15 @@ BLOCKS = f"""(() => {{
   const covers = ({{ top, bottom, width }}) => top <= 1 && bottom < 200 && width > innerWidth / 2;
   const top = Math.max(0, ...bars.map((each) => each.getBoundingClientRect()).filter(covers).map((r) => r.bottom)) + 1;
   const blocks = [...document.querySelectorAll('{KINDS}')];
-  const reads = (each) => !each.querySelector('{KINDS}') && each.textContent.trim() && each.checkVisibility() &&
+  const isLaidOut = (each) => each.checkVisibility({{ contentVisibilityAuto: true }});
+  const reads = (each) => !each.querySelector('{KINDS}') && each.textContent.trim() && isLaidOut(each) &&
     each.getClientRects().length > 0 && !bars.some((bar) => bar.contains(each));
   return {{ blocks, readable: blocks.filter(reads),
     first: blocks.findIndex((each) => each.getBoundingClientRect().bottom > top + 8 && reads(each)) }};
 }})()"""
 """The blocks of a stored page, which have the same numbers wherever it is shown; those with text, which scroll; and the
-number of the first one in sight, by another rule than the extension's."""
+number of the first one in sight, by another rule than the extension's. A block whose part of the page is not laid out,
+as it is far from the window, has a place that it does not take: it lies over other parts."""
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
 EXTERNAL = """
 const principal = Services.scriptSecurityManager.getSystemPrincipal();

@@ -12,6 +12,7 @@ import socket
 import ssl
 import sys
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from certificates import Certificates
 from pages import LIBRARY, OWN
 from project import ROOT
 
-EXAMPLE = (ROOT / "browser" / "site" / "example" / "index.html").read_text()
+EXAMPLE, OFFICE = ((ROOT / "browser/site" / name / "index.html").read_text() for name in ("example", "office"))
 PROGRAM = ROOT / "bindings" / "python" / "examples" / "gtk_draft.py"
 APP = "com.example.draft"
 PAGE = "https://localhost/"
+OFFICE_APP = "com.example.office"
 LISTING = "/.well-known/apple-app-site-association"
 
 
@@ -38,12 +40,14 @@ class Site:
             def do_GET(self) -> None:
                 files = {
                     "/": ("text/html; charset=utf-8", EXAMPLE),
+                    **{f"/{name}": ("text/html; charset=utf-8", OFFICE) for name in ("letter", "sums", "plan", "talk")},
                     "/segue-page.js": ("text/javascript", LIBRARY),
                     LISTING: ("application/json", json.dumps({"activitycontinuation": {"apps": site.listed}})),
                 }
-                if self.path not in files:
+                path = urllib.parse.urlsplit(self.path).path
+                if path not in files:
                     return self.send_error(404)
-                kind, text = files[self.path]
+                kind, text = files[path]
                 body = text.encode()
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
@@ -122,6 +126,12 @@ def site_of_app(folder: Path, listed: list[str]) -> Iterator[tuple[Site, dict[st
     }
     (folder / "data/segue/apps").mkdir(parents=True)
     (folder / "data/segue/apps/draft.plist").write_bytes(plistlib.dumps(manifest))
+    office = {
+        "CFBundleIdentifier": OFFICE_APP,
+        "com.apple.developer.team-identifier": "OFFICE",
+        "com.apple.developer.associated-domains": ["activitycontinuation:localhost?mode=developer"],
+    }
+    (folder / "data/segue/apps/office.plist").write_bytes(plistlib.dumps(office))
     (folder / "data/applications").mkdir()
     environment = "env GDK_BACKEND=x11 GSK_RENDERER=cairo GSETTINGS_BACKEND=memory"
     (folder / f"data/applications/{APP}.desktop").write_text(

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 import segue
 from desk import until
 from identity import IDENTITY
@@ -81,6 +82,21 @@ def test_a_page_that_says_none_is_not_offered(desk, browser, word):
             time.sleep(2.5)  # the silence itself: longer than a page is in front before it is offered
             assert name not in browser.sent()
         browser.close_tab(tab)
+
+
+@BOTH
+def test_a_page_that_says_none_after_it_was_offered_is_not_handed_over(desk, browser, word):
+    """(R12.4, R12.5) It is asked again when somebody continues it, and its place stays in the browser."""
+    desk.web.added["/later"] = page("Later")
+    tab = shown(browser, desk.web.url("/later"))
+    desk.offer("Later", browser.bundle)
+    meta = "Object.assign(document.createElement('meta'), { name: 'segue', content: ' None ' })"
+    browser.evaluate(tab, f"(document.head.append({meta}), 1)")
+    with pytest.raises(segue.Error):
+        taken(desk, "Later", browser.bundle)
+    assert "of Later is here" not in browser.sent()
+    until(lambda: "Later" not in [each.title for each in desk.chooser.offers])
+    browser.close_tab(tab)
 
 
 # ---- Secrets

@@ -82,3 +82,30 @@ def test_a_form_whose_field_is_its_own_parent_does_not_stop_its_page(desk, brows
     taken(desk, "Circle", browser.bundle)
     assert browser.evaluate(tab, "document.title") == "Circle"
     browser.close_tab(tab)
+
+
+@BOTH
+def test_a_place_ends_with_its_line_and_is_found_by_what_stands_around_it(desk, browser, word):
+    """(R12.6) No browser finds a text of a directive across lines; the same line may stand on a page many times. A mark
+    that is not shown stands nowhere."""
+    made = "".join(
+        f"<h3>Part {n}<a style='visibility:hidden'>\u00b6</a></h3><p data-n={n}>Name:<br>value {n}<br>more</p>"
+        f"<pre id=code-{n}>---\nrun it {n}\nagain</pre>"
+        for n in range(60)
+    )
+    desk.web.added["/lines"] = f"<!doctype html><meta charset=utf-8><title>Lines</title>{made}"
+    tab = shown(browser, desk.web.url("/lines"))
+    browser.evaluate(tab, "document.getElementById('code-20').scrollIntoView(), 1")
+    state = taken(desk, "Lines", browser.bundle)["info"]["SegueBrowserState"]
+    assert state["text"] == "run it 20" and state["before"].endswith("value 20  more  ---")
+    assert state["after"] == "  again  Part 21  Name:  value 21"[:32]
+    browser.evaluate(tab, "document.querySelector('[data-n=\"20\"]').scrollIntoView(), 1")
+    state = taken(desk, "Lines", browser.bundle)["info"]["SegueBrowserState"]
+    assert (state["text"], state["after"]) == ("Name:", "  value 20  more  ---  run it 20")
+    assert state["before"].endswith("again  Part 20")
+    browser.close_tab(tab)
+    with reader(desk, "Lines again", desk.web.url("/lines"), {"SegueBrowserState": {**state, "id": "none"}}) as offer:
+        desk.continue_in(browser, offer)
+        there = until(lambda: browser.with_url(desk.web.url("/lines")))[0]
+        until(lambda: browser.evaluate(there, FIRST_IN_SIGHT) == 20)
+    browser.close_tab(there)

@@ -87,10 +87,9 @@ def test_a_system_bus_that_ends_is_no_end(desk: Desk, server: Server, offered: N
 def test_a_server_that_comes_later_is_used(desk: Desk, offered: Notes) -> None:
     program = desk.begin()
     desk.arrive()
-    program.wait_for("a notification was not shown: ")
+    program.wait_for("no notification server answers: ")
     server = Server(desk, *CAPABILITIES)
-    desk.arrive()
-    server.shows()
+    server.shows()  # the user has arrived just before
 
 
 def test_a_server_that_is_started_again_is_asked_anew(desk: Desk, server: Server, offered: Notes) -> None:

@@ -171,6 +171,7 @@ def test_one_that_was_dismissed_never_comes_again(desk: Desk, server: Server, no
     program = desk.begin()
     desk.arrive()
     server.says("NotificationClosed", server.shows()["id"], 2)
+    until((desk.state / "segue-desktop" / "dismissed").exists)
     desk.arrive()
     server.stays_quiet()
     program.signal(signal.SIGTERM)

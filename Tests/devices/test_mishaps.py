@@ -79,13 +79,15 @@ def test_clocks_that_differ_are_named_at_both_devices(household, preloaded):
 
 
 def test_devices_whose_clocks_differ_by_hours_are_told(pair, preloaded):
-    """By their beacons, which cause no connection."""
+    """By their beacons, which cause no connection. Devices that know each other's addresses link all the same."""
     one, two = pair
     one.begin().create().admit(two.begin())
     one.linked("two")
     two.linked("one")
     one.end()
     two.end()
+    for device in pair:
+        (device.state_folder / "devices").unlink()  # What they have told each other is in it.
     two.variables = {"LD_PRELOAD": str(preloaded("devices/clock.c")), "CLOCK_OFFSET": "7200"}
     for device in pair:
         device.begin()

@@ -35,13 +35,9 @@ for (const event of [chrome.runtime.onStartup, chrome.runtime.onInstalled, chrom
   event.addListener(follow);
 chrome.permissions.onRemoved.addListener(() => follow(offering.withdraw()));
 chrome.storage.onChanged.addListener((changes) => changes.excluded && follow());
-for (const event of [chrome.tabs.onActivated, chrome.tabs.onCreated, chrome.tabs.onReplaced])
-  event.addListener(followSoon);
-chrome.windows.onFocusChanged.addListener((window) => {
-  if (window === chrome.windows.WINDOW_ID_NONE) return;
-  offering.focused();
-  followSoon();
-});
+for (const event of [chrome.tabs.onActivated, chrome.tabs.onCreated, chrome.tabs.onReplaced]) event.addListener(followSoon);
+chrome.windows.onFocusChanged.addListener((window) =>
+  window !== chrome.windows.WINDOW_ID_NONE && followSoon(offering.focused()));
 chrome.tabs.onRemoved.addListener((tab, { isWindowClosing }) => {
   // A browser that ends is no answer: the page comes again to the next host.
   if (!isWindowClosing) opening.tabRemoved(tab);

@@ -3,7 +3,7 @@
 // the others the active tab of the normal window that had the focus last, after a second in front (R12.4, R12.5).
 
 import { isSamePage, pageActivity, pageAddress, tabAddress } from "./rules.js";
-import { mayEnter, run } from "./scripts.js";
+import { execute, mayEnter, run } from "./scripts.js";
 import { excludedHosts, level } from "./settings.js";
 
 /** Milliseconds that a page is in front before it is offered. */
@@ -11,6 +11,7 @@ const IN_FRONT_MS = 1000;
 const IN_FRONT = { active: true, lastFocusedWindow: true, windowType: "normal" };
 /** Characters of a title for the host, which takes 255 visible ones: a page can have a title of any length. */
 const TITLE_MOST = 1024;
+const REFUSES = "The page asks not to be handed over.";
 
 export class Offering {
   #port;
@@ -65,7 +66,7 @@ export class Offering {
     if (byButton || !isSamePage(this.#withdrawn.get(tab.id) ?? "", address.url)) this.#withdrawn.delete(tab.id);
     if (this.#withdrawn.has(tab.id)) return this.#refuse(tab.id, "You have withdrawn this page.");
     const { refuses, activity } = await this.#describe(tab.id, address.url, byButton);
-    if (refuses) return turn === this.#turn && this.#refuse(tab.id, "The page asks not to be handed over.");
+    if (refuses) return turn === this.#turn && this.#refuse(tab.id, REFUSES);
     if (turn !== this.#turn || !(await this.#port.open()) || turn !== this.#turn) return;
     const title = (activity?.title ?? tab.title ?? "").slice(0, TITLE_MOST);
     const message = { t: "current", tab: tab.id, url: activity?.url ?? address.url, title, activity: activity?.type };
@@ -130,14 +131,12 @@ export class Offering {
   async save({ id, tab }, reply) {
     const offered = this.#offered;
     if (offered?.tab !== tab) return reply({ t: "state", id });
-    const { refuses } = await this.#describe(tab, offered.url, offered.byButton);
-    if (refuses) reply({ t: "state", id, refused: true });
-    if (refuses) return this.#refuse(tab, "The page asks not to be handed over.");
     const save = (origin) => location.origin === origin && globalThis.seguePage.save();
     const [place, page] = await Promise.all([
-      run(tab, "place.js", () => globalThis.seguePlace.take()).catch(() => null),
+      execute(tab, { files: ["place.js", "take.js"] }).catch(() => null),
       offered.activity && run(tab, "page.js", save, new URL(offered.url).origin).catch(() => null),
     ]);
+    if (place?.refuses) return this.#refuse(tab, REFUSES, reply({ t: "state", id, refused: true }));
     // The tab may have gone to another page since, and that may be offered by now.
     const isThere = (said) => said && isSamePage(pageAddress(said.url).url ?? "", this.#offered?.url ?? "");
     const activity = isThere(page) ? pageActivity(offered.activity.type, page.activity, this.#offered.url) : null;

@@ -61,12 +61,12 @@ export class Opening {
     const address = pageAddress(url);
     if (address.reason) throw new Error(address.reason);
     const { origin } = new URL(address.url);
-    const { openings } = await chrome.storage.local.get({ openings: [] });
-    const session = await thisSession();
+    const [stored, windows] = [chrome.storage.local.get({ openings: [] }), chrome.windows.getAll({ windowTypes: ["normal"] })];
+    const [{ openings }, [window], session, isGranted] =
+      await Promise.all([stored, windows, thisSession(), mayEnter(address.url)]);
     const known = openings.find((each) => each.continuation === continuation);
     const former = known && (await tabOf(known, session));
     if (former) return focus(former).then(() => reply({ t: "opened", id }));
-    const isGranted = await mayEnter(address.url);
     const directed = isGranted ? address.url : withTextDirective(address.url, position);
     // Firefox follows a directive only within a page that is there.
     const isLate = directed !== address.url && Boolean(chrome.runtime.getBrowserInfo);
@@ -75,11 +75,11 @@ export class Opening {
     const entry = { continuation, url: target, session, tab: null };
     const others = openings.filter((each) => each !== known).slice(1 - REMEMBERED);
     await chrome.storage.local.set({ openings: [...others, entry] });
-    const tab = await created(target);
+    const tab = await created(target, window);
+    focusWindow(tab);
     await chrome.storage.local.set({ openings: [...others, { ...entry, tab: tab.id }] });
-    const own = { continuation, type: activity, userInfo };
-    const until = performance.now() + TAKING_MS;
-    if (activity && isGranted) this.#arrived.set(tab.id, { origin, activity: own, until });
+    const own = { activity: { continuation, type: activity, userInfo }, until: performance.now() + TAKING_MS };
+    if (activity && isGranted) this.#arrived.set(tab.id, { origin, ...own });
     // Other pages need not wait for this one.
     this.#until(tab.id, hasPage).then(async (isThere) => {
       reply({ t: isThere ? "opened" : "deferred", id });
@@ -105,9 +105,9 @@ const hasPage = (change, tab) => (tab.url ? /^https?:/.test(tab.url) : change.st
 
 /** Returns a name of this run of the browser: the numbers of tabs are those of one run. */
 async function thisSession() {
-  const { session } = await chrome.storage.session.get({ session: crypto.randomUUID() });
-  await chrome.storage.session.set({ session });
-  return session;
+  const { session } = await chrome.storage.session.get({ session: null });
+  const made = session ?? crypto.randomUUID();
+  return session ? made : chrome.storage.session.set({ session: made }).then(() => made);
 }
 
 /** Returns the tab that an earlier delivery has opened, if it is still there. */
@@ -120,14 +120,12 @@ async function tabOf(entry, session) {
   return tabs.find(({ url, pendingUrl }) => [url, pendingUrl].some((each) => each && isSamePage(each, entry.url)));
 }
 
+const focusWindow = (tab) => chrome.windows.update(tab.windowId, { focused: true }).catch(() => {});
+
 async function focus(tab) {
   await chrome.tabs.update(tab.id, { active: true });
-  await chrome.windows.update(tab.windowId, { focused: true }).catch(() => {});
+  await focusWindow(tab);
 }
 
-async function created(url) {
-  const [window] = await chrome.windows.getAll({ windowTypes: ["normal"] });
-  const tab = window ? await chrome.tabs.create({ url }) : (await chrome.windows.create({ url })).tabs[0];
-  await focus(tab);
-  return tab;
-}
+const created = async (url, window) =>
+  window ? chrome.tabs.create({ url }) : (await chrome.windows.create({ url })).tabs[0];

@@ -25,7 +25,6 @@ globalThis.seguePlace ??= (() => {
   /** A cut may leave half a character at either end. */
   const whole = (text) => text.replace(/[\ud800-\udfff]/gu, "");
   const isEditable = (element) => element.isContentEditable || document.designMode === "on";
-  const isVisible = (node) => getComputedStyle(node.parentElement).visibility === "visible";
   const mayRead = (element) => element && !element.closest(UNREAD) && !isEditable(element);
 
   function walkerFrom(node, kind = NodeFilter.SHOW_TEXT) {
@@ -70,20 +69,19 @@ globalThis.seguePlace ??= (() => {
     return starts.map((each) => rangeOf(node, each).getBoundingClientRect()).find((box) => box.height > 0);
   }
 
-  /** Returns the first text that is in sight, at least a third of its line below headers: { node, offset }. */
+  /** Returns the first text that is in sight, at least 8 pixels of its line below headers: { node, offset }. */
   function firstInSight() {
-    const columns = [0.5, 0.3, 0.7, 0.15, 0.85, 0.03];
     const header = headerHeight();
     for (let y = header + 2; y < innerHeight; y += 6) {
-      for (const column of columns) {
+      for (const column of [0.5, 0.3, 0.7, 0.15, 0.85, 0.03]) {
         const x = innerWidth * column;
-        const element = document.elementFromPoint(x, y);
-        if (!element || overlayOf(element)) continue;
+        if (overlayOf(document.elementFromPoint(x, y))) continue;
         const { offsetNode: node, offset } = document.caretPositionFromPoint(x, y) ?? {};
-        if (node?.nodeType !== Node.TEXT_NODE || node.getRootNode() !== document) continue;
-        if (!node.data.trim() || !mayRead(node.parentElement)) continue;
+        if (!node || !mayShow(node) || node.getRootNode() !== document || !node.data.trim()) continue;
         const box = characterBox(node, offset);
-        if (box && box.bottom > y && box.top <= y + 6 && box.bottom - header > box.height / 3) return { node, offset };
+        if (!box || box.bottom <= y || box.top > y + 6) continue;
+        const leading = parseFloat(getComputedStyle(node.parentElement).lineHeight) - box.height;
+        if (box.bottom + Math.max(0, leading / 2 || 0) - header > 8) return { node, offset };
       }
     }
     return null;
@@ -112,30 +110,38 @@ globalThis.seguePlace ??= (() => {
     return { node: seen.node, offset: Math.max(0, seen.offset - 64) + Math.max(0, word) };
   }
 
-  /** Returns the text of the block from a place on, and what follows it: at most `most` characters each. */
-  function forward(block, start, most) {
-    const walker = walkerFrom(start.node);
-    let [inside, after, node] = ["", "", start.node];
-    for (let count = 0; node && count < NEIGHBOURS && after.length < CONTEXT; count++, node = walker.nextNode()) {
-      if (!mayRead(node.parentElement)) continue;
-      const text = node.data.substr(node === start.node ? start.offset : 0, 4 * most);
-      if (!after && isVisible(node) && block.contains(node) && blockOf(node) === block && inside.length < most)
-        inside = spaced(inside + (node.previousSibling?.nodeName === "BR" ? " " : "") + text).trimStart();
-      else after = spaced(`${after} ${text}`);
+  const mayShow = ({ nodeType, parentElement }) => nodeType === Node.TEXT_NODE && mayRead(parentElement) &&
+    getComputedStyle(parentElement).visibility === "visible";
+
+  /** Returns the lines that are shown before a place, and from there on: a block is one, unless it has breaks. */
+  function linesAround({ node: first, offset }) {
+    const walker = walkerFrom(first, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    for (let size = 0, count = 0; size < CONTEXT && count < NEIGHBOURS && walker.previousNode(); count++)
+      size += mayShow(walker.currentNode) ? walker.currentNode.data.slice(-99).trim().length : 0;
+    let [node, block, before, from] = [walker.currentNode, null, "", null];
+    for (let count = 0; node && count < 2 * NEIGHBOURS && (from ?? "").length < 8 * TEXT; count++) {
+      if (mayShow(node)) {
+        const isKept = /^(pre|break-spaces)/.test(getComputedStyle(node.parentElement).whiteSpace);
+        const shown = (...range) => (isKept ? node.data.slice(...range) : spaced(node.data.slice(...range)));
+        const end = block === (block = blockOf(node)) ? "" : "\n";
+        if (node === first) [before, from] = [before + end + shown(Math.max(0, offset - 4 * CONTEXT), offset), ""];
+        if (from === null) before += end + shown(-4 * CONTEXT);
+        else from += node === first ? shown(offset, offset + 4 * TEXT) : end + shown(0, 4 * TEXT);
+      } else if (node.nodeName === "BR") from === null ? (before += "\n") : (from += "\n");
+      node = walker.nextNode();
     }
-    const rest = spaced(inside.slice(most) + after);
-    return { text: whole(inside.slice(0, most)).trimEnd(), after: whole(rest.slice(0, CONTEXT)) };
+    return [before, from ?? ""].map((text) => text.split("\n").map((line) => spaced(line).trim()).filter(Boolean));
   }
 
-  function backward(start) {
-    const walker = walkerFrom(start.node);
-    let text = spaced(start.node.data.slice(Math.max(0, start.offset - 4 * CONTEXT), start.offset));
-    for (let count = 0; text.trim().length < CONTEXT && count < NEIGHBOURS; count++) {
-      const node = walker.previousNode();
-      if (!node) break;
-      if (mayRead(node.parentElement)) text = spaced(node.data.slice(-4 * CONTEXT) + " " + text);
-    }
-    return whole(text.trimEnd().slice(-CONTEXT));
+  /** Returns { text, before, after } of the first line from a place on that has a word: no browser finds a text of a
+   * directive across lines. In what stands before and after it, lines are parted by two blanks. */
+  function wordsAt(start) {
+    const [before, lines] = linesAround(start);
+    const first = Math.max(0, lines.findIndex((line) => /[\p{L}\p{N}]/u.test(line)));
+    const [line = "", ...rest] = lines.slice(first);
+    const part = (texts, ...range) => whole(texts.join("  ").slice(...range)).trimEnd();
+    const [text, after] = [part([line], 0, TEXT), part([line.slice(TEXT), ...rest], 0, CONTEXT)];
+    return { text, after, before: part([...before, ...lines.slice(0, first)], -CONTEXT) };
   }
 
   /** Returns the nearest id at or before an element. */
@@ -143,21 +149,18 @@ globalThis.seguePlace ??= (() => {
     const walker = walkerFrom(element, NodeFilter.SHOW_ELEMENT);
     for (let each = element, count = 0; each && count < 1000; each = walker.previousNode(), count++)
       if (each.id && each.id.length <= ID && each.id.isWellFormed() && mayRead(each) && !overlayOf(each)) return each.id;
-    return undefined;
   }
 
-  /** Returns { url, position } of the page as it is in sight. */
+  /** Returns { url, position, refuses } of the page as it is in sight; refuses: it asks not to be handed over. */
   function take() {
     const position = {};
     const page = document.scrollingElement ?? document.documentElement;
     if (page.scrollHeight > 0) position.fraction = Math.min(1, Math.max(0, page.scrollTop / page.scrollHeight));
     const seen = document.contentType?.includes("html") ? firstInSight() : null;
-    if (seen) {
-      const block = blockOf(seen.node);
-      const start = startOf(block, seen);
-      Object.assign(position, forward(block, start, TEXT), { before: backward(start), id: nearestId(block) });
-    }
-    return { url: location.href, position };
+    const block = seen && blockOf(seen.node);
+    if (seen) Object.assign(position, wordsAt(startOf(block, seen)), { id: nearestId(block) });
+    const said = [...document.querySelectorAll('meta[name="segue" i]')].map((each) => each.content.trim());
+    return { url: location.href, position, refuses: said.some((each) => each.toLowerCase() === "none") };
   }
 
   /** Returns all text of the page that may be read: the bare text, and the nodes with their places in it. */
@@ -187,12 +190,12 @@ globalThis.seguePlace ??= (() => {
     return rangeOf(node, Math.min(offset, node.length - 1));
   }
 
-  const sharedStart = (one, other) => {
-    let count = 0;
-    while (count < one.length && one[count] === other[count]) count++;
-    return count;
-  };
-  const sharedEnd = (one, other) => sharedStart([...one].reverse().join(""), [...other].reverse().join(""));
+  /** Counts how many characters two texts share. A mark that is not shown, as beside headings, may stand before one. */
+  function shared(one, other) {
+    const count = (skip) => [...other, ""].findIndex((each, at) => each === "" || each !== one[at + skip]);
+    return Math.max(count(0), count(1));
+  }
+  const backwards = (text) => [...text].reverse();
 
   /** Returns the range of the text that was in sight, the one with the most alike surroundings. */
   function find({ text, before = "", after = "" }) {
@@ -202,9 +205,9 @@ globalThis.seguePlace ??= (() => {
     let best = null;
     for (let at = all.text.indexOf(wanted), count = 0; at >= 0 && count < 100;
       at = all.text.indexOf(wanted, at + 1), count++) {
-      const score =
-        sharedEnd(all.text.slice(Math.max(0, at - left.length), at), left) +
-        sharedStart(all.text.slice(at + wanted.length, at + wanted.length + right.length), right);
+      const end = at + wanted.length;
+      const score = shared([...all.text.slice(end, end + 2 * CONTEXT)], right) +
+        shared(backwards(all.text.slice(Math.max(0, at - 2 * CONTEXT), at)), backwards(left));
       if (best && score <= best.score) continue;
       const range = rangeAt(all, at);
       if (range.getBoundingClientRect().height > 0) best = { score, range };
@@ -252,12 +255,10 @@ globalThis.seguePlace ??= (() => {
       [mutations, sizes].forEach((each) => each.disconnect());
       over.abort();
     };
-    const input = ({ isTrusted }) => isTrusted && end();
     const deadline = setTimeout(end, GROWING_MS);
     for (const each of ["wheel", "touchstart", "pointerdown", "keydown"])
-      addEventListener(each, input, { capture: true, passive: true, signal });
-    addEventListener("load", changed, { capture: true, signal });
-    addEventListener("DOMContentLoaded", changed, { signal });
+      addEventListener(each, ({ isTrusted }) => isTrusted && end(), { capture: true, passive: true, signal });
+    for (const each of ["load", "DOMContentLoaded"]) addEventListener(each, changed, { capture: true, signal });
     mutations.observe(document, { childList: true, characterData: true, subtree: true });
     sizes.observe(document.documentElement);
     if (document.body) sizes.observe(document.body);

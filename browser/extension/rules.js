@@ -68,9 +68,15 @@ export const isSamePage = (one, other) => one.split("#")[0] === other.split("#")
 /** Returns the address with a text directive for the place, unless it has a directive. */
 export function withTextDirective(url, position) {
   if (!position?.text || url.includes(":~:")) return url;
-  let text = position.text.trim();
-  // A directive matches whole words; the text may end within one.
-  if (text.length >= 40 && position.after && !/^\s/.test(position.after)) text = text.replace(/\s+\S*$/, "");
-  const directive = encodeURIComponent(text).replace(/-/g, "%2D");
-  return `${url}${url.includes("#") ? "" : "#"}:~:text=${directive}`;
+  const { before = "", after = "" } = position;
+  // A directive matches whole words. What was cut may begin or end within one.
+  const isCut = position.text.length >= 40 && /^\S/.test(after);
+  const inWords = (text, cut) => encodeURIComponent(text.replace(cut, "").trim()).replace(/-/g, "%2D");
+  const text = inWords(position.text, isCut ? /\s+\S*$/ : "");
+  const isWhole = (context) => context.length < 30 || context.trim().includes("  ");
+  const prefix = inWords(before, isWhole(before) ? /^.*\S {2}(?=\S)/ : /^\S*/);
+  const suffix = isCut ? "" : inWords(after, isWhole(after) ? /(?<=\S) {2}\S.*$/ : /\S*$/);
+  // The second one counts where a browser does not find the surroundings.
+  const exact = `${prefix && `${prefix}-,`}${text}${suffix && `,-${suffix}`}`;
+  return `${url}${url.includes("#") ? "" : "#"}:~:text=${exact === text ? "" : `${exact}&text=`}${text}`;
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scripts of the extension in pages.
 
-/** Runs a function in the top frame of a tab, behind a file that it needs: at once, for a page may never end. */
+/** Runs files or a function in the top frame of a tab: at once, for a page may never end. Returns the last result. */
+export async function execute(tab, script) {
+  const target = { tabId: tab, frameIds: [0] };
+  return (await chrome.scripting.executeScript({ target, injectImmediately: true, ...script }))[0].result;
+}
+
+/** Runs a function, behind a file that it needs. */
 export async function run(tab, file, func, ...args) {
-  const where = { target: { tabId: tab, frameIds: [0] }, injectImmediately: true };
-  if (file) await chrome.scripting.executeScript({ ...where, files: [file] });
-  const [{ result }] = await chrome.scripting.executeScript({ ...where, func, args });
-  return result;
+  if (file) await execute(tab, { files: [file] });
+  return execute(tab, { func, args });
 }
 
 /** Tells whether scripts may enter the pages of an address without a click. */

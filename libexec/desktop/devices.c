@@ -123,13 +123,14 @@ static bool may_appear(const struct device *device) {
 
 /** Brings the notification of a device up to date. What is on its way comes here again. */
 static void update(struct device *device) {
+  const struct devices *devices = device->devices;
   if (device->is_showing || (device->is_asking && device->verdict != VERDICT_LIKELY))
     return;
   if (!is_wanted(device) || device->verdict == VERDICT_NO) {
     close_card(device);
     return;
   }
-  if (device->card == 0 && !may_appear(device))
+  if (!devices->notifier->is_known || (device->card == 0 && !may_appear(device)))
     return;
   if (device->verdict == VERDICT_YES || device->verdict == VERDICT_LIKELY)
     show_card(device);
@@ -275,6 +276,8 @@ void devices_arrived(struct devices *devices) {
     device->good_kind = 0;
   }
   devices->timer = sd_event_source_disable_unref(devices->timer);
+  if (!devices->notifier->is_known)
+    notifier_ask(devices->notifier);
   look(devices);
 }
 

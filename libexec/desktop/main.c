@@ -83,6 +83,8 @@ static void server_changed(void *context) {
     devices_forget_cards(&desktop->devices);
     launches_forget_cards(&desktop->launches);
     pushes_forget_cards(&desktop->pushes);
+  } else {
+    devices_changed(&desktop->devices);
   }
   pushes_update(&desktop->pushes);
 }

@@ -38,6 +38,7 @@ static int take_capabilities(sd_bus_message *message, void *context, sd_bus_erro
     return 0;
   }
   bus_note_peer(message, notifier->server);
+  notifier->is_known = true;
   notifier->has_actions = notifier->has_markup = false;
   if (sd_bus_message_enter_container(message, 'a', "s") < 0)
     return 0;
@@ -54,6 +55,11 @@ static int ask_capabilities(struct notifier *notifier) {
                                   take_capabilities, notifier, "");
 }
 
+void notifier_ask(struct notifier *notifier) {
+  if (notifier->bus.bus)
+    ask_capabilities(notifier);
+}
+
 static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct notifier *notifier = context;
   const char *name, *former, *owner;
@@ -62,6 +68,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
       strcmp(name, SERVER) != 0 || strcmp(owner, notifier->server) == 0)
     return 0;
   notifier->server[0] = '\0';
+  notifier->is_known = false;
   forget_tokens(notifier);
   notifier->changed(notifier->context);
   if (owner[0] != '\0')
@@ -140,6 +147,7 @@ static int connected(void *context, sd_bus *bus) {
 static void lost(void *context) {
   struct notifier *notifier = context;
   notifier->server[0] = '\0';
+  notifier->is_known = false;
   forget_tokens(notifier);
   notifier->changed(notifier->context);
 }

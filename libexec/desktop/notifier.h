@@ -32,7 +32,8 @@ struct notifier {
   struct bus bus;
   /** the unique name of the server; empty: not known to run */
   char server[PEER_SIZE];
-  bool has_actions, has_markup;
+  /** whether it has said what it can do, and what that is */
+  bool is_known, has_actions, has_markup;
   /** the tokens that came last, each with its notification, and the place of the next one */
   struct {
     uint32_t id;
@@ -55,6 +56,8 @@ typedef void (*notifier_done)(void *context, uint32_t id);
 /** Connects to the session's bus. The functions and their context are set by the caller. */
 void notifier_begin(struct notifier *notifier, sd_event *loop);
 void notifier_end(struct notifier *notifier);
+/** Asks the server what it can do, which starts one if the bus can; `changed` runs once it is known. */
+void notifier_ask(struct notifier *notifier);
 /** Shows a notification. done  runs once if this returns true, unless `changed` runs before; may be NULL */
 bool notifier_show(struct notifier *notifier, const struct notice *notice, notifier_done done, void *context);
 void notifier_close(struct notifier *notifier, uint32_t id);

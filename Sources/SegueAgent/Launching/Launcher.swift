@@ -92,7 +92,7 @@ public final class Launcher: ProgramLauncher {
       let endsWithAnswer =
         switch request.kind {
         case .openPage, .openDocument: true
-        case .startApp, .fetchSite, .unknown: false
+        case .startApp, .fetchSite, .lookUp, .unknown: false
         }
       try gate.begin(rate.name, now, until: endsWithAnswer ? 0 : now + Self.openingTime, atMost: rate.limit)
     }
@@ -131,19 +131,6 @@ public final class Launcher: ProgramLauncher {
     _ done: @escaping (SegueError?) -> Void
   ) throws(SegueError) {
     try launch(LaunchRequest(.openDocument(document, opener: opener), environment: environment)) { result in
-      if case .failure(let error) = result { done(error) } else { done(nil) }
-    }
-  }
-
-  /// Has a site asked for its file.
-  /// - Parameters:
-  ///   - output: gets the answer (`SiteFetchOutput`); the caller closes it after this call.
-  ///   - done: called once, later: nil if the process was started.
-  /// Throws as `launch`.
-  func fetch(
-    _ fetch: SiteFetch, output: Int32, _ done: @escaping (SegueError?) -> Void
-  ) throws(SegueError) {
-    try launch(LaunchRequest(.fetchSite(fetch)), with: output) { result in
       if case .failure(let error) = result { done(error) } else { done(nil) }
     }
   }

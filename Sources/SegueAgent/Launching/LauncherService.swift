@@ -18,12 +18,18 @@ struct LauncherService {
 
   /// Processes that ask sites: all sites of a device are asked when it starts, each by two paths.
   private var sites = RateLimiter(burst: 2 * Limits.domains)
+  /// Processes that look names up: all of them when the network changes, and then as many as can run at a time.
+  private var names = RateLimiter(burst: 64, perSecond: NameLookup.limit)
 
   /// - Parameter descriptor: what came with the request; negative: nothing.
   /// - Returns: the process that has been started.
   mutating func perform(_ request: LaunchRequest, with descriptor: Int32 = -1) throws(SegueError) -> Int32 {
     try request.check()
-    if case .fetchSite(let fetch) = request.kind { return try ask(fetch, output: descriptor) }
+    switch request.kind {
+    case .fetchSite(let fetch): return try ask(fetch, output: descriptor)
+    case .lookUp(let name): return try look(up: name, output: descriptor)
+    case .startApp, .openPage, .openDocument, .unknown: break
+    }
     // Only the agent knows which launch is under way, so here none is after this call.
     if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }
     let app = request.app
@@ -54,7 +60,15 @@ struct LauncherService {
   private mutating func ask(_ fetch: SiteFetch, output: Int32) throws(SegueError) -> Int32 {
     guard output >= 0 else { throw SegueError(.invalidArgument, "launch: site: nothing takes its answer") }
     guard sites.take(at: Clock.uptime) else { throw SegueError(.limitExceeded, "launch: too many sites are asked") }
-    return try SiteFetchStart.start(fetch, output: output)
+    return try HelperProcess.start([SiteFetchProcess.name] + fetch.words, output: output)
+  }
+
+  private mutating func look(up name: DeviceHostName, output: Int32) throws(SegueError) -> Int32 {
+    guard output >= 0 else { throw SegueError(.invalidArgument, "launch: name: nothing takes its addresses") }
+    guard names.take(at: Clock.uptime) else {
+      throw SegueError(.limitExceeded, "\(name.text): too many names are looked up")
+    }
+    return try HelperProcess.start([NameLookupProcess.name, name.text], output: output)
   }
 
   /// Starts a browser with a page (R12.3). The agent names one of those that the user has installed: an attacker in the
@@ -76,8 +90,8 @@ struct LauncherService {
   }
 
   /// Starts a program with a file (R13.7). The agent names one of the openers that are installed, and texts that the
-  /// table of public types allows: an attacker in the agent could open files of the user in programs that show them, and
-  /// nothing else (A27).
+  /// table of public types allows: an attacker in the agent could open files of the user in programs that show them,
+  /// and nothing else (A27).
   private func open(
     _ document: OpenedDocument, with opener: String, _ reader: ManifestReader, _ environment: [LaunchVariable]
   ) throws(SegueError) -> Int32 {

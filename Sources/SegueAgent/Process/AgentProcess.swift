@@ -10,6 +10,7 @@ import SegueRuntime
 import SegueStore
 import SegueSystem
 import SegueTransport
+import SegueWire
 
 /// The life of an agent, from its folders to its last goodbye. Its main thread waits for signals; all else happens on
 /// the loop.
@@ -108,6 +109,7 @@ final class AgentProcess {
     let disk = InboxDisk(thread, on: loop)
     var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
+    let resolver = NameLookupClient(launcher, on: loop)
     var inboxSites: (SiteStatuses) -> Void = { _ in }
     let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
@@ -135,10 +137,11 @@ final class AgentProcess {
       in: environment, disk, launcher, at: HubParticipation(on: device),
       change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
+    device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
-      AccountJobs(accountThread, on: loop), inbox)
+      AccountJobs(accountThread, on: loop), inbox, resolving: resolver)
     var activationSocket: ActivationSocket?
     var control: ControlSocket?
     var failure: SegueError?
@@ -146,6 +149,7 @@ final class AgentProcess {
       do throws(SegueError) {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         try fetcher.open()
+        try resolver.open()
         try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
@@ -183,6 +187,7 @@ final class AgentProcess {
         manifests.close()
         sites.close()
         fetcher.close()
+        resolver.close()
         inbox.close()
         devices.close()
         device.end()

@@ -32,18 +32,14 @@ enum SiteFetchProcess {
     } catch {
       result = .failed(error.message)
     }
-    write(SiteFetchOutput.encode(result))
+    HelperProcess.write(SiteFetchOutput.encode(result))
     return 0
   }
 
-  /// Everything that the look-up of a name and the check of a certificate read: no file of the user.
+  /// The certificates that the environment names, beside the usual ones.
   private static var readable: [String] {
-    let system = [
-      "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/var/lib/ca-certificates", "/run/systemd/resolve",
-      "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/var/run/nscd",
-    ]
     let named = (Environment.variable("SSL_CERT_DIR") ?? "").utf8.split(separator: UInt8(ascii: ":"))
-    return system + named.map { String(decoding: Array($0), as: UTF8.self) }
+    return HelperProcess.readable + named.map { String(decoding: Array($0), as: UTF8.self) }
   }
 
   private static func answer(_ fetch: SiteFetch) throws(SegueError) -> SiteFetchResult {
@@ -153,15 +149,5 @@ enum SiteFetchProcess {
   private static var settingsFolder: String? {
     if let folder = Environment.variable("XDG_CONFIG_HOME"), folder.utf8.first == UInt8(ascii: "/") { return folder }
     return Environment.variable("HOME").map { String(joining: "\($0)/.config") }
-  }
-
-  private static func write(_ bytes: [UInt8]) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { CLinux.write(1, $0.baseAddress! + written, $0.count - written) }
-      if count < 0, linux_errno() == EINTR { continue }
-      guard count > 0 else { return }
-      written += count
-    }
   }
 }

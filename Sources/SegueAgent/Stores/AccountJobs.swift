@@ -48,9 +48,11 @@ final class AccountJobs: DeviceStorage {
     thread.use(on: loop, { store throws(SegueError) in try store.change(change) }, answer)
   }
 
-  /// Keeps the port at which this device listens, for the next time.
-  func keepPort(_ port: UInt16, _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void) {
-    thread.use(on: loop, { store throws(SegueError) in try store.keepPort(port) }, answer)
+  func keep(
+    _ change: @escaping (inout DeviceSettings) -> Void,
+    _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void
+  ) {
+    thread.use(on: loop, { store throws(SegueError) in try store.keep(change) }, answer)
   }
 }
 

@@ -136,13 +136,17 @@ final class AccountStore: AgentStore {
     return settings
   }
 
-  /// Keeps the port that was free, unless the user has set one. Settings that cannot be read are left to the user.
-  func keepPort(_ port: UInt16) throws(SegueError) -> DeviceSettings {
+  /// Keeps something that the agent has learned, in one write, or none if nothing has changed. Settings that cannot be
+  /// read are left to the user.
+  func keep(_ change: (inout DeviceSettings) -> Void) throws(SegueError) -> DeviceSettings {
     var known = settings()
-    guard known.settings.port == 0, known.settings.lastPort != port else { return known.settings }
-    guard known.isUnreadable else { return try change { $0.lastPort = port } }
-    known.settings.lastPort = port
-    kept = known
-    return known.settings
+    let former = try known.settings.file()
+    change(&known.settings)
+    guard !known.isUnreadable else {
+      kept = known
+      return known.settings
+    }
+    guard !former.elementsEqual(try known.settings.file()) else { return known.settings }
+    return try self.change { change(&$0) }
   }
 }

@@ -52,6 +52,8 @@ final class DeviceRequests {
     case Text.isSame(name, "recovery-file"): try makeRecoveryFile(request, answer)
     case Text.isSame(name, "recover-account"): try recover(request, answer)
     case Text.isSame(name, "set-devices"): devices.set(request, answer)
+    case Text.isSame(name, "add-address"): try changeAddress(request, isAdded: true, answer)
+    case Text.isSame(name, "remove-address"): try changeAddress(request, isAdded: false, answer)
     case Text.isSame(name, "pushes"): try pushes(request, client, answer)
     case Text.isSame(name, "answer-push"):
       guard let isAccepted = request["accepts"]?.bool else {
@@ -243,6 +245,12 @@ final class DeviceRequests {
       }
       return events
     }
+  }
+
+  private func changeAddress(_ request: Value, isAdded: Bool, _ answer: @escaping Answer) throws(SegueError) {
+    let device = try Self.device(request)
+    let address = try ControlRequests.text(request, "address", atMost: DeviceAddress.sizeLimit)
+    try devices.changeAddress(address, of: device, isAdded: isAdded, answer)
   }
 
   // MARK: Elements

@@ -44,6 +44,8 @@ enum RequestOptions {
     ("answer-join", ["join", "admits"]),
     ("rename-device", ["device", "name"]),
     ("revoke-device", ["device"]),
+    ("add-address", ["device", "address"]),
+    ("remove-address", ["device", "address"]),
     ("accept-roster", ["device", "digest"]),
     ("leave-account", ["abandons"]),
     ("recovery-file", ["passphrase"]),

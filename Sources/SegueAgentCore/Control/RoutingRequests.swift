@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueModel
+import SegueWire
 
 /// Answers the requests of control clients about apps: which there are, which one continues an activity, and which one
 /// the user wants (R6.2, R6.5). No I/O. For one thread.
@@ -9,6 +10,8 @@ final class RoutingRequests {
   private static let typesSize = 4 * 1024
   /// The most candidates in an answer.
   private static let candidateLimit = 64
+  /// The most reasons about the page of an activity in an explanation.
+  private static let pageReasonLimit = 16
 
   private let inbox: InboxService
 
@@ -229,6 +232,23 @@ final class RoutingRequests {
         "\(name) opens pages by their URL alone: its extension is not installed, not enabled, or not running"
       )
     }
+  }
+
+  /// The reasons that concern the page of an activity, in the form of `Routing.Obstacle.page`.
+  static func pageReasons(_ decision: RoutingDecision) -> [Message.Explanation] {
+    var reasons: [Message.Explanation] = []
+    func add(_ words: (reason: StaticString, message: DiagnosticText), of app: String?) {
+      guard reasons.count < 2 * pageReasonLimit else { return }
+      let message = app.map { String(joining: "\($0): \(words.message.string)") } ?? words.message.string
+      for text in [String(joining: "\(words.reason)"), cut(message)] {
+        reasons.append(Message.Explanation(name: text, obstacle: .page))
+      }
+    }
+    for candidate in decision.candidates {
+      for case .site(let obstacle) in candidate.obstacles { add(words(for: obstacle), of: candidate.bundleIdentifier) }
+    }
+    for note in decision.notes { add(words(for: note), of: nil) }
+    return reasons
   }
 
   private static func value(_ reason: StaticString, _ message: DiagnosticText) throws(SegueError) -> Value {

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For
 /// one thread.
@@ -260,11 +261,22 @@ public final class InboxService: PushInbox {
 
   private static func query(for choice: AppChoice) -> RoutingQuery {
     let offer = choice.offer
-    return RoutingQuery(
-      type: offer.description.type, team: choice.team, bundleIdentifier: offer.bundleIdentifier,
-      payloadVersion: offer.description.payloadVersion, origin: offer.origin,
-      webOrigin: offer.description.webOrigin, isPublic: offer.description.isPublic,
-      contentType: offer.description.contentType)
+    return query(
+      for: offer.description, team: choice.team, bundleIdentifier: offer.bundleIdentifier, origin: offer.origin)
+  }
+
+  private static func query(
+    for offer: OfferDescription, team: String, bundleIdentifier: String, origin: Identifier?
+  ) -> RoutingQuery {
+    RoutingQuery(
+      type: offer.type, team: team, bundleIdentifier: bundleIdentifier, payloadVersion: offer.payloadVersion,
+      origin: origin, webOrigin: offer.webOrigin, isPublic: offer.isPublic, contentType: offer.contentType)
+  }
+
+  /// The reasons that concern the page of an offer of an app here: see `HubEngine.pageReasons`.
+  public func pageReasons(of app: AppIdentity, _ offer: OfferDescription) -> [Message.Explanation] {
+    let query = Self.query(for: offer, team: app.team, bundleIdentifier: app.bundleIdentifier, origin: app.id)
+    return RoutingRequests.pageReasons(router.explain(query))
   }
 
   /// Remembers the app that the user wants for a type; nil forgets it.

@@ -21,6 +21,8 @@ public struct LaunchRequest: Sendable {
     /// Number 4: opens a document with an opener, by its file, which the launcher reads (R13.7). The texts of the
     /// document are checked by the table of public types; each becomes a part of one argument.
     case openDocument(OpenedDocument, opener: String)
+    /// Number 5, with a descriptor: looks a name up, by a process that writes the addresses there (R14.2).
+    case lookUp(DeviceHostName)
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -41,18 +43,19 @@ public struct LaunchRequest: Sendable {
     case .openPage(_, let browser): browser
     case .fetchSite(let fetch): fetch.host
     case .openDocument(_, let opener): opener
+    case .lookUp(let name): name.text
     case .unknown(let number): "kind \(number)"
     }
   }
 
   /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
-  /// starts. Nil: the schedule of sites has bounds of its own.
+  /// starts. Nil: the schedules of sites and names have bounds of their own.
   public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
     case .openDocument(_, let opener): (String(joining: "a file in \(opener)"), LaunchGate.pageLimit)
     case .startApp, .unknown: (app, LaunchGate.appLimit)
-    case .fetchSite: nil
+    case .fetchSite, .lookUp: nil
     }
   }
 
@@ -60,7 +63,7 @@ public struct LaunchRequest: Sendable {
   public func check() throws(SegueError) {
     switch kind {
     // An `OpenedDocument` was checked when it was made.
-    case .startApp, .openDocument: break
+    case .startApp, .openDocument, .lookUp: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
       guard AssociatedDomain.isHost(fetch.host) else {
@@ -121,6 +124,10 @@ public struct LaunchRequest: Sendable {
         try writer.put(value.key)
         try writer.put(value.text)
       }
+    case .lookUp(let name):
+      try writer.put(UInt64(5))
+      try writer.begin(.array)
+      try writer.put(name.text)
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -158,7 +165,9 @@ public struct LaunchRequest: Sendable {
       let values = stride(from: 2, to: texts.count, by: 2).map { (key: texts[$0], text: texts[$0 + 1]) }
       guard let document = try? OpenedDocument(type: texts[1], values: values) else { return nil }
       return (number, LaunchRequest(.openDocument(document, opener: texts[0]), environment: environment))
-    case (1, _), (2, _), (4, _): return nil
+    case (5, 1):
+      return DeviceHostName(texts[0]).map { (number, LaunchRequest(.lookUp($0), environment: environment)) }
+    case (1, _), (2, _), (4, _), (5, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

@@ -32,6 +32,12 @@ extension Limits {
   /// Addresses in an invite, and connections with its key that have not said anything: a device may dial all of them.
   public static let inviteAddresses = 8
   public static let connectionsPerInvite = 8
+  /// Addresses that a device tells over a link, and that the user gives one device; bytes of all that the user gives.
+  public static let toldAddresses = 8
+  public static let addressesPerDevice = 8
+  public static let deviceAddressBytes = 4 * 1024
+  /// Paths of all devices that the state of the account tells.
+  static let reportedPaths = 64
   /// Bytes of the text of an invite.
   public static let inviteText = 2_048
   /// Tries to join that one address may make at once, and then one each second; addresses that are remembered; tries

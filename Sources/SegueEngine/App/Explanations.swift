@@ -61,23 +61,37 @@ final class Explanations: AppFeature {
     guard let question = questions.first, question.number == request else { return }
     questions.removeFirst()
     askNext(now)
-    var reasons = list.map { explanation in
+    var reasons: [Reason] = []
+    // The first one of a pair that concerns the page.
+    var title: String?
+    for explanation in list {
+      let name = explanation.name
+      let reason: Reason
       switch explanation.obstacle {
-      case .isOrigin: Reason("own app", app: explanation.name, "an app is not offered what is its own")
+      case .isOrigin: reason = Reason("own app", app: name, "an app is not offered what is its own")
       case .teamDiffers:
-        Reason(
-          "team differs", app: explanation.name,
+        reason = Reason(
+          "team differs", app: name,
           question.isPublic
             ? "it is an app of another team, and the hub does not know that the activity is public"
             : "it is an app of another team, and the activity is not public")
       case .typeNotDeclared:
-        Reason("type not declared", app: explanation.name, "it does not declare the type of the activity")
-      case .notFrontmost: Reason("not frontmost", "the device offers its frontmost activity only, which is another")
+        reason = Reason("type not declared", app: name, "it does not declare the type of the activity")
+      case .notFrontmost:
+        reason = Reason("not frontmost", "the device offers its frontmost activity only, which is another")
       case .isPrivate:
-        Reason("private", "it stays on this device: it is private, or the user keeps its type or its app here")
+        reason = Reason("private", "it stays on this device: it is private, or the user keeps its type or its app here")
       case .notLinked:
-        Reason("not linked", device: explanation.name, "there is no link with this device of the account now")
+        reason = Reason("not linked", device: name, "there is no link with this device of the account now")
+      case .page:
+        guard let word = title else {
+          title = name
+          continue
+        }
+        reason = Reason(word, name)
+        title = nil
       }
+      reasons.append(reason)
     }
     if appCount == 0 {
       reasons.append(Reason("no other app", "no other app is open on this device, and no device is linked"))

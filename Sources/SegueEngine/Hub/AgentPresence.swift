@@ -16,6 +16,9 @@ final class AgentPresence: HubFeature {
   /// See `HubEngine.manifests`.
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
 
+  /// See `HubEngine.pageReasons`.
+  var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
+
   /// See `HubEngine.unheardFailure`.
   var unheardFailure: ((UnheardFailure) -> Void)?
 

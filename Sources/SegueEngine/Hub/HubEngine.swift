@@ -131,6 +131,13 @@ public final class HubEngine {
     set { presence.manifests = newValue }
   }
 
+  /// Says of an offer of an app here what concerns its web page (R12.2), as `Routing.Obstacle.page` describes it. It
+  /// calls nothing of the engine.
+  public var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])? {
+    get { presence.pageReasons }
+    set { presence.pageReasons = newValue }
+  }
+
   /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
   /// the device sends, with at most 64 KiB. The result is sent to that device. The handler calls nothing of the engine.
   public var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {

@@ -117,6 +117,7 @@ final class HubExplanations: HubFeature {
       isPublic = offer.description.isPublic
       if !offers.isOffered(offer) { add(app.name, .notFrontmost) }
       if hasDevices || !linked.isEmpty, offers.isPrivate(offer, inAccount: hasDevices) { add(app.name, .isPrivate) }
+      explanations += agent.pageReasons?(app, offer.description) ?? []
     }
     for other in devices?.all ?? [] where other.device != devices?.own {
       if !linked.contains(where: { $0.device == other.device }) { add(other.name, .notLinked) }

@@ -3,6 +3,7 @@
 import SegueAgentCore
 import SegueEngine
 import SegueModel
+import SegueWire
 import SegueStore
 
 /// The process of an agent in a fleet. All that decides in it is what ships: the hub that it carries, `InboxService`
@@ -154,7 +155,8 @@ public class FleetAgent: FleetProcess {
     let clock = device.clock
     let devices = try DeviceService(
       in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
-      SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox)
+      SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox,
+      resolving: self)
     // They end together.
     let sites = SiteService(in: self, self, self) { [unowned(unsafe) inbox] statuses in inbox.sites = statuses }
     parts = Parts(
@@ -186,6 +188,9 @@ public class FleetAgent: FleetProcess {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
     hub.engine.manifests = { [unowned(unsafe) device] bundle in device.catalogue[bundle]?.manifest }
+    hub.engine.pageReasons = { [unowned(unsafe) self] app, offer in
+      self.parts?.inbox.pageReasons(of: app, offer) ?? []
+    }
     hub.engine.setPrivacy(carried.isPrivate, now)
     hub.engine.setDevices(carried.devices, now)
   }

@@ -79,7 +79,10 @@ public final class SimulatedStorage: DeviceStorage {
     }
   }
 
-  public func keepPort(_ port: UInt16, _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void) {
-    change({ settings in settings.lastPort = port }, answer)
+  public func keep(
+    _ change: @escaping (inout DeviceSettings) -> Void,
+    _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void
+  ) {
+    self.change({ settings in change(&settings) }, answer)
   }
 }

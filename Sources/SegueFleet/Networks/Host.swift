@@ -41,8 +41,15 @@ public protocol NetworkSimulation: AnyObject {
   func host(at place: Place) -> Host?
   /// Returns the other hosts that a datagram of one reaches, which may be fewer than there are in its network.
   func listeners(to host: Host) -> [Host]
+  /// Whether the hosts of two networks reach each other, as over routers or a VPN; datagrams to the group of beacons
+  /// stay in their network.
+  func isRouted(_ network: Int, to other: Int) -> Bool
   /// Whether nothing comes from one host to the other until `resumed` of their connections.
   func isCut(_ one: Host, _ other: Host) -> Bool
+}
+
+extension NetworkSimulation {
+  public func isRouted(_ network: Int, to other: Int) -> Bool { network == other }
 }
 
 /// Something that has an address: a device of the user, or a hostile machine. The simulation outlives its hosts.
@@ -87,7 +94,7 @@ open class Host {
   /// - Returns: the connection, of which it has end 0; nil if no host is there.
   public func dial(_ address: NetworkAddress) -> Wire? {
     let there = Place(address)
-    guard let place, place.network == there.network, let listener = simulation.host(at: there),
+    guard let place, simulation.isRouted(place.network, to: there.network), let listener = simulation.host(at: there),
       let wire = Wire(self, listener)
     else { return nil }
     wire.call(at: address.port)

@@ -45,7 +45,8 @@ public final class Wire {
   public func open(_ end: Int, _ handle: @escaping (Event) -> Void) { ends[end].handle = handle }
 
   private var isWhole: Bool {
-    !isDead && ends.allSatisfy { $0.host.place == $0.place } && ends[0].place.network == ends[1].place.network
+    !isDead && ends.allSatisfy { $0.host.place == $0.place }
+      && simulation.isRouted(ends[0].place.network, to: ends[1].place.network)
   }
 
   /// The dialler asks for the connection.

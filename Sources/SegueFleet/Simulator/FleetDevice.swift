@@ -64,6 +64,12 @@ public final class FleetDevice {
   public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
   /// The requests of its agents to sites, in their order.
   public internal(set) var siteFetches: [SiteFetch] = []
+  /// Looks a name up for its agent (R14.2); nil: no answer comes.
+  public var resolver: (DeviceHostName) -> NameLookup? = {
+    .failed(String(joining: "\($0.text): the name is not found"))
+  }
+  /// The names that its agents have looked up, in order.
+  public internal(set) var lookUps: [DeviceHostName] = []
   /// The pages with which browsers were started, in their order.
   public private(set) var pages: [(url: String, browser: String)] = []
   /// The documents with which openers were started, in their order.

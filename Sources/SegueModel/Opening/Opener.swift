@@ -2,8 +2,8 @@
 
 /// A program that opens the files and media of public activities at their place (R13.7).
 public struct Opener: Sendable {
-  /// `opener:` and the name of its file without the ending: `opener:org.gnome.gedit`. An app of that program has another
-  /// identifier, so what waits for the app is not the opener's.
+  /// `opener:` and the name of its file without the ending: `opener:org.gnome.gedit`. An app of that program has
+  /// another identifier, so what waits for the app is not the opener's.
   public let identifier: String
   /// For people.
   public let name: String

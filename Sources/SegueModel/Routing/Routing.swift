@@ -13,6 +13,8 @@ public enum Routing {
     case isPrivate = 4
     /// It names a device of the account without a link.
     case notLinked = 5
+    /// It concerns the web page (R12.2): there are two in place of one, whose names are the reason and the message.
+    case page = 6
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.

@@ -4,6 +4,7 @@ import SegueEngine
 import SegueModel
 import SegueSystem
 import SegueTransport
+import SegueWire
 
 /// This device as the apps of this process see it, or the agent: its runtime folder, and the election of hubs.
 /// Everything except `users` and `folder` is for the library thread.
@@ -37,6 +38,7 @@ public final class Device {
         host.setAccountHandler(carried.handler)
         host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
+        host.setPageReasons(carried.pageReasons)
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
         tookPlace(generation)
@@ -112,6 +114,13 @@ public final class Device {
     carried?.host?.setManifests(manifests)
   }
 
+  /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not
+  /// call this object.
+  public func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
+    carried?.pageReasons = reasons
+    carried?.host?.setPageReasons(reasons)
+  }
+
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
@@ -167,6 +176,7 @@ private final class CarriedHub {
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
   var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
+  var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
 }

@@ -88,6 +88,11 @@ final class HubHost {
   /// See `Device.setManifests`.
   func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }
 
+  /// See `Device.setPageReasons`.
+  func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
+    engine.pageReasons = reasons
+  }
+
   /// See `Device.setPrivacy`.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
     guard !hasEnded else { return }

@@ -31,12 +31,32 @@ import Testing
       try url("http://a/", [("text", .string(text)), ("after", after)]).replacing("http://a/#:~:text=", with: "")
     }
     #expect(try made(words + "part", .string("ner of words")) == whole)
-    #expect(try made(words + "part", .string(" of words")) == whole + "%20part")
+    #expect(
+      try made(words + "part", .string(" of words")) == "\(whole)%20part,-of%20words&text=\(whole)%20part")
     #expect(try made(words + "part", .string("")) == whole + "%20part")
     #expect(try made(words + "part", .integer(7)) == whole + "%20part")
-    #expect(try made("A short part", .string("ner")) == "A%20short%20part")
+    #expect(try made("A short part", .string("ner")) == "A%20short%20part,-ner&text=A%20short%20part")
     let long = String(repeating: "word ", count: 1_000)
     #expect(try made(long, .null) == String(repeating: "word%20", count: 63) + "word")
+  }
+
+  @Test("a text that stands several times is found by what stands around it, in whole words (R12.6)")
+  func context() throws {
+    func made(_ before: String, _ after: String) throws -> String {
+      let state: [(String, Value)] = [
+        ("text", .string("Notes")), ("before", .string(before)), ("after", .string(after)),
+      ]
+      return try url("http://a/", state).replacing("http://a/#:~:text=", with: "")
+    }
+    #expect(try made("the end.", "") == "the%20end.-,Notes&text=Notes")
+    #expect(try made(" the end.", " A-b") == "the%20end.-,Notes,-A%2Db&text=Notes")
+    #expect(
+      try made("ut off, as thirty two characters", "") == "off%2C%20as%20thirty%20two%20characters-,Notes&text=Notes")
+    #expect(
+      try made("", " thirty two characters are cut o") == "Notes,-thirty%20two%20characters%20are%20cut&text=Notes")
+    #expect(try made("a line  and another", "  one more  line") == "and%20another-,Notes,-one%20more&text=Notes")
+    #expect(try made(String(repeating: "x", count: 32), "") == "Notes")
+    #expect(try made(String(repeating: "word ", count: 40), " ") == "Notes")
   }
 
   @Test(

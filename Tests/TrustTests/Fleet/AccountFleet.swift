@@ -24,6 +24,8 @@ final class AccountFleet {
   private(set) lazy var oracle = AccountOracle(self)
   /// Whether beacons are lost, from 0 to 1.
   var beaconLoss = 0.0
+  /// Whether all networks reach each other.
+  var isRouted = false
   private(set) var log = Trace()
   /// The first broken promise.
   private(set) var violation: String?
@@ -92,6 +94,7 @@ extension AccountFleet: NetworkSimulation {
   func drawDelay() -> Int64 { network.delay(&random) }
   private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
   func host(at place: Place) -> Host? { hosts.first { $0.place == place } }
+  func isRouted(_ network: Int, to other: Int) -> Bool { isRouted || network == other }
   func isCut(_ one: Host, _ other: Host) -> Bool { false }
 
   func listeners(to host: Host) -> [Host] {

@@ -15,6 +15,10 @@ final class Machine: Host {
   private var process: SimulatedProcess?
   /// The settings of its agents, on its disk.
   var settings = DeviceSettings()
+  /// Looks a name up for its agent (R14.2); nil: no answer comes.
+  var resolver: (DeviceHostName) -> NameLookup? = { .failed("\($0.text): the name is not found") }
+  /// The names that its agents have looked up, and those that are being looked up now.
+  var (lookUps, openLookUps): ([String], Int) = ([], 0)
   /// Seconds by which its clock is ahead.
   var clockOffset = 0.0 {
     didSet { fleet.trace(name, "has its clock ahead by", "\(Int(clockOffset)) s") }
@@ -81,9 +85,12 @@ final class Machine: Host {
 
   /// Its user names addresses.
   func name(addresses: [NetworkAddress]) {
-    guard isAwake, let devices, let texts = try? Value.array(addresses.map { .string($0.text) }),
-      let ask = try? Value.dictionary([(key: .string("addresses"), value: texts)])
-    else { return }
+    if let texts = try? Value.array(addresses.map { .string($0.text) }) { set("addresses", texts) }
+  }
+
+  /// The user sets something about other devices.
+  func set(_ key: String, _ value: Value) {
+    guard isAwake, let devices, let ask = try? Value.dictionary([(key: .string(key), value: value)]) else { return }
     devices.set(ask) { _ in }
   }
 

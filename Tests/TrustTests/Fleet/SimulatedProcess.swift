@@ -28,7 +28,7 @@ final class SimulatedProcess: AgentEnvironment {
       in: self, over: SimulatedTransport(sockets),
       SimulatedSecurity(machine.cryptography) { [machine] in machine.now.seconds },
       hub, SimulatedStorage(AccountService(storage: machine.disk, cryptography: machine.cryptography), on: self),
-      NoInbox())
+      NoInbox(), resolving: self)
     self.devices = devices
     try devices.open()
   }
@@ -97,4 +97,17 @@ final class NoInbox: PushInbox {
     began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) { answer(.failure(none)) }
+}
+
+extension SimulatedProcess: NameResolver {
+  /// One that gets no answer is killed, as the process is that looks names up.
+  func resolve(_ name: DeviceHostName, _ done: @escaping (NameLookup) -> Void) {
+    machine.lookUps.append(name.text)
+    machine.openLookUps += 1
+    let found = machine.resolver(name)
+    later(found == nil ? NameLookup.time : 20) { [machine] in
+      machine.openLookUps -= 1
+      done(found ?? NameLookupOutput.decode([], of: name))
+    }
+  }
 }

@@ -6,15 +6,18 @@
  *     tabs IDENTIFIER [letter|sums|plan|talk]...        all four if none is named
  *
  * It reads lines: the name of a tab turns to it, "continue" continues the frontmost offer, "= TEXT" is what the user
- * types, "quit" ends. ../../python/examples/tabs.py is the same in Python.
+ * types, "quit" ends. ../../python/examples/tabs.py is the same in Python, and has more: streams, and the way back from
+ * a browser, which shows the page of a tab (webpage_url) where no app continues it.
  */
 #include "notes.h"
 
+#include <ctype.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #define TEAM "OFFICE"
+#define SITE "https://office.example.com"
 enum { TAB_COUNT = 4, TEXT_SIZE = 256 };
 
 static const struct {
@@ -38,6 +41,15 @@ struct program {
   struct tab *shown;
 };
 
+/** Names the page of the tab, which shows its text (RFC 3986 §2.1). */
+static void set_page(const struct tab *tab, segue_activity *activity) {
+  char url[sizeof SITE + 32 + 3 * TEXT_SIZE];
+  int length = snprintf(url, sizeof url, SITE "/%s?text=", tab->name);
+  for (const unsigned char *each = (const unsigned char *)tab->text; *each != '\0'; each++)
+    length += sprintf(url + length, isalnum(*each) ? "%c" : "%%%02X", *each);
+  notes_check(segue_activity_set_webpage_url(activity, url, (size_t)length));
+}
+
 /** Writes what the tab shows: a save is due. It fails if that is not UTF-8, as a terminal may have it. */
 static segue_reply update(void *context, segue_activity *activity, segue_save *save) {
   struct tab *tab = context;
@@ -55,6 +67,7 @@ static segue_reply update(void *context, segue_activity *activity, segue_save *s
   notes_check(segue_writer_end(writer));
   notes_check(segue_writer_finish(writer, &entries));
   notes_check(segue_activity_add_user_info_entries(activity, entries));
+  set_page(tab, activity);
   segue_release(entries);
   segue_release(writer);
   return SEGUE_REPLY_YES;
@@ -136,6 +149,7 @@ static void open_tab(struct program *program, struct tab *tab) {
   notes_check(segue_responder_create(program->app, update, restore, tab, NULL, &tab->responder));
   notes_check(segue_activity_create(program->app, tab->type, SEGUE_NUL_TERMINATED, &activity));
   notes_check(segue_activity_set_title(activity, tab->name, SEGUE_NUL_TERMINATED));
+  set_page(tab, activity);
   notes_check(segue_responder_set_activity(tab->responder, activity));
   segue_release(activity);
 }

@@ -11,8 +11,11 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # importing leaves nothing to tidy up
     try:
+        from segue._command.launching import launched
+
+        rest = launched(sys.argv[1:])
         from segue._command.program import main as run
     except ImportError as error:
         print(f"segue: {error}", file=sys.stderr)
         return 1
-    return run()
+    return run(rest)

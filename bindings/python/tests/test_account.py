@@ -29,7 +29,7 @@ from segue._account import account_of
 from segue._agent import failure_of
 from segue._command import device_checks, doctor, session
 from segue._command.checks import Finding, State
-from segue._command.devices import changes, heard, named, only, row, show
+from segue._command.devices import changes, details, heard, named, only, row, show
 from segue._command.output import CommandError, when
 from segue._command.qr import drawn
 from segue._command.session import beside
@@ -73,6 +73,8 @@ BAD: list[tuple[type[segue.Error], Callable[[segue.App], Any]]] = [
     (segue.ArgumentTypeError, lambda app: app.accept_roster("a", bytes(32))),  # type: ignore[arg-type]
     (segue.ArgumentTypeError, lambda app: app.accept_roster(uuid4(), "a" * 32)),  # type: ignore[arg-type]
     (segue.InvalidArgumentError, lambda app: app.accept_roster(uuid4(), bytes(31))),
+    (segue.ArgumentTypeError, lambda app: app.add_address("a", "b")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.remove_address(uuid4(), b"a")),  # type: ignore[arg-type]
     (segue.LimitExceededError, lambda app: app.recover_account(b"a" * 8193, "b")),
     (segue.InvalidArgumentError, lambda app: app.set_devices(port=65536)),
     (segue.InvalidArgumentError, lambda app: app.set_devices(push="maybe")),
@@ -103,6 +105,8 @@ ASKS: dict[str, Callable[[segue.App], Any]] = {
     "recovery_file": lambda app: app.recovery_file("a" * 12),
     "recover_account": lambda app: app.recover_account(b"a", "b"),
     "set_devices": lambda app: app.set_devices(port=0),
+    "add_address": lambda app: app.add_address(uuid4(), "laptop.example"),
+    "remove_address": lambda app: app.remove_address(uuid4(), "laptop.example"),
     "pushes": lambda app: app.pushes(),
 }
 
@@ -277,6 +281,43 @@ def test_the_doctor_knows_certificates_ports_and_firewalls(monkeypatch: pytest.M
     assert problems(device_checks.findings(account(here))) == ["network"]
 
 
+def test_r14_1_the_doctor_names_paths_that_have_failed_and_tailnets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """R14.1, R14.2"""
+    monkeypatch.setattr(device_checks, "refusal", lambda number: None)
+    monkeypatch.setattr(device_checks, "firewalls", lambda: iter([]))
+    monkeypatch.setattr(device_checks, "INTERFACES", tmp_path)
+    for name, flags in (("lo", 0x49), ("eth0", 0x1003), ("tailscale0", 0x1091)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "flags").write_text(f"{flags:#x}\n")
+    here = device("laptop", this_device=True)
+    failed = {"address": f"home.example{NASTY}", "state": "failed", "message": f"the name is not found{NASTY}"}
+    away = device("phone", paths=[failed, {"address": "10.0.0.7:1", "state": "known", "cost": "tunnel"}])
+    found = device_checks.findings(account(here, away))
+    assert problems(found) == ["devices", "path", "tailnet"]
+    path, tailnet = found[-2:]
+    assert "phone at home.example" in path.message and "the name is not found" in path.message
+    assert "\x1b" not in path.message
+    assert "tailscale0 is up" in tailnet.message
+    assert "`segue devices --add-address phone HOST`" in (tailnet.advice or "")
+    # Once its address there is set, or it is linked, there is nothing to say.
+    assert "tailnet" not in problems(device_checks.findings(account(here, {**away, "addresses": ["phone.ts.net"]})))
+    assert problems(device_checks.findings(account(here, {**away, "linked": True}))) == []
+
+
+def test_r14_1_the_list_shows_addresses_and_paths() -> None:
+    """R14.1, R14.2"""
+    used = {"address": "10.0.0.7:1", "state": "used", "cost": "same network"}
+    failed = {"address": "phone.ts.net", "state": "failed", "message": "the name is not found"}
+    (phone,) = account(device("phone", addresses=["phone.ts.net"], paths=[used, failed])).devices
+    assert details(phone, False) == ["phone: dialled at phone.ts.net"]
+    assert details(phone, True)[1:] == [
+        "phone: 10.0.0.7:1, same network, used",
+        "phone: phone.ts.net, failed: the name is not found",
+    ]
+
+
 UNLISTED = {
     "takeovers": [
         {"device": uuid4(), "fingerprint": "1f2e", "date": NOW, "term": 2, "digest": bytes(32), "name": f"xray{NASTY}"}
@@ -305,7 +346,10 @@ def test_the_doctor_tells_of_a_take_over_refused_devices_and_notices(monkeypatch
 
 
 def test_devices_tells_of_them_too(capsys: pytest.CaptureFixture[str]) -> None:
-    show(account(device("laptop", this_device=True), **UNLISTED), argparse.Namespace(json=False, watch=False))
+    show(
+        account(device("laptop", this_device=True), **UNLISTED),
+        argparse.Namespace(json=False, watch=False, paths=False),
+    )
     said = capsys.readouterr().err
     for each in ("has taken over with the recovery file", "is refused", "phone: is the manager now"):
         assert each in said

@@ -34,16 +34,18 @@ def office(folder: str) -> Iterator[dict[str, Program]]:
 
 
 def test_each_tab_goes_on_by_itself_in_the_app_that_has_its_type(office: dict[str, Program]) -> None:
-    """R4.3, R6.2: a big app whose types are spread over small ones."""
+    """R4.3, R6.2, R7.1: a big app whose types are spread over small ones. What was typed before comes by a stream."""
     big, sums, plan = office["big"], office["sums"], office["plan"]
     for program in (sums, plan):
         program.wait_for("^shows ")
     big.wait_for("^shows letter: ")
     big.tell("plan")
+    big.tell("= Monday: work")
     big.tell("= Monday: rest")
     plan.wait_for("^offered: plan$")
     plan.tell("continue")
     plan.wait_for("^restored plan: Monday: rest$")
+    plan.wait_for("^history of plan: 1 texts before$")
     plan.tell("quit")
     assert plan.wait() == 0
     big.tell("sums")

@@ -277,6 +277,7 @@ def test_a_text_that_is_too_long_is_refused_by_name(devices: list[Device], text:
 REQUESTS = [
     "account",
     "accept-roster",
+    "add-address",
     "answer-join",
     "answer-push",
     "apps",
@@ -296,6 +297,7 @@ REQUESTS = [
     "read-invite",
     "recover-account",
     "recovery-file",
+    "remove-address",
     "rename-device",
     "retry",
     "revoke-device",

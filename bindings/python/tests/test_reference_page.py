@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT, environment
 
 import segue
+import segue._public
 
 
 def test_the_reference_page_is_up_to_date() -> None:
@@ -20,6 +21,15 @@ def test_the_reference_page_is_up_to_date() -> None:
     program = ROOT / "bindings" / "python" / "api"
     done = subprocess.run([sys.executable, str(program)], env=environment("/nowhere"), capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_the_package_has_the_names_that_it_loads_later() -> None:
+    """A program that uses none of them loads nothing for them."""
+    assert {*segue.__all__} - {"errors", "library_path", "library_version"} == {*segue._public.__all__}
+    assert {*segue.__all__} <= {*dir(segue)}
+    script = "import sys, segue; print('asyncio' in sys.modules, 'cbor2' in sys.modules, segue.App.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment("/nowhere"), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False False App\n", "")
 
 
 def test_every_public_name_says_what_it_is() -> None:

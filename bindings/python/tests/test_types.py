@@ -433,6 +433,7 @@ def pushed(identifier: UUID) -> segue.Pushed:
         lambda app, identifier: app.push(segue.Activity(app, TYPE), device=identifier),
         lambda app, identifier: app.rename_device("a", identifier),
         lambda app, identifier: app.revoke_device(identifier),
+        lambda app, identifier: app.add_address(identifier, "laptop.example"),
         lambda app, identifier: app.accept_roster(identifier, bytes(32)),
         lambda app, identifier: app.answer_push(pushed(identifier), False),
     ],

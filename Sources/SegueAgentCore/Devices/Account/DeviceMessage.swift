@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueModel
+import SegueSystem
 
 /// A message between the agents of two devices of an account that does not change the account (docs/trust.md, "Over
 /// links"). Each is an array that begins with its number. The numbers follow those of the account's messages.
@@ -15,6 +16,8 @@ public enum DeviceMessage {
   case removed
   /// The sender has met another machine that has its keys.
   case copied
+  /// The sender listens at this port of these addresses, at most `Limits.toldAddresses`, without zones (R14.1).
+  case addresses(UInt16, [NetworkAddress])
 
   public func encoding() throws(SegueError) -> [UInt8] {
     switch self {
@@ -36,23 +39,42 @@ public enum DeviceMessage {
     case .withdrawn(let number): try Self.array([.unsigned(10), .unsigned(number)])
     case .removed: try Self.array([.unsigned(11)])
     case .copied: try Self.array([.unsigned(13)])
+    case .addresses(let port, let addresses):
+      try Self.array([
+        .unsigned(14), .unsigned(UInt64(port)),
+        try .array(addresses.prefix(Limits.toldAddresses).map { .data($0.bytes) }),
+      ])
     }
   }
 
   /// Reads a message; nil for one that is about something else, or of a later version. Throws MALFORMED.
   public static func known(_ encoding: [UInt8]) throws(SegueError) -> DeviceMessage? {
     // The first byte of an array, and the number of a message, in deterministic CBOR.
-    guard encoding.count > 1, 8...11 ~= encoding[1] || encoding[1] == 13 else { return nil }
+    guard encoding.count > 1, 8...11 ~= encoding[1] || 13...14 ~= encoding[1] else { return nil }
     guard let elements = try Value(cbor: encoding).elements else { throw malformed("elements") }
     if encoding[1] == 11 { return .removed }
     if encoding[1] == 13 { return .copied }
     guard elements.count > 1 else { throw malformed("elements") }
+    if encoding[1] == 14 { return try addresses(elements) }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {
     case 8: return .push(try request(number, elements))
     case 9: return .pushed(number, try answer(elements))
     default: return .withdrawn(number)
     }
+  }
+
+  /// Elements beyond those that are read are ignored: a later version may tell more of them.
+  private static func addresses(_ elements: [Value]) throws(SegueError) -> DeviceMessage {
+    guard elements.count > 2, let port = elements[1].int64.flatMap({ UInt16(exactly: $0) }), port > 0,
+      let told = elements[2].elements
+    else { throw malformed("the addresses") }
+    var addresses: [NetworkAddress] = []
+    for each in told where addresses.count < Limits.toldAddresses {
+      guard let address = each.data.flatMap({ NetworkAddress(bytes: $0) }) else { throw malformed("an address") }
+      if !addresses.contains(address) { addresses.append(address) }
+    }
+    return .addresses(port, addresses)
   }
 
   private static func request(_ number: UInt64, _ elements: [Value]) throws(SegueError) -> PushRequest {
@@ -89,7 +111,7 @@ public enum DeviceMessage {
   }
 
   private static func malformed(_ what: StaticString) -> SegueError {
-    SegueError(.malformed, "push of another device: \(what) cannot be read")
+    SegueError(.malformed, "message of another device: \(what) cannot be read")
   }
 }
 

@@ -38,6 +38,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var connections: [DeviceConnection] = []
   private var challenges = OwnChallenges()
   private var sleep: SleepCheck
+  let names: DeviceNames
+  /// The user's addresses, and the paths to each device.
+  var (addresses, paths): ([NetworkAddress], [DevicePaths]) = ([], [])
   private var log = FailedLinkLog()
   /// Called when a device is linked (true), or no longer, with the uptime at which it was last heard.
   public var changed: ((_ device: Identifier, _ isLinked: Bool, _ heardAt: Int64) -> Void)?
@@ -46,6 +49,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Called when another connection with a linked device takes the place of the former one, and whether that has ended:
   /// then the session of the hubs is about to resume, or to begin anew.
   public var moved: ((_ device: Identifier, _ hasEnded: Bool) -> Void)?
+  /// Called with the address at which this device has dialled a device that is linked now.
+  public var reached: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
   public var copied: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
   /// Called when a genuine beacon is of another time, in seconds since 1970.
@@ -71,24 +76,27 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Throws INVALID_ARGUMENT for credentials that do not fit together, SYSTEM.
   public convenience init(
     in environment: any AgentEnvironment, over transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ credentials: DeviceCredentials, _ epochs: [EpochKeys], isAnnounced: Bool = true
+    _ hub: any LinkHub, _ credentials: DeviceCredentials, _ epochs: [EpochKeys], isAnnounced: Bool = true,
+    resolving resolver: (any NameResolver)? = nil
   ) throws(SegueError) {
     let context = try security.context(of: credentials)
     guard let identity = context.identity else { throw SegueError(.invalidArgument, "the certificate has no device") }
     let announcing = try DeviceDiscovery(epochs, isOn: isAnnounced, in: environment, over: transport)
-    self.init(environment, transport, security, hub, announcing, identity, context, epochs)
+    let names = DeviceNames(in: environment, resolver)
+    self.init(environment, transport, security, hub, announcing, names, identity, context, epochs)
   }
 
   private init(
     _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ announcing: DeviceDiscovery, _ identity: DeviceIdentity, _ context: any SecurityContext,
-    _ epochs: [EpochKeys]
+    _ hub: any LinkHub, _ announcing: DeviceDiscovery, _ names: DeviceNames, _ identity: DeviceIdentity,
+    _ context: any SecurityContext, _ epochs: [EpochKeys]
   ) {
     self.environment = environment
     self.transport = transport
     self.security = security
     self.hub = hub
     self.announcing = announcing
+    self.names = names
     sleep = SleepCheck(environment)
     self.identity = identity
     self.context = context
@@ -124,6 +132,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
       timer.close()
       throw error
     }
+    setCosts()
+    // `close` ends it.
+    names.resolved = { [unowned(unsafe) self] entry, lookup in self.resolved(entry, lookup) }
     announcing.open(
       interfaces,
       found: { [unowned(unsafe) self] address, isFormer in self.noteAddress(address, isFormer: isFormer) },
@@ -180,6 +191,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       opened.network.close()
     }
     state = .closed
+    names.close()
     announcing.close()
     listener?.close()
     listener = nil
@@ -187,12 +199,6 @@ public final class DeviceLinks: DeviceConnectionOwner {
   }
 
   // MARK: Addresses, devices and credentials
-
-  /// Sets the addresses that the user has named.
-  public func setAddresses(_ addresses: [NetworkAddress]) {
-    table.setStatic(addresses, environment.uptime)
-    act()
-  }
 
   /// Sets the other devices of the account: this one announces itself until all of them are linked.
   public func setDevices(_ devices: [Identifier]) {
@@ -246,10 +252,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard case .open(let opened) = state else { return }
     let uptime = environment.uptime
     if sleep.hasSlept(environment) { networkHasChanged() }
+    names.act(linked: table.surelyLinked)
     while let (address, age) = table.takeDue(uptime) { dial(address, age, uptime) }
     announcing.announce(linked: table.surelyLinked, uptime)
     var next = uptime + SleepCheck.pause
-    for deadline in [table.nextDeadline, announcing.nextDeadline] {
+    for deadline in [table.nextDeadline, announcing.nextDeadline, names.nextDeadline(linked: table.surelyLinked)] {
       if let deadline { next = min(next, deadline) }
     }
     opened.timer.set(next)
@@ -257,6 +264,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   private func networkHasChanged() {
     environment.log(.debug, "the network has changed")
+    setCosts()
+    names.networkChanged()
     networkChanged?()
     for connection in connections { connection.suspect() }
     table.networkChanged(environment.uptime)
@@ -299,7 +308,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       table.dialled(address, as: lastNumber, uptime)
     } catch {
       environment.log(.debug, "\(error.message)")
-      table.undialled(address, uptime, random: environment.drawJitter())
+      table.undialled(address, uptime, random: environment.drawJitter(), failure: error)
     }
   }
 
@@ -334,6 +343,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       copied?(identity.device, connection.address)
     }
     log.write(what, at: connection.address, error, in: environment)
+    table.note(error, of: connection.number)
     end(connection, what)
   }
 
@@ -349,7 +359,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func isAuthenticated(_ connection: DeviceConnection) {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
-    if table.isSuperfluous(connection.number, to: peer.device) { return end(connection, .linked(peer.device)) }
+    if table.isSuperfluous(connection.number, to: peer.device, environment.uptime) {
+      return end(connection, .linked(peer.device))
+    }
     if context.lists(peer.device) { attach(connection, peer) }
   }
 
@@ -393,11 +405,14 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let ending = present.flatMap { table.isNew($0.number, uptime) ? $0 : nil }
     if !isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }
-    table.linked(connection.number, with: peer.device, epochs: epochs.count, uptime, random: environment.drawJitter())
+    table.linked(
+      connection.number, with: peer.device, at: connection.address, epochs: epochs.count, uptime,
+      random: environment.drawJitter())
     // Not before the hub has the new one: what the other device offers stays where it is (R2.8).
     ending?.terminate()
     environment.log(.info, "linked with the device at \(connection.address.text)")
     if isReplacing { moved?(peer.device, ending != nil) } else { changed?(peer.device, true, uptime) }
+    if connection.isDialled { reached?(peer.device, connection.address) }
     connection.passOn()
     act()
   }
@@ -422,6 +437,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       connection.number, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
     guard let peer else { return }
     environment.log(.info, "the link with the device at \(connection.address.text) has ended")
+    names.unlinked(peer)
     changed?(peer, false, connection.heardAt)
     act()
   }

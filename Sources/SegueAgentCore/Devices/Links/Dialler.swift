@@ -32,8 +32,15 @@ public struct Dialler<Address: Equatable> {
   public static var linkPatience: Int64 { 1_000 }
   /// The addresses of one device that are kept before others.
   public static var deviceLimit: Int { 4 }
-  /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one.
+  /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one; and the
+  /// most between two attempts at an address that a device has told.
   public static var recheckPause: Int64 { 300_000 }
+  /// Milliseconds between the beginnings of two attempts at one device: the cheapest path begins first (R14.1).
+  public static var stagger: Int64 { 250 }
+  /// Milliseconds between two moves of a link to another path (R14.1).
+  public static var moveInterval: Int64 { 5_000 }
+  /// The most attempts at a better path for a linked device, until its addresses or the network change.
+  public static var improvementLimit: Int { 3 }
 
   /// The end of an attempt.
   public enum End: Sendable {
@@ -78,9 +85,23 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// The reason for which an address is known.
+  private enum Kind {
+    /// The user has named it.
+    case named
+    /// A beacon has announced it.
+    case announced
+    /// A device has told it over a link.
+    case told
+    /// A name of a device led there when it was looked up last.
+    case resolved
+  }
+
   private struct Target {
     let address: Address
-    let isStatic: Bool
+    var kind: Kind
+    var isStatic: Bool { kind == .named }
+    var cost: PathCost
     /// The machine that has announced it; empty for static ones.
     var source: [UInt8] = []
     /// Whether it was announced under a former epoch.
@@ -103,6 +124,19 @@ public struct Dialler<Address: Equatable> {
     var isDoubted = false
     /// The age of the next knock's epoch: 0 for the current one, 1 for the one before it.
     var age = 0
+    /// Attempts at it that may still be made as a better path of a linked device.
+    var improvements = Dialler.improvementLimit
+    /// The reason for which the last attempt has failed.
+    var failure: SegueError?
+  }
+
+  /// The connection of a link.
+  private struct Present {
+    let device: Identifier
+    let address: Address
+    var cost: PathCost
+    /// The uptime since which it is the link.
+    let since: Int64
   }
 
   private var targets: [Target] = []
@@ -110,6 +144,9 @@ public struct Dialler<Address: Equatable> {
   private var linked: [Identifier] = []
   /// Those of which nothing was heard since the network has changed: their connections may be dead.
   private var suspected: [Identifier] = []
+  /// The connections of linked devices.
+  private var present: [Present] = []
+  private var cost: (Address) -> PathCost = { _ in .routed }
 
   public init() {}
 
@@ -141,10 +178,10 @@ public struct Dialler<Address: Equatable> {
   /// Whether as many attempts as may be are under way at addresses of the machine that has announced it, or of the
   /// device that was found there.
   private func hasEnough(of target: Target) -> Bool {
-    guard !target.isStatic else { return false }
-    let ofSource = targets.count { $0.isTrying && !$0.isStatic && $0.source == target.source }
+    guard target.kind == .announced || target.kind == .told else { return false }
+    let ofSource = targets.count { $0.isTrying && $0.kind == .announced && $0.source == target.source }
     let ofDevice = targets.count { $0.isTrying && !$0.isStatic && target.device != nil && $0.device == target.device }
-    return max(ofSource, ofDevice) >= Self.sourceAttemptLimit
+    return max(target.kind == .announced ? ofSource : 0, ofDevice) >= Self.sourceAttemptLimit
   }
 
   /// The attempts that keep an address from its turn.
@@ -180,9 +217,26 @@ public struct Dialler<Address: Equatable> {
 
   /// When it is to be dialled; nil if it is not.
   private func due(_ target: Target) -> Int64? {
-    guard !target.isTrying, let dueAt = target.dueAt else { return nil }
-    guard !target.isDoubted, target.device.map({ linked.contains($0) }) ?? false else { return dueAt }
+    guard !target.isTrying, let planned = target.dueAt else { return nil }
+    let dueAt = max(planned, turn(of: target))
+    guard !target.isDoubted, let device = target.device, linked.contains(device) else { return dueAt }
+    if let since = improvedSince(target) { return max(dueAt, since + Self.moveInterval) }
     return target.isStatic ? max(dueAt, (target.triedAt ?? dueAt) + Self.recheckPause) : nil
+  }
+
+  /// The uptime from which on an attempt at its device may begin beside those that are under way.
+  private func turn(of target: Target) -> Int64 {
+    guard let device = target.device else { return .min }
+    let begun = targets.compactMap { $0.isTrying && $0.device == device ? $0.triedAt : nil }
+    return begun.max().map { $0 + Self.stagger } ?? .min
+  }
+
+  /// The uptime since which its device is linked by a worse path; nil: it is not, or enough attempts were made at it.
+  private func improvedSince(_ target: Target) -> Int64? {
+    guard target.improvements > 0, let link = present.first(where: { $0.device == target.device }),
+      target.cost < link.cost
+    else { return nil }
+    return link.since
   }
 
   // MARK: Addresses
@@ -199,8 +253,64 @@ public struct Dialler<Address: Equatable> {
         }
         targets.remove(at: index)
       }
-      targets.append(Target(address: address, isStatic: true, heardAt: .min, dueAt: uptime))
+      targets.append(Target(address: address, kind: .named, cost: cost(address), heardAt: .min, dueAt: uptime))
     }
+  }
+
+  /// The user has named an address as one of a device.
+  public mutating func expect(_ device: Identifier, at address: Address) {
+    guard let index = index(of: address), targets[index].device == nil else { return }
+    targets[index].device = device
+  }
+
+  /// Sets the addresses that a device has told over a link, or told before; at most `Limits.toldAddresses` count.
+  /// - Parameter best: the one by which it was linked last; it need not be among them.
+  public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address? = nil, _ uptime: Int64) {
+    let all = Array((best.map { [$0] } ?? []) + addresses.prefix(Limits.toldAddresses))
+    targets.removeAll { target in
+      target.kind == .told && target.device == device && !target.isTrying && !all.contains(target.address)
+        && (all.isEmpty || target.standing != .linked)
+    }
+    let isNews = all.contains { index(of: $0) == nil }
+    for address in all {
+      guard let index = index(of: address) else {
+        targets.append(
+          Target(address: address, kind: .told, cost: cost(address), heardAt: .min, dueAt: uptime, device: device))
+        continue
+      }
+      if targets[index].device == nil { targets[index].device = device }
+      if isNews { targets[index].improvements = Self.improvementLimit }
+    }
+    if let best, let index = index(of: best), targets[index].standing == .unknown { targets[index].standing = .knocked }
+  }
+
+  /// A name of a device was looked up: its addresses are dialled. Those of before are kept if they have led there.
+  public mutating func resolved(_ device: Identifier, _ addresses: [Address], _ uptime: Int64) {
+    targets.removeAll { target in
+      target.kind == .resolved && target.device == device && !target.isTrying && target.standing != .linked
+        && target.dueAt == nil && !addresses.contains(target.address)
+    }
+    for address in addresses {
+      guard let index = index(of: address) else {
+        targets.append(
+          Target(address: address, kind: .resolved, cost: cost(address), heardAt: .min, dueAt: uptime, device: device))
+        continue
+      }
+      if targets[index].device == nil { targets[index].device = device }
+      targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+    }
+  }
+
+  /// A device is no longer in the account.
+  public mutating func forget(_ device: Identifier) {
+    targets.removeAll { [.told, .resolved].contains($0.kind) && $0.device == device && !$0.isTrying }
+  }
+
+  /// Sets the costs of addresses, which follow from the interfaces.
+  public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) {
+    self.cost = cost
+    for index in targets.indices { targets[index].cost = cost(targets[index].address) }
+    for index in present.indices { present[index].cost = cost(present[index].address) }
   }
 
   /// A genuine beacon has announced an address.
@@ -225,7 +335,8 @@ public struct Dialler<Address: Equatable> {
     guard hasRoom else { return }
     targets.append(
       Target(
-        address: address, isStatic: false, source: source, isFormer: isFormer, heardAt: uptime, dueAt: uptime))
+        address: address, kind: .announced, cost: cost(address), source: source, isFormer: isFormer, heardAt: uptime,
+        dueAt: uptime))
   }
 
   /// Forgets an announced address if there are as many of a kind as may be: of those that were dialled, and led to no
@@ -233,7 +344,7 @@ public struct Dialler<Address: Equatable> {
   /// has its turn before a later one. Addresses that have led to a device go last.
   /// - Returns: whether there is room.
   private mutating func makeRoom(atMost limit: Int, _ isKind: (Target) -> Bool) -> Bool {
-    let kind = targets.indices.filter { !targets[$0].isStatic && isKind(targets[$0]) }
+    let kind = targets.indices.filter { targets[$0].kind == .announced && isKind(targets[$0]) }
     guard kind.count >= limit else { return true }
     let idle = kind.filter { !targets[$0].isTrying }
     let isNew = { (target: Target) in target.standing != .linked && target.triedAt == nil }
@@ -258,6 +369,7 @@ public struct Dialler<Address: Equatable> {
       targets[index].pause = Self.firstPause
       targets[index].quiet = .none
       targets[index].dueAt = uptime
+      targets[index].improvements = Self.improvementLimit
     }
   }
 
@@ -281,7 +393,7 @@ public struct Dialler<Address: Equatable> {
   /// Returns the next address to dial, and how many epochs back to knock; nil if none is due.
   public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? {
     targets = targets.filter {
-      $0.isStatic || $0.isTrying || leadsToLinked($0) || uptime - Self.announcedTime < $0.heardAt
+      $0.kind != .announced || $0.isTrying || leadsToLinked($0) || uptime - Self.announcedTime < $0.heardAt
     }
     let ready = targets.indices.filter { mayTry(targets[$0]) && due(targets[$0]).map { $0 <= uptime } ?? false }
     guard let index = ready.min(by: { hasTurn(targets[$0], before: targets[$1]) }) else { return nil }
@@ -289,13 +401,18 @@ public struct Dialler<Address: Equatable> {
     targets[index].hasKnocked = false
     targets[index].triedAt = uptime
     targets[index].dueAt = nil
+    if let device = targets[index].device, linked.contains(device) { targets[index].improvements -= 1 }
     return (targets[index].address, targets[index].age)
   }
 
   /// Whether the first of two addresses that are due is dialled before the second. Addresses of the user and those that
   /// have led to a device come first; those that were announced under a former epoch come last.
   private func hasTurn(_ one: Target, before other: Target) -> Bool {
-    let ranks = [one, other].map { $0.isFormer ? 2 : $0.isStatic || $0.standing == .linked ? 0 : 1 }
+    if one.device != nil, one.device == other.device, one.cost != other.cost { return one.cost < other.cost }
+    let ranks = [one, other].map { target in
+      if target.isFormer { return 2 }
+      return target.isStatic || target.kind == .resolved || target.standing == .linked ? 0 : 1
+    }
     guard ranks[0] == ranks[1] else { return ranks[0] < ranks[1] }
     // One that was tried in vain lets others pass, for a while.
     let turns = [one, other].map { ($0.dueAt ?? 0) + ($0.triedAt == nil ? 0 : Self.firstPause) }
@@ -319,12 +436,15 @@ public struct Dialler<Address: Equatable> {
     targets[index].isTrying = false
     switch end {
     case .linked(let device):
+      targets[index].failure = nil
       targets[index].device = device
       targets[index].isDoubted = false
       targets[index].standing = .linked
       targets[index].pause = Self.firstPause
       targets[index].age = 0
       look(index, uptime)
+      // It came up while a worse path was too young to be left.
+      if improvedSince(targets[index]) != nil { targets[index].dueAt = uptime }
       return boundAddresses(of: device)
     case .own: return look(index, uptime)
     case .foreign:
@@ -366,10 +486,12 @@ public struct Dialler<Address: Equatable> {
   }
 
   private mutating func plan(_ index: Int, _ uptime: Int64, _ random: UInt32) {
+    // The next look-up of its name has it dialled again, if it is still an address of that.
+    if targets[index].kind == .resolved, targets[index].standing != .linked { return }
     let pause = targets[index].pause
     // Between half and all of it, so that two devices do not go on dialling at the same moments.
     let jitter = pause / 2 + Int64(random) % (pause / 2 + 1)
-    targets[index].pause = min(2 * pause, Self.longestPause)
+    targets[index].pause = min(2 * pause, targets[index].kind == .told ? Self.recheckPause : Self.longestPause)
     let next = max(uptime + jitter, targets[index].isStatic ? uptime : soonest(targets[index], uptime))
     // Sooner, if the network has changed meanwhile.
     targets[index].dueAt = min(targets[index].dueAt ?? .max, next)
@@ -389,6 +511,35 @@ public struct Dialler<Address: Equatable> {
     return (target.isDoubted || target.device != device) && target.heardAt > since
   }
 
+  /// Whether an address is a better path to a linked device than that of its link, which is old enough to move (R14.1).
+  public func isBetter(_ address: Address, for device: Identifier, _ uptime: Int64) -> Bool {
+    guard let link = present.first(where: { $0.device == device }) else { return false }
+    return cost(address) < link.cost && uptime - link.since >= Self.moveInterval
+  }
+
+  /// The connection of a link, by whichever end it was dialled.
+  public mutating func uses(_ address: Address, for device: Identifier, _ uptime: Int64) {
+    present.removeAll { $0.device == device }
+    let cost = cost(address)
+    present.append(Present(device: device, address: address, cost: cost, since: uptime))
+    for index in targets.indices where targets[index].device == device && targets[index].cost < cost {
+      targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+    }
+  }
+
+  /// The last attempt at an address has failed.
+  public mutating func note(_ failure: SegueError, at address: Address) {
+    if let index = index(of: address) { targets[index].failure = failure }
+  }
+
+  /// The addresses that are known for a device, the cheapest first.
+  public func paths(to device: Identifier) -> [DialledPath<Address>] {
+    let known = targets.filter { $0.device == device }.map {
+      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.failure)
+    }
+    return PathCost.all.flatMap { cost in known.filter { $0.cost == cost } }
+  }
+
   /// A device is linked, by whatever address.
   public mutating func linked(_ device: Identifier) {
     suspected.removeAll { $0 == device }
@@ -402,10 +553,12 @@ public struct Dialler<Address: Equatable> {
   public mutating func unlinked(_ device: Identifier, _ uptime: Int64, random: UInt32) {
     linked.removeAll { $0 == device }
     suspected.removeAll { $0 == device }
+    present.removeAll { $0.device == device }
     for index in targets.indices where targets[index].device == device && !targets[index].isTrying {
       targets[index].pause = Self.firstPause
       targets[index].heardAt = max(targets[index].heardAt, uptime)
       targets[index].dueAt = nil
+      targets[index].improvements = Self.improvementLimit
       plan(index, uptime, random)
     }
   }

@@ -12,6 +12,8 @@ public struct LinkTable<Address: Equatable> {
     let number: UInt64
     /// The address that this device has dialled; nil: the other end has dialled.
     var dialled: Address?
+    /// The address at the other end of a link.
+    var address: Address?
     /// The uptime by which it must be a link, or ends because another one has taken its place.
     var deadline: Int64
     /// Whether its device is authenticated, and not listed.
@@ -58,8 +60,10 @@ public struct LinkTable<Address: Equatable> {
 
   /// Whether a connection that this device has dialled leads to one with which there is a link, not suspected of being
   /// dead. It ends (`.linked`) before it shows anything of this device.
-  public func isSuperfluous(_ number: UInt64, to peer: Identifier) -> Bool {
-    dialler.isLinked(peer) && !hasMoved(peer, to: number)
+  public func isSuperfluous(_ number: UInt64, to peer: Identifier, _ uptime: Int64) -> Bool {
+    guard dialler.isLinked(peer), !hasMoved(peer, to: number) else { return false }
+    let address = entries.first { $0.number == number }?.dialled
+    return !(address.map { dialler.isBetter($0, for: peer, uptime) } ?? false)
   }
 
   /// Whether a dialled connection leads to a linked device at an address that it has announced since it was linked.
@@ -82,6 +86,25 @@ public struct LinkTable<Address: Equatable> {
 
   /// Sets the addresses that the user has named.
   public mutating func setStatic(_ addresses: [Address], _ uptime: Int64) { dialler.setStatic(addresses, uptime) }
+
+  /// The user has named an address as one of a device.
+  public mutating func expect(_ device: Identifier, at address: Address) { dialler.expect(device, at: address) }
+
+  /// See `Dialler.setTold`, `Dialler.resolved`, `Dialler.forget`, `Dialler.setCosts`.
+  public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address?, _ uptime: Int64) {
+    dialler.setTold(device, addresses, best: best, uptime)
+  }
+  public mutating func resolved(_ device: Identifier, _ addresses: [Address], _ uptime: Int64) {
+    dialler.resolved(device, addresses, uptime)
+  }
+  public mutating func forget(_ device: Identifier) { dialler.forget(device) }
+  public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
+  /// The addresses that are known for a device, the cheapest first.
+  public func paths(to device: Identifier) -> [DialledPath<Address>] { dialler.paths(to: device) }
+  /// The attempt of a connection has failed.
+  public mutating func note(_ failure: SegueError, of number: UInt64) {
+    if let address = entries.first(where: { $0.number == number })?.dialled { dialler.note(failure, at: address) }
+  }
 
   /// A genuine beacon has announced an address (`Dialler.announced`).
   public mutating func announced(_ address: Address, from source: [UInt8], isFormer: Bool = false, _ uptime: Int64) {
@@ -117,7 +140,10 @@ public struct LinkTable<Address: Equatable> {
 
   /// An address that was due cannot be dialled.
   /// - Parameter random: drawn for this call.
-  public mutating func undialled(_ address: Address, _ uptime: Int64, random: UInt32) {
+  public mutating func undialled(
+    _ address: Address, _ uptime: Int64, random: UInt32, failure: SegueError? = nil
+  ) {
+    if let failure { dialler.note(failure, at: address) }
     dialler.undialled(address, uptime, random: random)
   }
 
@@ -212,7 +238,10 @@ public struct LinkTable<Address: Equatable> {
   public func isReplaced(_ number: UInt64) -> Bool { entries.contains { $0.number == number && $0.former != nil } }
 
   /// A connection is a link now. The one whose place it takes ends after `movingTime`, if it was not removed before.
-  public mutating func linked(_ number: UInt64, with peer: Identifier, epochs: Int, _ uptime: Int64, random: UInt32) {
+  /// - Parameter address: that of the other end; nil: it is not known.
+  public mutating func linked(
+    _ number: UInt64, with peer: Identifier, at address: Address? = nil, epochs: Int, _ uptime: Int64, random: UInt32
+  ) {
     halfOpen.linked(number)
     guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
     for other in entries.indices where entries[other].link?.peer == peer {
@@ -222,6 +251,8 @@ public struct LinkTable<Address: Equatable> {
       entries[other].deadline = overflow ? .max : deadline
     }
     entries[index].link = (peer, uptime)
+    entries[index].address = entries[index].dialled ?? address
+    if let used = entries[index].address { dialler.uses(used, for: peer, uptime) }
     guard let address = entries[index].dialled else { return dialler.linked(peer) }
     dialler.ended(address, .linked(peer), epochs: epochs, uptime, random: random)
   }
@@ -239,6 +270,7 @@ public struct LinkTable<Address: Equatable> {
     if let peer = entry.link?.peer {
       if let index = entries.lastIndex(where: { $0.former?.peer == peer }) {
         (entries[index].link, entries[index].former) = (entries[index].former, nil)
+        if let used = entries[index].address { dialler.uses(used, for: peer, uptime) }
         return nil
       }
       dialler.unlinked(peer, uptime, random: random)

@@ -74,6 +74,7 @@ extension DeviceService {
     switch message {
     case .removed: return noteRemoval(by: peer)
     case .copied: return noteCopy(of: peer)
+    case .addresses(let port, let addresses): return heardAddresses(port, addresses, of: peer)
     case .push, .pushed, .withdrawn: break
     }
     if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }

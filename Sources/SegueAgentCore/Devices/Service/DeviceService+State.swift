@@ -30,7 +30,8 @@ extension DeviceService {
 
   private func accountEntries(_ identity: DeviceIdentity, _ name: String) throws(SegueError) -> Entries {
     var devices: [Value] = []
-    for device in snapshot.devices { devices.append(try value(of: device)) }
+    var room = Limits.reportedPaths
+    for device in snapshot.devices { devices.append(try value(of: device, &room)) }
     var takeOvers: [Value] = []
     for each in snapshot.takeOvers {
       var entries = try Self.entries(of: each.device, each.name, at: each.date)
@@ -64,7 +65,7 @@ extension DeviceService {
     return entries
   }
 
-  private func value(of device: DeviceDescription) throws(SegueError) -> Value {
+  private func value(of device: DeviceDescription, _ room: inout Int) throws(SegueError) -> Value {
     let address = links?.address(of: device.id)
     var entries: Entries = [
       (key: .string("device"), value: .uuid(device.id)),
@@ -82,6 +83,11 @@ extension DeviceService {
     }
     if device.isOutdated { entries.append((key: .string("outdated"), value: .bool(true))) }
     if let address { entries.append((key: .string("address"), value: .string(address.text))) }
+    if let record = settings.records[device.id], !record.addresses.isEmpty {
+      entries.append((key: .string("addresses"), value: try .array(record.addresses.map { .string($0.text) })))
+    }
+    let paths = try pathValues(of: device.id, &room)
+    if !paths.isEmpty { entries.append((key: .string("paths"), value: try .array(paths))) }
     if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }
     return try .dictionary(entries)
   }

@@ -11,7 +11,8 @@ public final class DeviceService {
   private let transport: any LinkTransport
   private let security: any LinkSecurity
   private let hub: any LinkHub
-  private let stored: any DeviceStorage
+  let stored: any DeviceStorage
+  private let resolver: (any NameResolver)?
   public let account: AccountClient
   public let joins: AccountJoins
   let watchers: StateWatchers
@@ -24,7 +25,11 @@ public final class DeviceService {
   private var opensLinksAt: Int64?
   private var linksPause = Backoff()
   public private(set) var snapshot = AccountSnapshot()
-  private(set) var settings = DeviceSettings()
+  var settings = DeviceSettings()
+  /// News of other devices that are not stored yet; the uptime at which they are; and when some were stored last.
+  var (learned, learnedAt, keptAt): ([DeviceRecord], Int64?, Int64) = ([], nil, -learningPause)
+  /// Rations the addresses that each device tells.
+  var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()
@@ -46,26 +51,30 @@ public final class DeviceService {
   private var isTicking = false
   private(set) var isClosed = false
 
-  /// - Parameter hub: that of the agent.
+  /// - Parameters:
+  ///   - hub: that of the agent.
+  ///   - resolver: looks up the names of devices; nil: names are not looked up.
   /// Throws SYSTEM without random numbers.
   public convenience init(
     in environment: any AgentEnvironment, over transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any PushInbox
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any PushInbox, resolving resolver: (any NameResolver)?
   ) throws(SegueError) {
     self.init(
-      environment, transport, security, hub, stored, try StateWatchers(of: "account", in: environment),
+      environment, transport, security, hub, stored, resolver, try StateWatchers(of: "account", in: environment),
       try DevicePushes(inbox, in: environment))
   }
 
   private init(
     _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ stored: any DeviceStorage, _ watchers: StateWatchers, _ pushes: DevicePushes
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ resolver: (any NameResolver)?, _ watchers: StateWatchers,
+    _ pushes: DevicePushes
   ) {
     self.environment = environment
     self.transport = transport
     self.security = security
     self.hub = hub
     self.stored = stored
+    self.resolver = resolver
     self.watchers = watchers
     self.pushes = pushes
     account = AccountClient(stored)
@@ -111,6 +120,7 @@ public final class DeviceService {
 
   /// Ends the links and what waits. No call may follow.
   public func close() {
+    keepLearned(.max)
     isClosed = true
     messages?.close()
     messages = nil
@@ -134,6 +144,7 @@ public final class DeviceService {
   private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
     snapshot = account
     for event in events { handle(event) }
+    if !events.isEmpty { forgetOthers() }
     align()
     nameDevices()
     publish()
@@ -184,7 +195,7 @@ public final class DeviceService {
     do throws(SegueError) {
       let links = try DeviceLinks(
         in: environment, over: transport, security, hub, credentials, snapshot.epochs,
-        isAnnounced: settings.isAnnounced)
+        isAnnounced: settings.isAnnounced, resolving: resolver)
       // `close` ends all that may call.
       links.changed = { [unowned(unsafe) self] in self.linkChanged($0, $1, heardAt: $2) }
       links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
@@ -194,6 +205,7 @@ public final class DeviceService {
         if hasEnded { self.messages?.linkChanged(peer) }
         self.publish()
       }
+      links.reached = { [unowned(unsafe) self] peer, address in self.reached(peer, at: address) }
       links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
       links.greeting = { [unowned(unsafe) self] in self.snapshot.greeting(at: self.environment.now) }
       links.heardUnlisted = { [unowned(unsafe) self] message, shown, judged in
@@ -212,7 +224,7 @@ public final class DeviceService {
       try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
-      links.setAddresses(settings.dialled)
+      dialAgain()
       linksPause.end()
     } catch {
       listening.fail(error)
@@ -226,12 +238,7 @@ public final class DeviceService {
   /// - Parameter done: called once the invites that name another port are void.
   private func listens(_ done: @escaping () -> Void = {}) {
     account.perform({ [port] account, now in account.cancelInvites(exceptFor: port, at: now) }, done)
-    stored.keepPort(port) { [self] result in
-      switch result {
-      case .success(let kept): settings = kept
-      case .failure(let error): environment.log(.error, "\(error.message)")
-      }
-    }
+    keep { [port] settings in if settings.port == 0 { settings.lastPort = port } }
   }
 
   private func closeLinks() {
@@ -255,7 +262,10 @@ public final class DeviceService {
   private func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
     if isLinked { removal = nil }
     messages?.linkChanged(peer)
-    if isLinked { tellOfCopy([peer]) }
+    if isLinked {
+      tellOfCopy([peer])
+      tellAddresses([peer])
+    }
     lastSigns.note(peer, heardAt: heardAt, environment.now)
     keepPushes()
     publish()
@@ -263,21 +273,13 @@ public final class DeviceService {
 
   /// Addresses may have waited for an interface.
   private func networkChanged() {
-    links?.setAddresses(settings.dialled)
+    dialAgain()
+    tellAddresses(links?.devices ?? [])
     publish()
   }
 
-  /// Addresses at which others may reach this device: last those of IPv6 that count on one network, without the name
-  /// that its interface has here. A device that joins tries each interface of its own.
-  public var inviteAddresses: [String] {
-    let all = (links?.interfaces ?? []).map { $0.address }
-    var hosts = all.filter { !$0.isLinkLocal }.map { $0.host }
-    for address in all where address.isLinkLocal && !address.isIPv4 {
-      let host = address.withoutInterface.host
-      if !hosts.contains(where: { Text.isSame($0, host) }) { hosts.append(host) }
-    }
-    return Array(hosts.prefix(Limits.inviteAddresses))
-  }
+  /// Addresses for an invite. A device that joins tries each interface of its own.
+  public var inviteAddresses: [String] { ownAddresses.prefix(Limits.inviteAddresses).map { $0.host } }
 
   // MARK: Settings
 
@@ -287,7 +289,7 @@ public final class DeviceService {
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
       let former = settings
-      settings = changed
+      adopt(changed)
       settingsProblem = nil
       hub.setPrivacy(settings.privacy)
       var isMoved = false
@@ -297,7 +299,8 @@ public final class DeviceService {
         if settings.port != former.port || (request["port"] != nil && listening.problem != nil) {
           isMoved = listening.move(links, settings)
         }
-        links.setAddresses(settings.dialled)
+        dialAgain()
+        if isMoved || settings.isAnnounced != former.isAnnounced { tellAddresses(links.devices) }
       }
       align()
       publish()
@@ -313,6 +316,7 @@ public final class DeviceService {
     joins.tick(uptime)
     watchers.tick(uptime)
     pushes.tick(uptime)
+    keepLearned(uptime)
     // Both are asked: one may end while the other one lasts.
     let ended = [copy.expire(at: uptime), otherClock.expire(at: uptime)]
     if ended.contains(true) { publish() }
@@ -336,12 +340,12 @@ public final class DeviceService {
 
   private var accountDeadline: Int64? { snapshot.nextTick(after: ticked) }
 
-  private func setTimer() {
+  func setTimer() {
     guard !isClosed else { return }
     var next = isTicking ? nil : accountDeadline
     for deadline in [
       joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.deadline, otherClock.deadline,
-      opensLinksAt,
+      opensLinksAt, learnedAt,
     ] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }

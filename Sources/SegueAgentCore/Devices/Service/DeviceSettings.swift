@@ -27,6 +27,8 @@ public struct DeviceSettings {
   private(set) var isPrivate = false
   private(set) var privateTypes: [String] = []
   private(set) var privateApps: [String] = []
+  /// The addresses of each device, as the user has given them, and as this device has learned them (R14.2).
+  var records = DeviceRecords()
 
   /// Entries of the file that cannot be used, at least not whole, as they are there; and why. They stay until the user
   /// sets the same anew.
@@ -57,6 +59,8 @@ public struct DeviceSettings {
         if Self.isKey(Self.lastPortKey, key) {
           // The next port takes its place.
           lastPort = (try? Self.port(value, "last_port")) ?? 0
+        } else if Self.isKey(Self.recordsKey, key) {
+          records.read(value)
         } else {
           foreign.append((key, value))
         }
@@ -88,6 +92,7 @@ public struct DeviceSettings {
   /// The keys that the user sets.
   private static let keys = ["port", "discovery", "push", "private"] + lists
   private static let lastPortKey = "last_port"
+  private static let recordsKey = "devices"
 
   /// The error that names the entries of the file that are not used, or not now; nil for none.
   var problem: SegueError? {
@@ -96,6 +101,11 @@ public struct DeviceSettings {
     for address in addresses {
       do throws(SegueError) { _ = try NetworkAddress.read(address) } catch {
         told.append("\(address): waits for its network interface")
+      }
+    }
+    for record in records.all {
+      for address in record.addresses {
+        if let obstacle = record.obstacle(of: address) { told.append("\(address.text): \(obstacle)") }
       }
     }
     guard let first = told.first else { return nil }
@@ -115,7 +125,8 @@ public struct DeviceSettings {
 
   /// Returns the file to be stored. Throws LIMIT_EXCEEDED if it is larger than can be read again.
   public func file() throws(SegueError) -> [UInt8] {
-    let known = try entries() + [(key: .string(Self.lastPortKey), value: .integer(Int64(lastPort)))]
+    var known = try entries() + [(key: .string(Self.lastPortKey), value: .integer(Int64(lastPort)))]
+    if !records.all.isEmpty { known.append((key: .string(Self.recordsKey), value: try records.value())) }
     let used = known.filter { entry in !unused.contains { $0.key == entry.key } }
     let own = used + unused.map { (key: $0.key, value: $0.value) }
     let file = try Value.dictionary(own + foreign).encoding

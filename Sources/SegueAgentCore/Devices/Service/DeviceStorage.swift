@@ -12,8 +12,11 @@ public protocol DeviceStorage: AccountExecutor {
   func change(
     _ change: @escaping (inout DeviceSettings) throws(SegueError) -> Void,
     _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void)
-  /// Keeps the port at which this device listens, for the next time.
-  func keepPort(_ port: UInt16, _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void)
+  /// Keeps something that the agent has learned, for the next time. A file that cannot be read stays as it is.
+  /// - Parameter answer: gets the settings with it.
+  func keep(
+    _ change: @escaping (inout DeviceSettings) -> Void,
+    _ answer: @escaping (Result<DeviceSettings, SegueError>) -> Void)
 }
 
 /// The settings, and why the stored ones cannot be read.

@@ -12,93 +12,24 @@ An app states what its user is doing (`Activity`); any other app of the same tea
 the manual of the concepts; these docstrings describe what is particular to Python.
 """
 
+# The names of `__all__` are those of _public.py, which a test compares.
+# ruff: noqa: F405
+
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from . import _native, errors
-from ._access import Access
-from ._account import (
-    Account,
-    DeviceSettings,
-    Invite,
-    InviteContents,
-    Join,
-    KnownDevice,
-    Membership,
-    Notice,
-    Pushed,
-    Pushes,
-    RefusedDevice,
-    TakeOver,
-)
-from ._activity import (
-    ACTIVITY_TYPE_BROWSING_WEB,
-    ACTIVITY_TYPE_EDITING_TEXT,
-    ACTIVITY_TYPE_PLAYING_MEDIA,
-    ACTIVITY_TYPE_READING_DOCUMENT,
-    ACTIVITY_TYPE_USING_TERMINAL,
-    Activity,
-    Origin,
-    Problem,
-)
-from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, Route
-from ._app import App
-from ._connection import Connection
-from ._continuation import Continuation, Restorable
-from ._document import DOCUMENT_URL_KEY, Document, Observation
-from ._hooks import LATER
-from ._json import JSONMode
-from ._limits import Limits, limits
-from ._link import Link
-from ._native import LibraryError, live_handles
-from ._offer import Offer, OfferEvent, OfferEventKind
-from ._pending import Pending
-from ._reason import Reason
-from ._receipt import Outcome, Receipt
-from ._responder import Responder, ResponderMixin
-from ._saved import SavedActivity
-from ._stream import Stream, StreamReader, StreamWriter
-from ._user_info import UserInfo
-from ._values import decode_json, decode_value, describe_value, encode_json, encode_value
-from .errors import (
-    ArgumentTypeError,
-    BusyError,
-    CancelledError,
-    ConnectionUnavailableError,
-    DeclinedError,
-    Error,
-    ForkedError,
-    HandoffFailedError,
-    InvalidArgumentError,
-    InvalidatedError,
-    InvalidHandleError,
-    InvalidStateError,
-    InvalidURLError,
-    LimitExceededError,
-    MalformedError,
-    NotAllowedError,
-    NotFoundError,
-    NotThereYetError,
-    RemoteApplicationTimedOutError,
-    Status,
-    StreamAbortedError,
-    StreamBrokenError,
-    StreamError,
-    SystemRefusedError,
-    UnsafeFolderError,
-    UnsupportedValueError,
-    UnsupportedVersionError,
-    UserCancelledError,
-    UserInfoTooLargeError,
-    WrongKindError,
-)
-from .values import URL, Map, Set, Timestamp
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False
+"""Type checkers take it as true. To load `typing` takes longer than all that is loaded here."""
 if TYPE_CHECKING:
+    from typing import Any
+
+    from ._public import *  # noqa: F403
+
     library_version: str
     """The version of the library that was loaded."""
     library_path: str
@@ -110,12 +41,20 @@ else:
             return _native.library_version()
         if name == "library_path":
             return _native.library.path
+        if name in __all__ or name == "values":
+            from . import _public
+
+            globals().update((each, getattr(_public, each)) for each in _public.__all__)
+            return globals()[name]
         if name in ("Fleet", "FleetDevice"):
             moved = f"segue.{name} is segue.testing.{name}: import segue.testing"
             # `from segue import …` drops an AttributeError, and its text with it.
             is_from = sys._getframe(1).f_code.co_name == "_handle_fromlist"
             raise ImportError(moved, name=__name__) if is_from else AttributeError(moved)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -139,6 +78,7 @@ __all__ = [
     "ConnectionUnavailableError",
     "Continuation",
     "DeclinedError",
+    "DevicePath",
     "DeviceSettings",
     "Document",
     "Error",

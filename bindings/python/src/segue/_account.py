@@ -26,6 +26,20 @@ class Membership(enum.Enum):
 
 
 @dataclass(frozen=True)
+class DevicePath:
+    """A path to a device (R14.1)."""
+
+    address: str
+    """With a port; of a name that leads nowhere now, the name."""
+    state: str
+    """"used" by the link, "trying", "failed", or "known": not needed yet."""
+    cost: str | None = None
+    """"same network", "other network" or "tunnel", the cheapest first; None: not known."""
+    message: str | None = None
+    """Why it has failed."""
+
+
+@dataclass(frozen=True)
 class KnownDevice:
     """A device of the account."""
 
@@ -50,6 +64,10 @@ class KnownDevice:
     """None: not linked."""
     outdated: bool = False
     """It runs an older Segue, and hears of no revocation."""
+    addresses: tuple[str, ...] = ()
+    """Those of `App.add_address`."""
+    paths: tuple[DevicePath, ...] = ()
+    """At most 6, that of the link first."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +234,7 @@ class Pushes:
 def account_of(value: Mapping[Any, Any]) -> Account:
     entries = dict(value)
     entries["status"] = _membership(value["status"])
-    entries["devices"] = tuple(_made(KnownDevice, each) for each in value.get("devices", ()))
+    entries["devices"] = tuple(_device(each) for each in value.get("devices", ()))
     entries["takeovers"] = tuple(_made(TakeOver, each) for each in value.get("takeovers", ()))
     entries["refused"] = tuple(_made(RefusedDevice, each) for each in value.get("refused", ()))
     entries["joins"] = tuple(_made(Join, each) for each in value.get("joins", ()))
@@ -230,6 +248,11 @@ def _membership(status: object) -> Membership:
         return Membership(status)
     except ValueError:
         raise MalformedError(f"agent: answers 'account' with the status {status!r}") from None
+
+
+def _device(value: Mapping[Any, Any]) -> KnownDevice:
+    paths = [_made(DevicePath, each) for each in value.get("paths", ())]
+    return _made(KnownDevice, {**value, "paths": paths})
 
 
 def invite_of(value: Mapping[Any, Any]) -> Invite:

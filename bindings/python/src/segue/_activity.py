@@ -183,8 +183,8 @@ class Activity(ActivityProperties, ActivityCallbacks):
         return _native.take_bool(library.segue_activity_get_valid, self._handle)
 
     def explain(self) -> Pending[list[Reason]]:
-        """Answers "why is it not offered there?" (R6.5), most fundamental first; empty: every app of this device gets
-        the offer, and every device of the account."""
+        """Answers "why is it not offered there?" (R6.5), most fundamental first, and what concerns its page (R12.2);
+        empty: every app of this device gets the offer, and every device of the account."""
         if self._app is None:
             raise InvalidStateError("the activity has no app")
         answer: Pending[list[Reason]] = Pending(self._app)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -29,6 +30,8 @@ def is_closed(kind: type) -> bool:
 
 
 def _refusal(kind: type, name: str) -> str:
+    import difflib  # takes longer to load than all that a program does which assigns nothing wrong
+
     public = [each for each in dir(kind) if not each.startswith("_")]
     settable = [each for each in public if getattr(getattr(kind, each), "__set__", None) and _can_be_set(kind, each)]
     near = difflib.get_close_matches(name, settable, 1) or difflib.get_close_matches(name, public, 1)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import enum
 from ctypes import byref, c_int32
-from typing import Any
 
 from . import _native
 from ._native import library
 from .errors import Error, error_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Connection(enum.IntEnum):

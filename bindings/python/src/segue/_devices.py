@@ -191,6 +191,25 @@ class DeviceCalls(Asking):
                 settings[name] = _arguments.texts(several, name)
         self._ask("set-devices", settings)
 
+    def add_address(self, device: UUID, address: str) -> None:
+        """Gives a device of the account an address, at which this one dials it while it is not linked (R14.2). Raises:
+        NotFoundError (no such device), InvalidArgumentError (no address, and why; no port, and the device has told none
+        yet), LimitExceededError (more than 8 of one device).
+
+        device: one of `Account.devices`, and not this one
+        address: an IPv4 address, an IPv6 address in brackets, or a name, which is looked up anew each time; a port
+            follows after a colon, or is that which the device has told: "laptop.example", "[fe80::7%eth0]:4711"
+        """
+        self._change_address("add-address", device, address)
+
+    def remove_address(self, device: UUID, address: str) -> None:
+        """Takes back an address that was given with `add_address`. Raises: NotFoundError (it was not)."""
+        self._change_address("remove-address", device, address)
+
+    def _change_address(self, request: str, device: UUID, address: str) -> None:
+        text = _arguments.string(address, "address")
+        self._ask(request, {"device": _arguments.uuid(device, "device"), "address": text})
+
     # ---- what other devices push (R3.15) ----
 
     def pushes(self, after: int | None = None, timeout: float | None = None) -> Pushes:

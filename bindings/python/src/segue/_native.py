@@ -10,19 +10,23 @@ import sys
 import threading
 import weakref
 from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
-from pathlib import Path
-from typing import Any, Callable, Generic, TypeVar
-from uuid import UUID
 from weakref import WeakValueDictionary
 
 from . import _table
 from ._unique import Unique
 from .errors import BusyError, Error, Status, error_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, TypeVar
+    from uuid import UUID
+
+    _T = TypeVar("_T")
+    _H = TypeVar("_H", bound="Handle")
+
 SONAME = "libsegue.so.0"
 FLEET_SONAME = "libsegue-fleet.so.0"
 """The library for tests: everything that the other one has, and the virtual fleet."""
-_T = TypeVar("_T")
 
 
 class LibraryError(ImportError):
@@ -115,16 +119,16 @@ def last_error(status: int) -> Error:
 def _load(soname: str) -> tuple[ctypes.CDLL, str]:
     """Loads SEGUE_LIBRARY if it is set, else the library of the package, else the system's. The library for tests
     stands beside SEGUE_LIBRARY."""
-    packaged = Path(__file__).with_name(soname)
+    packaged = os.path.join(os.path.dirname(__file__), soname)
     named = os.environ.get("SEGUE_LIBRARY")
     where, advice = f"{packaged} and the system's libraries", f"install it, or set SEGUE_LIBRARY to a path of {SONAME}"
     if not named:
-        path = str(packaged) if packaged.exists() else soname
+        path = packaged if os.path.exists(packaged) else soname
     elif soname == SONAME:
         path, where = named, "SEGUE_LIBRARY"
         advice = f"unset SEGUE_LIBRARY, or set it to a path of {SONAME}"
     else:
-        path, where = str(Path(named).with_name(soname)), "the folder of SEGUE_LIBRARY"
+        path, where = os.path.join(os.path.dirname(named), soname), "the folder of SEGUE_LIBRARY"
         advice = f"put {soname} there, or unset SEGUE_LIBRARY"
     try:
         dll = ctypes.CDLL(path)
@@ -226,6 +230,8 @@ take_handle: Callable[[Any, int], int | None] = _taker(c_void_p)
 
 
 def take_id(function: Any, handle: int) -> UUID:
+    from uuid import UUID  # loads what only programs need that ask for an identifier
+
     result = ctypes.create_string_buffer(_table.ID_SIZE)
     function(handle, result)
     return UUID(bytes=result.raw)
@@ -328,8 +334,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-_H = TypeVar("_H", bound="Handle")
 
 
 class Handle(Unique):
@@ -474,15 +478,16 @@ def interruptible(call: Callable[[], _T]) -> _T:
     except RuntimeError:  # the interpreter ends, or there can be no more threads
         return call()
     made.ended.wait()
-    return made.result()
+    result: _T = made.result()
+    return result
 
 
-class _Call(Generic[_T]):
+class _Call:
     """A call on another thread."""
 
-    def __init__(self, call: Callable[[], _T]):
+    def __init__(self, call: Callable[[], Any]):
         self._call = call
-        self._results: list[_T] = []
+        self._results: list[Any] = []
         self._error: BaseException | None = None
         self.ended = threading.Event()
 
@@ -494,7 +499,7 @@ class _Call(Generic[_T]):
         finally:
             self.ended.set()
 
-    def result(self) -> _T:
+    def result(self) -> Any:
         error, self._error = self._error, None
         try:
             if error is not None:

@@ -18,7 +18,10 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 VERSION = 0x000100
 """SEGUE_VERSION of the header that this table was made from."""

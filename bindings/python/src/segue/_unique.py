@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn
-
 from ._attributes import KnownAttributes
 from .errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, NoReturn
 
 
 class Unique(KnownAttributes):

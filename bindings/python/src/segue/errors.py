@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class Status(enum.IntEnum):

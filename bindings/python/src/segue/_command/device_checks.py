@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import socket
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from .._account import Account, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
 from .checks import Finding, State
-from .devices import heard, stranger
+from .devices import heard, named, stranger
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
@@ -25,6 +26,8 @@ EARLY = 30 * 86_400
 """Seconds before the end of a certificate from which on that is worth a note: it is renewed after half a year."""
 IFF_UP, IFF_LOOPBACK, IFF_MULTICAST = 0x1, 0x8, 0x1000
 INTERFACES = Path("/sys/class/net")
+TAILNET = re.compile(r"tailscale|wg|zt|nebula|nb-|netbird|utun|tun|ham")
+"""The beginning of the names that the interfaces of tailnets and VPNs have."""
 
 
 def devices(app: App) -> list[Finding]:
@@ -130,8 +133,14 @@ def network(account: Account) -> Iterator[Finding]:
     """Finds what may keep devices from each other, while one is not linked."""
     missing = [each for each in account.devices if not each.linked and not each.this_device]
     names = ", ".join(shown(each.name) for each in missing[:3]) + (", …" if len(missing) > 3 else "")
-    advice = "is it on, in an account, and in the same network? Elsewhere: `segue account set --address ADDRESS:PORT`"
+    advice = "is it on, in an account, and in the same network? Elsewhere: `segue devices --add-address DEVICE HOST`"
     yield Finding("devices", State.NOTE, f"not linked now: {names}", advice)
+    for each in missing:
+        for tried in each.paths:
+            if tried.message:
+                why = f"{named(each)} at {shown(tried.address)}: {shown(tried.message, None)}"
+                yield Finding("path", State.NOTE, why)
+    yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
         yield Finding("network", State.NOTE, why, "`segue account set --discovery on`")
@@ -141,6 +150,16 @@ def network(account: Account) -> Iterator[Finding]:
     for name in firewalls():
         why = f"{name} is in use, and may drop what devices need"
         yield Finding("firewall", State.NOTE, why, f"let in TCP port {account.port} and {BEACONS}")
+
+
+def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:
+    """Says how devices meet in a tailnet or a VPN, which passes no multicast on. The name of the interface tells it."""
+    unset = [each for each in missing if not each.addresses]
+    for name in sorted(each.name for each in INTERFACES.glob("*") if TAILNET.match(each.name)):
+        for each in unset[:3]:
+            why = f"{name} is up, which passes no multicast on, and no address of {named(each)} in it is set"
+            command = f"`segue devices --add-address {shlex.quote(shown(each.name))} HOST`"
+            yield Finding("tailnet", State.NOTE, why, f"{command}, with its name or address there")
 
 
 def interfaces() -> Iterator[int]:

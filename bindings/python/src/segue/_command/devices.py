@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from .._account import Account, Join, KnownDevice, Membership, Notice, RefusedDevice, TakeOver
+from .._account import Account, DevicePath, Join, KnownDevice, Membership, Notice, RefusedDevice, TakeOver
 from .._app import App
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
@@ -26,6 +26,16 @@ LONGEST_WAIT = 60.0
 def add(verbs: Verbs) -> None:
     listing = verbs.add("devices", devices, "the devices of the account, and which of them are linked now")
     listing.add_argument("--watch", action="store_true", help="then each change, until Ctrl-C")
+    listing.add_argument("--paths", action="store_true", help="the paths to each device, and why some have failed")
+    for option, what in (("add", "dial DEVICE there, too, while it is not linked"), ("remove", "no longer")):
+        listing.add_argument(
+            f"--{option}-address",
+            nargs=2,
+            metavar=("DEVICE", "HOST[:PORT]"),
+            help=f"{what}; a name, an IPv4 address, or one of IPv6 in brackets"
+            if option == "add"
+            else f"{what} dial DEVICE there",
+        )
     revoking = verbs.add(
         "revoke",
         revoke,
@@ -44,6 +54,7 @@ def add(verbs: Verbs) -> None:
 
 async def devices(options: argparse.Namespace) -> int:
     async with chooser() as app:
+        await change_addresses(app, options)
         found: Account = await asked(app, app.account)
         show(found, options)
         while options.watch:
@@ -58,12 +69,23 @@ async def devices(options: argparse.Namespace) -> int:
     return 0 if found.status == Membership.MEMBER else 1
 
 
+async def change_addresses(app: App, options: argparse.Namespace) -> None:
+    """Gives a device an address, or takes one back, as the options say."""
+    for named_address, change in ((options.add_address, app.add_address), (options.remove_address, app.remove_address)):
+        if named_address is not None:
+            name, address = named_address
+            await asked(app, change, only(await member(app), name).device, address)
+
+
 def show(account: Account, options: argparse.Namespace) -> None:
     if options.json:
         show_json(account, line=options.watch)
         return
     if account.devices:
         show_table([row(each) for each in account.devices], HEADS)
+        for each in account.devices:
+            for line in details(each, options.paths):
+                print(line)
     elif account.status == Membership.UNUSABLE:
         note("the account cannot be used")
     else:
@@ -76,6 +98,19 @@ def show(account: Account, options: argparse.Namespace) -> None:
         note(shown(account.message, None))
     for told in account.notices:
         note(heard(told))
+
+
+def details(device: KnownDevice, with_paths: bool) -> list[str]:
+    """Returns lines about the addresses of a device, and about the paths to it."""
+    lines = [f"{named(device)}: dialled at {', '.join(map(shown, device.addresses))}"] if device.addresses else []
+    return lines + [f"{named(device)}: {path(each)}" for each in device.paths if with_paths]
+
+
+def path(found: DevicePath) -> str:
+    """Returns a path in words: its address, whether it is used, and why it has failed."""
+    words = [shown(found.address), shown(found.cost)] if found.cost else [shown(found.address)]
+    message = f": {shown(found.message, None)}" if found.message else ""
+    return ", ".join([*words, shown(found.state)]) + message
 
 
 def heard(notice: Notice) -> str:

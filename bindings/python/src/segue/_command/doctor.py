@@ -87,7 +87,7 @@ async def doctor(options: argparse.Namespace) -> int:
 
 async def from_inside(app: App, patience: float) -> list[Finding]:
     """Checks what an open app sees."""
-    folder = runtime_folder(value_of(app, "runtime folder"))
+    folder = runtime_folder(value_of(app.describe(), "runtime folder"))
     try:
         await within(patience, app.ready())
     except (asyncio.TimeoutError, TimeoutError):
@@ -121,18 +121,18 @@ def runtime_folder(path: str) -> Finding:
 
 def connected(app: App) -> list[Finding]:
     """Checks what can be asked once there is a hub."""
-    hub = value_of(app, "hub")
+    hub = value_of(app.describe(), "hub")
     carrier = re.search(r"agent (\S+)", hub)
     findings = [Finding("hub", State.OK, f"connected, {hub}{'' if carrier else ', carried by an app'}")]
     program = found()
-    stopped = stopped_agent(value_of(app, "runtime folder"), NAME)
+    stopped = stopped_agent(value_of(app.describe(), "runtime folder"), NAME)
     if stopped is not None:
         why = f"process {stopped} is stopped (Ctrl-Z, a debugger), so it neither keeps nor delivers anything"
         return [*findings, Finding("agent", State.PROBLEM, why, f"let it go on: kill -CONT {stopped}")]
     if carrier is None:
         why = "none carries the hub: apps that do not run get nothing, and nothing is kept for them"
         there = START if program else f"install {NAME} (`make install`), then {START}"
-        findings += agents_elsewhere(value_of(app, "runtime folder"), NAME)
+        findings += agents_elsewhere(value_of(app.describe(), "runtime folder"), NAME)
         return [*findings, Finding("agent", State.NOTE, why, there)]
     if carrier[1] == library_version:
         findings.append(Finding("agent", State.OK, f"version {carrier[1]}"))

@@ -42,8 +42,11 @@ class Escaping(logging.Formatter):
         return shown(super().format(record), MESSAGE)
 
 
-def main() -> int:
-    """Runs the command of this process. Returns its exit status; dies of signals and SIGPIPE as other programs do."""
+def main(verb: Callable[[], int] | None = None) -> int:
+    """Runs the command of this process. Returns its exit status; dies of signals and SIGPIPE as other programs do.
+
+    verb: what is left of it to do; None: the arguments say it
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside of a loop there is nothing to tidy up
     try:
@@ -52,7 +55,7 @@ def main() -> int:
         handler.setFormatter(Escaping())
         logger.addHandler(handler)
         try:
-            return run()
+            return run(verb)
         finally:
             sys.stdout.flush()
     except CommandError as error:
@@ -66,9 +69,11 @@ def main() -> int:
         return fail(f"standard output: {said(error)}")
 
 
-def run() -> int:
+def run(verb: Callable[[], int] | None = None) -> int:
     name = "python -m segue" if Path(sys.argv[0]).name == "__main__.py" else "segue"
     try:
+        if verb is not None:
+            return verb()
         options = arguments(name).parse_args()
         result: Any = options.run(options)
         return int(looped(result) if inspect.iscoroutine(result) else result)

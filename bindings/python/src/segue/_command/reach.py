@@ -54,7 +54,9 @@ def reasons(offer: Offer | None, account: Account | None) -> list[Reason]:
     then = "what it offers is not here" if offer is None else "it is not offered there"
     for each in others(account):
         if not each.linked:
-            found.append(Reason("not linked", f"{seen(each)}: {then}", device=named(each)))
+            tried = [f"{shown(path.address)}: {shown(path.message, None)}" for path in each.paths if path.message]
+            paths = f"; tried: {'; '.join(tried)}" if tried else ""
+            found.append(Reason("not linked", f"{seen(each)}: {then}{paths}", device=named(each)))
     return found
 
 

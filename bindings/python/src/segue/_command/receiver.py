@@ -7,17 +7,18 @@ import argparse
 import sys
 from functools import partial
 
-from .._agent import Launch
+from .._agent import Launch, launch_of
 from .._app import App
 from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
-from ..errors import NotAllowedError, NotFoundError
+from .._values import taken
+from ..errors import Error, NotAllowedError, NotFoundError
 from .answers import agreed
 from .bar import Elsewhere
 from .document import show_activity, stale
 from .output import UsageError, note, show_json
-from .session import add_choice, asked, chooser, connected, first, seconds
+from .session import add_choice, asked, chooser, connected, first, seconds, with_advice
 from .verbs import Verbs
 
 UNSAVED = "the text was changed and not saved"
@@ -103,6 +104,16 @@ async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
             raise
     launches.keywords["leaves_text"] = True
     return report(await asked(app, launches), options)
+
+
+def report_launch(result: int | None, error: Error | None) -> int:
+    """Says how a continuation ended that `launching` has made.
+
+    result: the handle of a value
+    """
+    if error is not None:
+        raise with_advice(error)
+    return report(launch_of(taken(result)), argparse.Namespace(json=False))
 
 
 def report(result: Launch, options: argparse.Namespace) -> int:

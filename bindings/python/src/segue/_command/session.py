@@ -18,6 +18,7 @@ from ..errors import ConnectionUnavailableError, Error, NotFoundError
 from .agent import NAME as AGENT
 from .agent import START
 from .checks import stopped_agent
+from .launching import IDENTIFIER, NAME
 from .output import CommandError, ago, note, table
 
 PATIENCE = 10.0
@@ -25,7 +26,6 @@ PATIENCE = 10.0
 SILENCE = 2.0
 """Seconds without an answer after which people are told if the agent is stopped."""
 MOST_SECONDS = 1e9
-NAME = "segue command line"
 _NO_AGENT = "no agent runs"
 OFFER_HEADS = ("ID", "TYPE", "TITLE", "APP", "DEVICE", "AGE")
 
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 def chooser() -> App:
     """An app that sees the offers of all apps of the user, and can continue them."""
-    return App("segue.command", name=NAME, chooser=True)
+    return App(IDENTIFIER, name=NAME, chooser=True)
 
 
 async def within(patience: float | None, awaited: Awaitable[_T]) -> _T:
@@ -68,26 +68,41 @@ async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:
         await connected(app)
         return await beside(question, *arguments)
     except ConnectionUnavailableError as error:
-        if error.message.startswith(_NO_AGENT):
-            raise ConnectionUnavailableError(f"{_NO_AGENT}; start one: {START}") from error
-        raise
+        raise with_advice(error) from error
     finally:
         telling.cancel()
 
 
+def with_advice(error: Error) -> Error:
+    """Returns an error of a question to the agent that says how to start one if none runs."""
+    is_missing = isinstance(error, ConnectionUnavailableError) and error.message.startswith(_NO_AGENT)
+    return ConnectionUnavailableError(f"{_NO_AGENT}; start one: {START}") if is_missing else error
+
+
 async def tell_of_stopped_agent(app: App) -> None:
     """Looks again and again; ends when it has told people, or is cancelled."""
-    folder = value_of(app, "runtime folder")
-    stopped = None
-    while stopped is None:
+    while True:
         await asyncio.sleep(SILENCE)
-        stopped = stopped_agent(folder, AGENT)
-    note(f"the agent, process {stopped}, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT {stopped}")
+        if tells_of_stopped_agent(app.describe()):
+            return
 
 
-def value_of(app: App, name: str) -> str:
+def tells_of_stopped_agent(description: str) -> bool:
+    """Tells people if the agent is stopped. Returns whether it is.
+
+    description: of this app
+    """
+    stopped = stopped_agent(value_of(description, "runtime folder"), AGENT)
+    if stopped is not None:
+        note(
+            f"the agent, process {stopped}, is stopped (Ctrl-Z, a debugger), and does not answer: kill -CONT {stopped}"
+        )
+    return stopped is not None
+
+
+def value_of(description: str, name: str) -> str:
     """Returns a line of the description of this app."""
-    found = re.search(rf"^ *{name}: (.*)$", app.describe(), re.MULTILINE)
+    found = re.search(rf"^ *{name}: (.*)$", description, re.MULTILINE)
     return found[1] if found else ""
 
 

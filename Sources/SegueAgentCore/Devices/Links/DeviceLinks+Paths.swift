@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import SegueSystem
+
+/// The paths to a device that are known beside beacons (R14.1, R14.2).
+public struct DevicePaths {
+  public let device: Identifier
+  /// The addresses that the user has given the device, as far as they can be dialled now; link-local ones of IPv6 once
+  /// for each interface where they may be.
+  public var addresses: [NetworkAddress] = []
+  /// Those that are names, with their ports.
+  public var names: [(name: DeviceHostName, port: UInt16)] = []
+  /// Those that the device has told over a link.
+  public var told: [NetworkAddress] = []
+  /// The one by which this device has linked with it last; nil: the device has dialled, or was never linked.
+  public var best: NetworkAddress?
+
+  public init(to device: Identifier) { self.device = device }
+}
+
+/// A path to a device, for its user.
+public struct PathReport {
+  /// The state of a path.
+  public enum State {
+    /// The link uses it.
+    case used
+    /// It is being dialled.
+    case trying
+    /// The last attempt has failed, for this reason.
+    case failed(String)
+    /// It was not needed yet.
+    case known
+  }
+
+  /// An address and port, or a name.
+  public let address: String
+  /// Nil for a name.
+  public let cost: PathCost?
+  public let state: State
+}
+
+extension DeviceLinks {
+  /// The most paths of one device that are reported, and bytes of a reason.
+  private static let reportLimit = 6
+  private static let reasonLimit = 120
+
+  /// Sets the addresses that the user has named, and the paths to each device of the account. It is looked again where
+  /// the addresses of the user lead.
+  public func setAddresses(_ addresses: [NetworkAddress], _ paths: [DevicePaths] = []) {
+    self.addresses = addresses + paths.flatMap { $0.addresses }
+    table.setStatic(self.addresses, environment.uptime)
+    setPaths(paths)
+  }
+
+  /// Sets the paths to each device of the account, after these devices have told something new.
+  public func setPaths(_ paths: [DevicePaths]) {
+    for former in self.paths where !paths.contains(where: { $0.device == former.device }) {
+      table.forget(former.device)
+    }
+    self.paths = paths
+    let uptime = environment.uptime
+    for each in paths {
+      for address in each.addresses { table.expect(each.device, at: address) }
+      table.setTold(each.device, each.told, best: each.best, uptime)
+    }
+    names.set(
+      paths.flatMap { each in
+        each.names.map { NameSchedule.Entry(name: $0.name, port: $0.port, device: each.device) }
+      })
+    act()
+  }
+
+  /// A name was looked up.
+  func resolved(_ entry: NameSchedule.Entry, _ lookup: NameLookup) {
+    if case .addresses(let all) = lookup {
+      // The helper may have become another's: nothing else than what may be dialled is.
+      if case .addresses(let usable) = NameLookupOutput.usable(all, of: entry.name) {
+        let dialled = usable.prefix(NameLookup.addressLimit).map { $0.with(port: entry.port) }
+        table.resolved(entry.device, Array(dialled), environment.uptime)
+      }
+    }
+    act()
+  }
+
+  /// Sets the costs of paths by the interfaces that there are.
+  func setCosts() { table.setCosts { [interfaces] address in PathCost.of(address, interfaces) } }
+
+  /// The paths to a device: the one in use first, then those that are known, the cheapest first.
+  public func reports(of device: Identifier) -> [PathReport] {
+    var reports: [PathReport] = []
+    let used = address(of: device)
+    if let used {
+      reports.append(PathReport(address: used.text, cost: PathCost.of(used, interfaces), state: .used))
+    }
+    for path in table.paths(to: device) where path.address != used {
+      var state = PathReport.State.known
+      if path.isTrying {
+        state = .trying
+      } else if let error = path.failure {
+        state = .failed(Self.reason(error.message))
+      }
+      reports.append(PathReport(address: path.address.text, cost: path.cost, state: state))
+    }
+    for each in paths where each.device == device {
+      for (name, port) in each.names {
+        guard let failure = names.failure(of: NameSchedule.Entry(name: name, port: port, device: device)) else {
+          continue
+        }
+        reports.append(PathReport(address: name.text, cost: nil, state: .failed(Self.reason(failure))))
+      }
+    }
+    return Array(reports.prefix(Self.reportLimit))
+  }
+
+  private static func reason(_ message: String) -> String { Text.start(of: message, atMost: reasonLimit) }
+}

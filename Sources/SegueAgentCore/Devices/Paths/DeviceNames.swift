@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import SegueSystem
+
+/// Has the names of devices looked up while these are not linked, and passes on what is found (R14.2). For one thread.
+final class DeviceNames {
+  private let environment: any AgentEnvironment
+  /// Nil: names are not looked up.
+  private let resolver: (any NameResolver)?
+  private var schedule = NameSchedule()
+  /// Called with the addresses of a name, without ports, or with the reason for which there are none.
+  var resolved: ((NameSchedule.Entry, NameLookup) -> Void)?
+  private var isClosed = false
+
+  init(in environment: any AgentEnvironment, _ resolver: (any NameResolver)?) {
+    (self.environment, self.resolver) = (environment, resolver)
+  }
+
+  func set(_ entries: [NameSchedule.Entry]) { schedule.set(entries, environment.uptime) }
+  func networkChanged() { schedule.networkChanged(environment.uptime) }
+  func unlinked(_ device: Identifier) { schedule.unlinked(device, environment.uptime) }
+  func failure(of entry: NameSchedule.Entry) -> String? { schedule.failure(of: entry) }
+
+  /// The uptime at which `act` has something to do; nil: not before something else happens.
+  func nextDeadline(linked: [Identifier]) -> Int64? {
+    resolver == nil ? nil : schedule.nextDeadline(linked: linked)
+  }
+
+  /// Begins the look-ups that are due.
+  func act(linked: [Identifier]) {
+    guard let resolver else { return }
+    while !isClosed, let entry = schedule.takeDue(linked: linked, environment.uptime) {
+      resolver.resolve(entry.name) { [self] lookup in
+        guard !isClosed else { return }
+        ended(entry, lookup)
+      }
+    }
+  }
+
+  private func ended(_ entry: NameSchedule.Entry, _ lookup: NameLookup) {
+    let isKnown = schedule.entries.contains(entry)
+    switch lookup {
+    case .addresses(let all): environment.log(.debug, "\(entry.name.text): has \(all.count) addresses")
+    case .failed(let reason):
+      if schedule.failure(of: entry) == nil { environment.log(.info, "looking up \(reason)") }
+    }
+    schedule.ended(entry, lookup, environment.uptime, random: environment.drawJitter())
+    // The user may have taken it away meanwhile.
+    if isKnown { resolved?(entry, lookup) }
+  }
+
+  func close() {
+    isClosed = true
+    resolved = nil
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import SegueSystem
+
+/// The addresses of this device's user for each device, and those that devices tell each other (R14.1, R14.2).
+extension DeviceService {
+  /// Milliseconds from the first news to the write that has it, and between two writes.
+  private static let learningTime: Int64 = 2_000
+  static let learningPause: Int64 = 60_000
+
+  // MARK: Addresses of the user
+
+  /// Gives a device an address, or takes it back, and answers when that is stored. Throws NOT_FOUND (no such device),
+  /// INVALID_ARGUMENT (this device, or no address).
+  func changeAddress(
+    _ text: String, of device: Identifier, isAdded: Bool, _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    let address = try DeviceAddress(text)
+    guard let found = snapshot.devices.first(where: { $0.id == device }) else {
+      throw SegueError(.notFound, "device: the account has no such device")
+    }
+    guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
+    stored.change({ [learned] settings throws(SegueError) in
+      for each in learned { settings.records.learn(each) }
+      if isAdded {
+        try settings.records.add(address, to: device)
+      } else {
+        try settings.records.remove(address, from: device)
+      }
+    }) { [self] result in
+      guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
+      guard !isClosed else { return }
+      adopt(changed)
+      dialAgain()
+      publish()
+      answer(.success(.emptyDictionary))
+    }
+  }
+
+  /// Has the user's addresses dialled, wherever they have led.
+  func dialAgain() { links?.setAddresses(settings.dialled, paths) }
+
+  private var paths: [DevicePaths] {
+    let interfaces = links?.interfaces ?? []
+    return settings.records.all.map { record in
+      var paths = record.paths(interfaces)
+      // Without discovery only addresses that the user has set are dialled.
+      if !settings.isAnnounced { (paths.told, paths.best) = ([], nil) }
+      return paths
+    }
+  }
+
+  // MARK: Addresses that are told
+
+  /// Tells devices where this one can be reached, so that they need no beacon to find it again; without discovery its
+  /// port alone.
+  func tellAddresses(_ peers: [Identifier]) {
+    let addresses = settings.isAnnounced ? ownAddresses : []
+    guard port > 0, let told = try? DeviceMessage.addresses(port, addresses).encoding() else { return }
+    for peer in peers { messages?.send(told, to: peer) }
+  }
+
+  /// The addresses at which others may reach this device: last those of IPv6 that count on one network, without the
+  /// name that its interface has here.
+  var ownAddresses: [NetworkAddress] {
+    let all = (links?.interfaces ?? []).map { $0.address.with(port: 0) }
+    var addresses = all.filter { !$0.isLinkLocal }
+    for address in all where address.isLinkLocal && !address.isIPv4 {
+      if !addresses.contains(address.withoutInterface) { addresses.append(address.withoutInterface) }
+    }
+    return Array(addresses.prefix(Limits.toldAddresses))
+  }
+
+  /// A device has told where it can be reached. What leads to no other machine, or only through a zone that the device
+  /// has no part in, does not count.
+  func heardAddresses(_ port: UInt16, _ addresses: [NetworkAddress], of peer: Identifier) {
+    guard isOther(peer), tellings.take(peer.bytes, at: environment.uptime) else { return }
+    var news = settings.records[peer] ?? DeviceRecord(peer)
+    let usable = addresses.filter { $0.isOfMachine && !$0.isLoopback }
+    guard news.port != port || news.told != usable else { return }
+    (news.port, news.told) = (port, usable)
+    learn(news)
+    links?.setPaths(paths)
+  }
+
+  /// A device was reached at an address: the next link begins there.
+  func reached(_ peer: Identifier, at address: NetworkAddress) {
+    guard isOther(peer) else { return }
+    var news = settings.records[peer] ?? DeviceRecord(peer)
+    guard !Text.isSame(news.best, address.text) else { return }
+    news.best = address.text
+    learn(news)
+    links?.setPaths(paths)
+  }
+
+  private func isOther(_ peer: Identifier) -> Bool { snapshot.devices.contains { $0.id == peer && !$0.isThisDevice } }
+
+  private func learn(_ news: DeviceRecord) {
+    settings.records.learn(news)
+    learned.removeAll { $0.device == news.device }
+    learned.append(news)
+    learnedAt = learnedAt ?? max(environment.uptime + Self.learningTime, keptAt + Self.learningPause)
+    setTimer()
+  }
+
+  /// Takes what is stored, with what was learned since.
+  func adopt(_ stored: DeviceSettings) {
+    settings = stored
+    for each in learned { settings.records.learn(each) }
+  }
+
+  /// Stores what was learned, if it is time.
+  /// - Parameter uptime: `.max` at the end of the agent.
+  func keepLearned(_ uptime: Int64) {
+    guard let at = learnedAt, at <= uptime else { return }
+    (learnedAt, keptAt) = (nil, environment.uptime)
+    let all = learned
+    learned = []
+    keep { settings in for each in all { settings.records.learn(each) } }
+  }
+
+  /// Forgets the addresses of devices that are no longer in the account.
+  func forgetOthers() {
+    if case .unusable = snapshot.status { return }
+    let devices = snapshot.devices.map { $0.id }
+    learned.removeAll { !devices.contains($0.device) }
+    guard settings.records.all.contains(where: { !devices.contains($0.device) }) else { return }
+    settings.records.keep(devices)
+    keep { $0.records.keep(devices) }
+    links?.setAddresses(settings.dialled, paths)
+  }
+
+  /// Keeps something that was learned, for the next time.
+  func keep(_ change: @escaping (inout DeviceSettings) -> Void) {
+    stored.keep(change) { [self] result in
+      switch result {
+      case .success(let kept): adopt(kept)
+      case .failure(let error): environment.log(.error, "\(error.message)")
+      }
+    }
+  }
+
+  // MARK: For users
+
+  /// The paths to a device as `account` tells them.
+  /// - Parameter room: how many may be told; less those that are.
+  func pathValues(of device: Identifier, _ room: inout Int) throws(SegueError) -> [Value] {
+    var values: [Value] = []
+    for report in links?.reports(of: device) ?? [] where room > 0 {
+      room -= 1
+      var (state, reason): (StaticString, String?) = ("known", nil)
+      switch report.state {
+      case .used: state = "used"
+      case .trying: state = "trying"
+      case .failed(let message): (state, reason) = ("failed", message)
+      case .known: break
+      }
+      var entries: [(key: Value, value: Value)] = [
+        (key: .string("address"), value: .string(report.address)),
+        (key: .string("state"), value: .string(String(joining: "\(state)"))),
+      ]
+      if let cost = report.cost {
+        entries.append((key: .string("cost"), value: .string(String(joining: "\(cost.word)"))))
+      }
+      if let reason { entries.append((key: .string("message"), value: .string(reason))) }
+      values.append(try .dictionary(entries))
+    }
+    return values
+  }
+}

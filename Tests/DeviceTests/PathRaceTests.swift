@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueModel
+import SegueSystem
+import Testing
+
+@testable import SegueAgentCore
+
+/// The order in which paths to a device are dialled, and the moves of its link from one to another (R14.1).
+@Suite struct PathRaceTests {
+  private let low = Identifier(high: 1, low: 1)
+  private let high = Identifier(high: 2, low: 2)
+
+  private func cost(_ address: String) -> PathCost {
+    address.hasPrefix("near") ? .neighbour : address.hasPrefix("tunnel") ? .tunnel : .routed
+  }
+
+  private func dialler() -> Dialler<String> {
+    var dialler = Dialler<String>()
+    dialler.setCosts(cost)
+    return dialler
+  }
+
+  private func due(_ dialler: inout Dialler<String>, _ uptime: Int64) -> String? { dialler.takeDue(uptime)?.address }
+
+  @Test func `R14.1 paths start 250 ms apart, the cheapest first`() {
+    var dialler = dialler()
+    dialler.setTold(high, ["tunnel", "far", "near"], 0)
+    for (number, address) in ["near", "far", "tunnel"].enumerated() {
+      let at = Int64(number) * Dialler<String>.stagger
+      #expect(dialler.nextDeadline == at)
+      #expect(due(&dialler, at - 1) == nil && due(&dialler, at) == address && due(&dialler, at) == nil)
+    }
+  }
+
+  @Test func `R14.1 a path that fails at once lets the next one start at once`() {
+    var dialler = dialler()
+    dialler.setTold(high, ["near", "far"], 0)
+    #expect(due(&dialler, 0) == "near" && due(&dialler, 0) == nil)
+    dialler.ended("near", .unreached, epochs: 1, 3, random: 0)
+    #expect(due(&dialler, 3) == "far")
+  }
+
+  @Test func `R14.2 of ten addresses of a name nine are dead, and the tenth is dialled within three seconds`() {
+    var dialler = dialler()
+    dialler.resolved(high, (0..<10).map { "far\($0)" }, 0)
+    var dialled: [String: Int64] = [:]
+    for uptime in stride(from: Int64(0), through: 3_000, by: 10) {
+      while let address = due(&dialler, uptime) { dialled[address] = uptime }
+    }
+    #expect(dialled.count == 10 && dialled["far9"] == 9 * Dialler<String>.stagger)
+  }
+
+  @Test func `R14.2 addresses of a name are dialled once a look-up, those of before only if they have led there`() {
+    var dialler = dialler()
+    dialler.resolved(high, ["a", "b"], 0)
+    #expect(due(&dialler, 0) == "a")
+    dialler.ended("a", .unreached, epochs: 1, 10, random: 0)
+    #expect(due(&dialler, 10) == "b")
+    dialler.ended("b", .linked(high), epochs: 1, 20, random: 0)
+    dialler.unlinked(high, 30_000, random: 0)
+    #expect(due(&dialler, 90_000) == "b" && due(&dialler, 90_000) == nil)
+    dialler.ended("b", .unreached, epochs: 1, 90_010, random: 0)
+    dialler.resolved(high, ["c"], 90_020)
+    #expect(due(&dialler, 90_020) == "c" && dialler.addressCount == 2)
+  }
+
+  @Test func `R14.1 an address that a device tells is dialled while it is not linked, at most eight of one device`() {
+    var dialler = dialler()
+    dialler.setTold(high, (0..<20).map { "far\($0)" }, 0)
+    #expect(dialler.addressCount == Limits.toldAddresses)
+    dialler.setTold(high, ["far1", "new"], 10)
+    #expect(dialler.addressCount == 2)
+    dialler.linked(high)
+    dialler.uses("far1", for: high, 20)
+    #expect(due(&dialler, 100_000) == nil && dialler.nextDeadline == nil)
+    dialler.forget(high)
+    #expect(dialler.addressCount == 0)
+  }
+
+  @Test func `R14.1 the address that has worked last is dialled before others of its cost`() {
+    var dialler = dialler()
+    dialler.setTold(high, ["far1", "far2"], best: "far2", 0)
+    #expect(due(&dialler, 0) == "far2")
+  }
+
+  // MARK: Moves
+
+  /// Two ends of a link by a tunnel, which the lower device has dialled.
+  private func table(own: Identifier, peer: Identifier) -> LinkTable<String> {
+    var table = LinkTable<String>(own: own)
+    table.setCosts(cost)
+    table.setTold(peer, ["tunnel"], best: nil, 0)
+    #expect(table.takeDue(0)?.address == "tunnel")
+    table.dialled("tunnel", as: 1, 0)
+    table.linked(1, with: peer, epochs: 1, 10, random: 0)
+    return table
+  }
+
+  @Test func `R14.1 a better path is taken as soon as it is there, and a worse one never while the link lives`() {
+    var table = table(own: low, peer: high)
+    table.setTold(high, ["tunnel", "far", "near"], best: nil, 60_000)
+    #expect(table.takeDue(60_000)?.address == "near")
+    table.dialled("near", as: 2, 60_000)
+    #expect(!table.isSuperfluous(2, to: high, 60_020))
+    #expect(table.choice(for: 2, of: high, 60_020) == .taken(replacing: 1))
+    table.linked(2, with: high, epochs: 1, 60_020, random: 0)
+    // Make before break: the former connection stays until the hubs have moved.
+    #expect(table.isReplaced(1) && table.number(of: high) == 2)
+    table.remove(1, epochs: 1, 60_100, random: 0)
+    #expect(table.devices == [high])
+    for uptime in stride(from: Int64(60_100), to: 400_000, by: 100) { #expect(table.takeDue(uptime) == nil) }
+    // One that was under way comes too late.
+    table.networkChanged(400_000)
+    #expect(table.takeDue(400_000)?.address == "near" && table.takeDue(400_250)?.address == "far")
+    table.dialled("far", as: 3, 400_250)
+    table.heard(2)
+    #expect(table.isSuperfluous(3, to: high, 400_300))
+  }
+
+  @Test func `R14.1 a link moves once in five seconds at most`() {
+    var table = table(own: low, peer: high)
+    table.setTold(high, ["tunnel", "near"], best: nil, 100)
+    #expect(table.takeDue(5_009) == nil && table.nextDeadline == 5_010)
+    #expect(table.takeDue(5_010)?.address == "near")
+    table.dialled("near", as: 2, 5_010)
+    // It is too young yet by the clock of the link.
+    #expect(table.isSuperfluous(2, to: high, 5_009) && !table.isSuperfluous(2, to: high, 5_010))
+  }
+
+  @Test func `R14.1 a better path that fails is tried three times, and again once something has changed`() {
+    var table = table(own: low, peer: high)
+    table.setTold(high, ["near"], best: nil, 100)
+    func attempts(from: Int64) -> Int {
+      var count = 0
+      for uptime in stride(from: from, to: from + 300_000, by: 100) {
+        guard let address = table.takeDue(uptime)?.address else { continue }
+        #expect(address == "near")
+        table.undialled(address, uptime, random: 0)
+        count += 1
+      }
+      return count
+    }
+    #expect(attempts(from: 10_000) == Dialler<String>.improvementLimit && attempts(from: 400_000) == 0)
+    table.setTold(high, ["near", "near2"], best: nil, 800_000)
+    #expect(table.takeDue(800_000) != nil)
+  }
+
+  @Test func `R14.1 two ends that disagree about the better path do not move for ever`() {
+    // This end prefers "near", and the other one has dialled "tunnel" again each time.
+    var table = table(own: low, peer: high)
+    table.setTold(high, ["tunnel", "near"], best: nil, 100)
+    var (moves, number): (Int, UInt64) = (0, 2)
+    for uptime in stride(from: Int64(10_000), to: 600_000, by: 100) {
+      guard let address = table.takeDue(uptime)?.address else { continue }
+      table.dialled(address, as: number, uptime)
+      table.linked(number, with: high, epochs: 1, uptime, random: 0)
+      moves += 1
+      let source = HalfOpenTable.Source(address: low, prefix: low)
+      _ = table.accepted(number + 1, from: source, uptime)
+      table.linked(number + 1, with: high, at: "tunnel", epochs: 1, uptime + 50, random: 0)
+      table.remove(number - 1, epochs: 1, uptime + 60, random: 0)
+      table.remove(number, epochs: 1, uptime + 60, random: 0)
+      number += 2
+    }
+    #expect(moves <= Dialler<String>.improvementLimit)
+  }
+
+  @Test func `R14.1 when a link ends all its paths are dialled again, and the failures are known`() {
+    var table = table(own: low, peer: high)
+    table.setTold(high, ["near", "tunnel"], best: nil, 100)
+    table.remove(1, epochs: 1, 200, random: 0)
+    #expect(table.takeDue(1_200)?.address == "near")
+    table.undialled("near", 1_200, random: 0, failure: SegueError(.system, "no route"))
+    let paths = table.paths(to: high)
+    #expect(paths.map { $0.address } == ["near", "tunnel"] && paths.map { $0.cost } == [.neighbour, .tunnel])
+    #expect(paths[0].failure?.message == "no route" && paths[1].failure == nil)
+  }
+
+  // MARK: Costs
+
+  private func interface(_ address: String, _ index: UInt32, isTunnel: Bool = false) throws -> NetworkInterface {
+    NetworkInterface(
+      index: index, canMulticast: !isTunnel, isPointToPoint: isTunnel,
+      address: try NetworkAddress.read(host: address, port: 1).with(port: 0))
+  }
+
+  @Test(arguments: [
+    ("192.168.1.7", PathCost.neighbour), ("192.168.2.7", .routed), ("10.8.0.9", .tunnel), ("100.101.2.3", .tunnel),
+    ("fd7a:115c:a1e0::9", .tunnel), ("2001:db8:1::9", .neighbour), ("2001:db8:2::9", .routed), ("100.128.0.1", .routed),
+  ]) func `R14.1 both ends find the same cost: by networks, tunnels and tailnets`(text: String, cost: PathCost) throws {
+    let interfaces = try [
+      interface("192.168.1.5", 1), interface("2001:db8:1::5", 1), interface("10.8.0.5", 2, isTunnel: true),
+      interface("100.101.2.4", 3, isTunnel: true),
+    ]
+    #expect(PathCost.of(try NetworkAddress.read(host: text, port: 4_711), interfaces) == cost)
+  }
+
+  @Test func `R14.1 a link-local address is a neighbour's, of a tunnel too if its interface is one`() throws {
+    let address = try NetworkAddress.read("[fe80::7]:1")
+    let interfaces = [
+      NetworkInterface(index: 1, canMulticast: true, address: address),
+      NetworkInterface(index: 2, canMulticast: true, isPointToPoint: true, address: address),
+    ]
+    #expect(PathCost.of(address.with(interface: 1), interfaces) == .neighbour)
+    #expect(PathCost.of(address.with(interface: 2), interfaces) == .tunnel)
+  }
+}

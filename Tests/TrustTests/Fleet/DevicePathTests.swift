@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueModel
+import SegueSystem
+import Testing
+
+@testable import SegueFleet
+@testable import SegueAgentCore
+
+/// Two agents that reach each other by names and by what they have told, never by a beacon (R14.1, R14.2).
+@Suite struct DevicePathTests {
+  private let fleet = AccountFleet(seed: 1)
+  private let household: Household
+  private let home: Machine
+  private let laptop: Machine
+
+  init() {
+    household = Household(fleet)
+    household.isWilling = true
+    (home, laptop) = (Machine("home", 0, in: fleet), Machine("laptop", 1, in: fleet))
+    for machine in [home, laptop] {
+      fleet.add(machine)
+      machine.move(to: fleet.newPlace(in: 0))
+      machine.start()
+    }
+    fleet.beaconLoss = 1
+    fleet.advance(100)
+    household.create(home)
+    fleet.advance(100)
+    household.invite(laptop, by: home)
+    fleet.advance(20_000)
+  }
+
+  private func end() {
+    if let violation = fleet.violation { Issue.record("\(violation)\n\(fleet.log.lines)") }
+    fleet.tearDown()
+  }
+
+  private func device(_ machine: Machine) throws -> Identifier { try #require(machine.snapshot?.identity?.device) }
+
+  private func isLinked(_ machine: Machine, with other: Machine) -> Bool {
+    guard let device = other.snapshot?.identity?.device else { return false }
+    return machine.devices?.links?.devices.contains(device) ?? false
+  }
+
+  private var areLinked: Bool { isLinked(home, with: laptop) && isLinked(laptop, with: home) }
+
+  /// The laptop goes to a network that nobody knows, from which there is a way home; home has another address since.
+  private func leaveHouse() {
+    laptop.move(to: nil)
+    fleet.advance(40_000)
+    home.move(to: fleet.newPlace(in: 1))
+    fleet.advance(1_000)
+    fleet.isRouted = true
+  }
+
+  private func add(_ address: String, of machine: Machine, at other: Machine) throws -> SegueError? {
+    var failure: SegueError?
+    var isDone = false
+    try #require(other.devices).changeAddress(address, of: device(machine), isAdded: true) { result in
+      isDone = true
+      if case .failure(let error) = result { failure = error }
+    }
+    fleet.advance(200)
+    #expect(isDone)
+    return failure
+  }
+
+  private func found(_ machines: Machine...) -> NameLookup {
+    .addresses(machines.compactMap { $0.place?.address(port: 0) })
+  }
+
+  @Test func `R14.2 a device is linked by its name, without multicast`() throws {
+    #expect(areLinked)
+    leaveHouse()
+    laptop.resolver = { [home, self] name in name.text == "home.example" ? found(home) : .failed("no") }
+    laptop.move(to: fleet.newPlace(in: 2))
+    fleet.advance(20_000)
+    #expect(!areLinked && laptop.lookUps == [])
+    // The port is the one that home has told.
+    #expect(try add("home.example", of: home, at: laptop) == nil)
+    fleet.advance(1_000)
+    #expect(areLinked && laptop.lookUps == ["home.example"])
+    // No look-up follows while it is linked.
+    fleet.advance(600_000)
+    #expect(areLinked && laptop.lookUps.count == 1)
+    end()
+  }
+
+  @Test func `R14.2 a name that leads elsewhere at each look-up is looked up until it leads there`() throws {
+    leaveHouse()
+    var others = (0..<3).map { fleet.newPlace(in: 7 + $0) }
+    laptop.resolver = { [home, self] _ in
+      others.isEmpty ? found(home) : .addresses([others.removeFirst().address(port: 0)])
+    }
+    laptop.move(to: fleet.newPlace(in: 2))
+    #expect(try add("home.example:40000", of: home, at: laptop) == nil)
+    fleet.advance(90_000)
+    #expect(areLinked && laptop.lookUps.count == 4)
+    end()
+  }
+
+  @Test func `R14.2 a resolver that never answers holds up no other path`() throws {
+    leaveHouse()
+    laptop.resolver = { _ in nil }
+    laptop.move(to: fleet.newPlace(in: 2))
+    for number in 0..<6 { #expect(try add("home\(number).example", of: home, at: laptop) == nil) }
+    fleet.advance(1_000)
+    #expect(!areLinked && laptop.openLookUps <= NameLookup.limit)
+    let address = try #require(home.listener)
+    #expect(try add(address.text, of: home, at: laptop) == nil)
+    fleet.advance(2_000)
+    #expect(areLinked)
+    end()
+  }
+
+  @Test func `R14.2 names that lead nowhere, or to this device, are told with their reasons`() throws {
+    leaveHouse()
+    laptop.resolver = { [laptop, self] name in
+      switch name.text {
+      case "self.example": found(laptop)
+      case "loop.example": .addresses([try! NetworkAddress.read("127.0.0.1:1").with(port: 0)])
+      default: .failed("\(name.text): the name is not found")
+      }
+    }
+    laptop.move(to: fleet.newPlace(in: 2))
+    for name in ["self.example:40001", "loop.example", "none.example"] {
+      #expect(try add(name, of: home, at: laptop) == nil)
+    }
+    fleet.advance(30_000)
+    #expect(!areLinked)
+    let reports = try #require(laptop.devices?.links?.reports(of: device(home)))
+    let told = reports.map { report in
+      if case .failed(let reason) = report.state { "\(report.address): \(reason)" } else { report.address }
+    }
+    #expect(told.contains { $0.contains("none.example: the name is not found") }, "\(told)")
+    end()
+  }
+
+  @Test func `R14.1 a device that has told its addresses is found again without multicast, after a restart too`() throws
+  {
+    #expect(areLinked)
+    // Both have told it, and it is stored.
+    fleet.advance(70_000)
+    for machine in [home, laptop] { machine.crash(isPowerLost: true) }
+    fleet.advance(1_000)
+    for machine in [home, laptop] { machine.start() }
+    fleet.advance(10_000)
+    #expect(areLinked)
+    end()
+  }
+
+  @Test func `R14.1 another address is told over the link, so that the next link needs no beacon`() throws {
+    fleet.isRouted = true
+    home.move(to: fleet.newPlace(in: 1))
+    // The laptop has told where it is: home dials it from its new network.
+    fleet.advance(15_000)
+    #expect(areLinked)
+    // Home has told its new place, by which the laptop finds it although it has moved itself.
+    laptop.move(to: fleet.newPlace(in: 2))
+    fleet.advance(15_000)
+    #expect(areLinked)
+    let record = try #require(laptop.devices?.settings.records[device(home)])
+    #expect(record.told.map { Place($0) } == [home.place] && record.port == 40_000)
+    end()
+  }
+
+  @Test func `R14.2 addresses of a device that leaves the account are forgotten`() throws {
+    #expect(try add("home.example", of: home, at: laptop) == nil)
+    household.leave(laptop, isAbandoning: false)
+    fleet.advance(5_000)
+    #expect(laptop.settings.records.all.isEmpty && home.settings.records.all.isEmpty)
+    end()
+  }
+
+  @Test func `R14.2 an address is for another device of the account, and a port has to be known`() throws {
+    #expect(throws: SegueError.self) {
+      try laptop.devices?.changeAddress("a.example", of: Identifier(high: 7, low: 7), isAdded: true) { _ in }
+    }
+    #expect(throws: SegueError.self) {
+      try laptop.devices?.changeAddress("a.example", of: device(laptop), isAdded: true) { _ in }
+    }
+    #expect(try add("a.example", of: home, at: laptop) == nil)
+    end()
+  }
+
+  @Test func `R14.1 without discovery a device tells its port alone, and dials what its user has set`() throws {
+    for machine in [home, laptop] { machine.set("discovery", .bool(false)) }
+    fleet.advance(70_000)
+    for machine in [home, laptop] { #expect(machine.settings.records.all.map { $0.port }.allSatisfy { $0 > 0 }) }
+    #expect(laptop.settings.records.all.allSatisfy { $0.told.isEmpty })
+    for machine in [home, laptop] { machine.crash(isPowerLost: true) }
+    fleet.advance(1_000)
+    for machine in [home, laptop] { machine.start() }
+    fleet.advance(60_000)
+    #expect(!areLinked)
+    let address = try #require(home.place?.address(port: 0)).host
+    #expect(try add(address, of: home, at: laptop) == nil)
+    fleet.advance(2_000)
+    #expect(areLinked)
+    end()
+  }
+}
