@@ -188,13 +188,13 @@ if "pytest_segue" not in sys.modules or not library.load_fleet():
 # ---- outputs ----
 
 
-def take_text(function: Any, handle: int, *inputs: int) -> str | None:
+def take_text(function: Any, handle: int, *inputs: bytes | int) -> str | None:
     """Returns the string of a getter, None if it is absent."""
     data = take_bytes(function, handle, *inputs)
     return None if data is None else data.decode()
 
 
-def take_bytes(function: Any, handle: int, *inputs: int) -> bytes | None:
+def take_bytes(function: Any, handle: int, *inputs: bytes | int) -> bytes | None:
     """Returns the memory of a getter, copied and freed; None for NULL."""
     address, length = c_void_p(), c_size_t()
     function(handle, *inputs, byref(address), byref(length))

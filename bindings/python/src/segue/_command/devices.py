@@ -83,8 +83,8 @@ def show(account: Account, options: argparse.Namespace) -> None:
         return
     if account.devices:
         show_table([row(each) for each in account.devices], HEADS)
-        for each in account.devices:
-            for line in details(each, options.paths):
+        for device in account.devices:
+            for line in details(device, options.paths):
                 print(line)
     elif account.status == Membership.UNUSABLE:
         note("the account cannot be used")
