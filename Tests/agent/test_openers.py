@@ -99,7 +99,7 @@ def test_a_file_opens_at_its_place_once_and_route_says_by_which_program(agent, d
     offer(url=note.as_uri(), line=3)
     roles = [(each["bundle_identifier"], each["role"]) for each in segue("route")["candidates"] if not each["against"]]
     assert roles == [("opener:first", "opener"), ("opener:second", "opener")]
-    ended = segue("continue", "--launch", status=1)
+    ended = segue("continue", "--app", "opener:first", status=1)
     assert (ended["outcome"], ended["bundle_identifier"]) == ("unknown", "opener:first")
     assert desktop.opened("first") == ["2", "+3:1", str(note)]
     assert segue("inbox") == []
@@ -124,9 +124,9 @@ def test_text_that_was_not_saved_stays_behind_only_if_the_user_agrees(agent, des
     """R13.7: programs are not asked."""
     agent(**desktop.variables)
     offer(url=note.as_uri(), text="a\nunsaved\n")
-    said = commands.segue(folder, "continue", "--launch", status=1).err
+    said = commands.segue(folder, "continue", "--app", "opener:first", status=1).err
     assert "was changed and not saved" in said and not (desktop.home / "first.opened").exists()
-    segue("continue", "--launch", "--without-text", status=1)
+    segue("continue", "--app", "opener:first", "--without-text", status=1)
     assert desktop.opened("first") == ["2", "+1:1", str(note)]
 
 
@@ -137,7 +137,7 @@ def test_people_are_asked_before_text_stays_behind(agent, desktop, offer, folder
     offer(url=note.as_uri(), text="unsaved")
     with terminals(tmp_path, dict(os.environ)) as open_terminal:
         terminal = open_terminal("user")
-        terminal.type(" ".join(map(str, command_line(folder, "continue", "--launch"))))
+        terminal.type(" ".join(map(str, command_line(folder, "continue", "--app", "opener:first"))))
         terminal.shows(r"Open the file without the changes\? \[y/N\] $")
         terminal.keys(answer)
         terminal.press("Enter")
@@ -156,8 +156,16 @@ def test_what_is_no_file_here_is_opened_by_nothing_and_the_reason_is_said(
     agent(**desktop.variables)
     os.mkfifo(tmp_path / "pipe")
     offer(url=(tmp_path / "pipe").as_uri() if url == "pipe" else url)
-    said = commands.segue(folder, "continue", "--launch", status=1)
+    said = commands.segue(folder, "continue", "--app", "opener:first", status=1)
     assert "file" in said.err
+    assert not (desktop.home / "first.opened").exists()
+
+
+def test_what_this_device_offers_is_not_opened_a_second_time(agent, desktop, offer, folder, control, note):
+    """R13.7: a program opens any file, also the one of the app that offers it; only the user's word has it so."""
+    agent(**desktop.variables)
+    offer(url=note.as_uri())
+    assert "nothing came in time" in commands.segue(folder, "continue", "--launch", "--wait", "0.5", status=1).err
     assert not (desktop.home / "first.opened").exists()
 
 

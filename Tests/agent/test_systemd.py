@@ -168,7 +168,11 @@ def test_systemd_finds_nothing_wrong_with_the_units(installed, tmp_path):
         timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert sorted(unit.name for unit in units.iterdir()) == ["segue-agent.service", "segue-agent.socket"]
+    assert sorted(unit.name for unit in units.iterdir()) == [
+        "segue-agent.service",
+        "segue-agent.socket",
+        "segue-desktop.service",
+    ]
     # A program that the agent has started may run out of memory: the agent goes on.
     assert "\nOOMPolicy=continue\n" in (units / "segue-agent.service").read_text()
 

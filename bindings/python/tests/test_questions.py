@@ -94,7 +94,7 @@ def terminal(folder: str, *words: str) -> Iterator[Asked]:
 PASSPHRASE = """
 from segue._command.account import passphrase
 from segue._command import program
-program.run = lambda: print(repr(program.looped(passphrase(new=True))))
+program.run = lambda verb: print(repr(program.looped(passphrase(new=True))))
 program.main()
 """
 
