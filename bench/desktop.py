@@ -1,5 +1,13 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The figures of segue-desktop: two agents of one account, the offers on one of them, the desktop at the other."""
+"""Measures segue-desktop: two agents of one account, the offers on one of them, the desktop at the other. bench/run
+calls it.
+
+    bench/desktop.py ROUNDS SECONDS FOLDER NOTIFY
+
+NOTIFY: the path of bench/notify.c, compiled. Prints "name value" lines: times in microseconds, medians. Exit status 77:
+namespaces cannot be made here.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +15,37 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from pathlib import Path
 
-from measure import ROOT, Figure, NotMeasured, Settings, Skipped, build, context_switches, private_bytes, settled
-
-sys.path.insert(0, str(ROOT / "Tests" / "devices"))
-from agents import making
-from network import can_make_networks, two_networks
-from participants import Participant, participant
-from programs import programs
-from project import build as build_test
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / part) for part in ("bench", "Tests/devices", "Tests")]
+from agents import making  # noqa: E402
+from measure import SKIPPED, context_switches, private_bytes, settled  # noqa: E402
+from network import can_make_networks, two_networks  # noqa: E402
+from participants import Participant, participant  # noqa: E402
+from programs import programs  # noqa: E402
+from project import build  # noqa: E402
 
 PAUSE = 2.5
 """Seconds: the program looks at what is offered at most once a second, and a continuation changes offers, too."""
 
 
-def desktop(settings: Settings) -> Iterator[Figure]:
-    rounds, seconds = (3, 2.0) if settings.short else (15, 60.0)
-    if shutil.which("dbus-daemon") is None:
-        raise NotMeasured("dbus-daemon is not installed: make deps")
-    if not can_make_networks():
-        raise Skipped("namespaces cannot be made here")
-    notify = build("notify", "-lsegue", "-lsystemd", "-pthread")
-    app = build_test(ROOT / "Tests" / "runtime" / "participant.c", settings.folder)
+def main() -> int:
+    rounds, seconds, folder, notify = int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+    if shutil.which("dbus-daemon") is None or not can_make_networks():
+        print("dbus-daemon is not installed, or namespaces cannot be made here", file=sys.stderr)
+        return SKIPPED
+    app = build(ROOT / "Tests" / "runtime" / "participant.c", folder)
     with programs() as start:
         cable = two_networks(start)
         cable.address()
-        make = making(start, settings.folder)
+        make = making(start, folder)
         here, there = (make(*each).begin() for each in zip(("desk", "laptop"), cable.machines, strict=True))
         here.create().admit(there)
         there.linked("desk")
         bus = start("bus", ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1"])
         address = bus.wait_for("^unix:.*")[0]
-        config = settings.folder / "config"
+        config = folder / "config"
         (config / "segue").mkdir(parents=True)
         (config / "segue" / "desktop").write_text("notify always\n")
         variables = [f"SEGUE_RUNTIME_DIR={here.folder}", f"XDG_CONFIG_HOME={config}", f"XDG_STATE_HOME={config}"]
@@ -74,9 +80,12 @@ def desktop(settings: Settings) -> Iterator[Figure]:
         time.sleep(seconds)  # the measurement itself: nothing may happen meanwhile
         switches = context_switches(program.pid) - before
         memory = private_bytes(program.pid) / 1024
-    said = f"{middle['shown']:.0f} us, a bare call {middle['bare']:.0f} us"
-    yield Figure("desktop.notify_ratio", middle["shown"] / middle["bare"], said, ("<=", 2))
-    said = f"{middle['clicked']:.0f} us, segue_app_launch {middle['direct']:.0f} us"
-    yield Figure("desktop.click_ratio", middle["clicked"] / middle["direct"], said, ("<=", 1.2))
-    yield Figure("desktop.private_kib", memory, "idle", ("<=", 1024))
-    yield Figure("desktop.wakeups_per_min", switches * 60 / seconds, f"{switches} in {seconds:.0f} s", ("<=", 0))
+    for name, value in middle.items():
+        print(f"{name}_us {value}")
+    print(f"private_kib {memory}")
+    print(f"switches {switches}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,8 +24,7 @@ public enum PushAdmission {
   ) throws(SegueError) {
     switch policy {
     case .never: throw SegueError(.declined, "takes nothing that is pushed to it")
-    case .ask where !isAttended:
-      throw SegueError(.declined, "no one is there to be asked")
+    case .ask where !isAttended: throw isUnattended
     case .ask, .atOnce: break
     }
     guard waiting.count < limit, waiting.count(where: { $0 == device }) < deviceLimit else {
@@ -33,6 +32,9 @@ public enum PushAdmission {
         .limitExceeded, "\(waiting.count) pushes wait there, of one device at most \(deviceLimit)")
     }
   }
+
+  /// The error for a question to nobody.
+  public static var isUnattended: SegueError { SegueError(.declined, "no one is there to be asked") }
 
   /// A device pushes only what it offers itself, over its own link. Throws NOT_FOUND.
   public static func check(_ choice: AppChoice, from device: Identifier) throws(SegueError) {

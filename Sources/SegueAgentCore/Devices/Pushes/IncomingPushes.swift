@@ -82,6 +82,7 @@ public final class IncomingPushes {
       let app = try check(pushes[index], result)
       // The user has agreed to what apps continue, and not to programs that open whatever the other device names.
       guard policy == .ask || app.form.startsProgram else { return start(id, []) { _ in } }
+      guard watchers.isAttended(environment.now.uptime) else { throw PushAdmission.isUnattended }
       pushes[index].question = (try result.get().offer, app)
       environment.log(.info, "push: the user is asked whether \(app.name) continues an activity of another device")
       changed?()
