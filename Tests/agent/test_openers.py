@@ -165,7 +165,7 @@ def test_what_this_device_offers_is_not_opened_a_second_time(agent, desktop, off
     """R13.7: a program opens any file, also the one of the app that offers it; only the user's word has it so."""
     agent(**desktop.variables)
     offer(url=note.as_uri())
-    assert "nothing came in time" in commands.segue(folder, "continue", "--launch", "--wait", "0.5", status=1).err
+    assert "nothing came in time" in commands.segue(folder, "continue", "--launch", "--wait", "0.5", status=3).err
     assert not (desktop.home / "first.opened").exists()
 
 
