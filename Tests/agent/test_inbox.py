@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
 import shutil
 import signal
 import sqlite3
@@ -136,13 +137,15 @@ def test_two_choosers_and_a_push_share_an_entry(editor, folder, start, entries):
     assert not [line for line in viewer.events() if line.startswith("continue")], "once"
 
 
-def test_what_has_expired_is_in_no_list(agent, start, segue, entries):
+def test_what_has_expired_is_in_no_list(agent, start, segue, output, entries):
     """R1.6: although it is not deleted before the date has gone on for a while, since that may be wrong."""
     agent()
     editor = start("editor").ready()
     editor.tell("offer one", "expire 10")  # it is listed before
     editor.hears("offered")
     start("viewer", "--unready").ready()
+    while not json.loads("".join(output("list", "--json")))[0]["expiration_date"]:
+        pass  # the date follows the offer
     segue("continue", "--app", "com.example.viewer")
     end = time.monotonic() + 40
     for is_listed in (True, False):
