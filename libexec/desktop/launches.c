@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "requests.h"
 #include "token.h"
 
 struct launching {
@@ -63,24 +64,11 @@ static void ask_about_text(struct launch *launch) {
 
 /* The work. */
 
-static segue_value *options_of(const segue_offer *offer) {
-  segue_writer *writer = NULL;
-  segue_value *options = NULL;
-  uint8_t id[SEGUE_ID_SIZE];
-  if (segue_offer_get_id(offer, id) != SEGUE_OK || segue_writer_create(&writer) != SEGUE_OK)
-    return NULL;
-  segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
-  segue_writer_put_string(writer, "activity", SEGUE_NUL_TERMINATED);
-  segue_writer_put_uuid(writer, id);
-  segue_writer_end(writer);
-  segue_writer_finish(writer, &options);
-  segue_release(writer);
-  return options;
-}
-
 static void work(struct job *job) {
   struct launching *launching = (struct launching *)job;
-  segue_value *options = launching->leaves_text ? options_of(launching->offer) : NULL, *result = NULL;
+  uint8_t id[SEGUE_ID_SIZE];
+  bool has_id = launching->leaves_text && segue_offer_get_id(launching->offer, id) == SEGUE_OK;
+  segue_value *options = has_id ? activity_options(id) : NULL, *result = NULL;
   int64_t outcome = SEGUE_OUTCOME_UNKNOWN;
   char *message = NULL;
   token_set(launching->token);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "requests.h"
 
 /** Devices of an account that are compared. */
 #define MEMBERS_MOST 256
@@ -66,23 +67,8 @@ static segue_status ask_place(struct question *question) {
   return question->place == PLACE_UNKNOWN ? status : SEGUE_OK;
 }
 
-/** Makes the options {"activity": id}. */
-static segue_value *options_of(const uint8_t *id) {
-  segue_writer *writer = NULL;
-  segue_value *options = NULL;
-  if (segue_writer_create(&writer) != SEGUE_OK)
-    return NULL;
-  segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
-  segue_writer_put_string(writer, "activity", SEGUE_NUL_TERMINATED);
-  segue_writer_put_uuid(writer, id);
-  segue_writer_end(writer);
-  segue_writer_finish(writer, &options);
-  segue_release(writer);
-  return options;
-}
-
 static segue_status ask_route(struct question *question) {
-  segue_value *options = options_of(question->id), *route = NULL, *against = NULL;
+  segue_value *options = activity_options(question->id), *route = NULL, *against = NULL;
   size_t count = 1;
   segue_status status = segue_app_ask_agent(question->app, "route", SEGUE_NUL_TERMINATED, options, 0, &route);
   if (segue_value_find_value(route, "candidates/0/against", SEGUE_NUL_TERMINATED, &against) == SEGUE_OK)

@@ -3,6 +3,7 @@
 #ifndef CHANNEL_H
 #define CHANNEL_H
 
+#include "log.h"
 #include <segue.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +61,5 @@ void channel_refuse(struct channel *channel, const segue_value *id, const struct
 
 /** uuid  16 bytes. text  out: UUID_TEXT bytes */
 void uuid_write(const uint8_t *uuid, char *text);
-/** Writes one line to standard error, if that takes it without waiting. Controls become "?", and what is no UTF-8. */
-void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

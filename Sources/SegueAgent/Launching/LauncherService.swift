@@ -33,8 +33,7 @@ struct LauncherService {
     // Only the agent knows which launch is under way, so here none is after this call.
     if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }
     let app = request.app
-    let begun = Clock.uptime
-    let deadline = begun + Self.readingTime
+    let deadline = Clock.uptime + Self.readingTime
     let reader = ManifestReader(.fromEnvironment(), isCancelled: { Clock.uptime > deadline })
     let catalogue = reader.read()
     guard Clock.uptime <= deadline else {
