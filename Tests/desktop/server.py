@@ -53,6 +53,7 @@ class Server:
             say(notify=given | {"id": id})
             answer = GLib.Variant("(u)", (id,))
         elif method == "GetCapabilities":
+            print("asked", flush=True)
             answer = GLib.Variant("(as)", (self.capabilities,))
         else:
             say(close=values[0])

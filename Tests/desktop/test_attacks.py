@@ -109,6 +109,7 @@ def test_a_server_that_hangs_holds_nothing_up(desk: Desk, server: Server, offere
     """At most one question of a device waits for it, for 5 s."""
     here, there = offered
     program = desk.begin()
+    server.program.wait_for("^asked")  # it answers this still
     server.order(hangs=True)
     for _ in range(5):
         desk.arrive()
