@@ -16,6 +16,8 @@ public struct DevicePaths {
   public var told: [NetworkAddress] = []
   /// The one by which this device has linked with it last; nil: the device has dialled, or was never linked.
   public var best: NetworkAddress?
+  /// Those that are no addresses, and lead to this device alone.
+  public var arranged: [LinkPath] = []
 
   public init(to device: Identifier) { self.device = device }
 }
@@ -34,7 +36,7 @@ public struct PathReport {
     case known
   }
 
-  /// An address and port, or a name.
+  /// An address and port, a name, or what the path is instead (`LinkPath.text`).
   public let address: String
   /// Nil for a name.
   public let cost: PathCost?
@@ -50,7 +52,7 @@ extension DeviceLinks {
   /// the addresses of the user lead.
   public func setAddresses(_ addresses: [NetworkAddress], _ paths: [DevicePaths] = []) {
     self.addresses = addresses + paths.flatMap { $0.addresses }
-    table.setStatic(self.addresses, environment.uptime)
+    table.setStatic(self.addresses.map { .address($0) }, environment.uptime)
     setPaths(paths)
   }
 
@@ -62,14 +64,27 @@ extension DeviceLinks {
     self.paths = paths
     let uptime = environment.uptime
     for each in paths {
-      for address in each.addresses { table.expect(each.device, at: address) }
-      table.setTold(each.device, each.told, best: each.best, uptime)
+      for address in each.addresses { table.expect(each.device, at: .address(address)) }
+      table.setTold(each.device, each.told.map { .address($0) }, best: each.best.map { .address($0) }, uptime)
+      table.setArranged(each.device, each.arranged, uptime)
     }
+    endUnarranged()
     names.set(
       paths.flatMap { each in
         each.names.map { NameSchedule.Entry(name: $0.name, port: $0.port, device: each.device) }
       })
     act()
+  }
+
+  /// Ends what this device has dialled by paths that are no longer arranged.
+  private func endUnarranged() {
+    for connection in connections where connection.isDialled {
+      guard let device = connection.path.device,
+        !paths.contains(where: { $0.device == device && $0.arranged.contains(connection.path) })
+      else { continue }
+      environment.log(.info, "\(connection.path.text): no longer leads to \(device.fingerprint)")
+      connection.terminate()
+    }
   }
 
   /// A name was looked up.
@@ -78,22 +93,23 @@ extension DeviceLinks {
       // The helper may have become another's: nothing else than what may be dialled is.
       if case .addresses(let usable) = NameLookupOutput.usable(all, of: entry.name) {
         let dialled = usable.prefix(NameLookup.addressLimit).map { $0.with(port: entry.port) }
-        table.resolved(entry.device, Array(dialled), environment.uptime)
+        table.resolved(entry.device, dialled.map { .address($0) }, environment.uptime)
       }
     }
     act()
   }
 
   /// Sets the costs of paths by the interfaces that there are.
-  func setCosts() { table.setCosts { [interfaces] address in PathCost.of(address, interfaces) } }
+  func setCosts() { table.setCosts { [interfaces] path in PathCost.of(path, interfaces) } }
 
   /// The paths to a device: the one in use first, then those that are known, the cheapest first.
   public func reports(of device: Identifier) -> [PathReport] {
     var reports: [PathReport] = []
-    let used = address(of: device)
+    let used = path(to: device)
     if let used {
       reports.append(PathReport(address: used.text, cost: PathCost.of(used, interfaces), state: .used))
     }
+    var arranged: [PathReport] = []
     for path in table.paths(to: device) where path.address != used {
       var state = PathReport.State.known
       if path.isTrying {
@@ -101,7 +117,8 @@ extension DeviceLinks {
       } else if let error = path.failure {
         state = .failed(Self.reason(error.message))
       }
-      reports.append(PathReport(address: path.address.text, cost: path.cost, state: state))
+      let report = PathReport(address: path.address.text, cost: path.cost, state: state)
+      if path.address.device == nil { reports.append(report) } else { arranged.append(report) }
     }
     for each in paths where each.device == device {
       for (name, port) in each.names {
@@ -111,7 +128,7 @@ extension DeviceLinks {
         reports.append(PathReport(address: name.text, cost: nil, state: .failed(Self.reason(failure))))
       }
     }
-    return Array(reports.prefix(Self.reportLimit))
+    return Array(reports.prefix(max(1, Self.reportLimit - arranged.count)) + arranged)
   }
 
   private static func reason(_ message: String) -> String { Text.start(of: message, atMost: reasonLimit) }

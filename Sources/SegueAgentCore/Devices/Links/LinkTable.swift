@@ -90,12 +90,15 @@ public struct LinkTable<Address: Equatable> {
   /// The user has named an address as one of a device.
   public mutating func expect(_ device: Identifier, at address: Address) { dialler.expect(device, at: address) }
 
-  /// See `Dialler.setTold`, `Dialler.resolved`, `Dialler.forget`, `Dialler.setCosts`.
+  /// See `Dialler.setTold`, `Dialler.resolved`, `Dialler.setArranged`, `Dialler.forget`, `Dialler.setCosts`.
   public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address?, _ uptime: Int64) {
     dialler.setTold(device, addresses, best: best, uptime)
   }
   public mutating func resolved(_ device: Identifier, _ addresses: [Address], _ uptime: Int64) {
     dialler.resolved(device, addresses, uptime)
+  }
+  public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
+    dialler.setArranged(device, paths, uptime)
   }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
@@ -134,8 +137,11 @@ public struct LinkTable<Address: Equatable> {
   public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? { dialler.takeDue(uptime) }
 
   /// A connection to an address that was due is on its way.
-  public mutating func dialled(_ address: Address, as number: UInt64, _ uptime: Int64) {
-    entries.append(Entry(number: number, dialled: address, deadline: Self.deadline(uptime)))
+  /// - Parameter time: milliseconds until it must be a link.
+  public mutating func dialled(
+    _ address: Address, as number: UInt64, within time: Int64 = HalfOpenTable.time, _ uptime: Int64
+  ) {
+    entries.append(Entry(number: number, dialled: address, deadline: Self.deadline(uptime, time)))
   }
 
   /// An address that was due cannot be dialled.
@@ -156,8 +162,8 @@ public struct LinkTable<Address: Equatable> {
     return admission
   }
 
-  private static func deadline(_ uptime: Int64) -> Int64 {
-    let (deadline, overflow) = uptime.addingReportingOverflow(HalfOpenTable.time)
+  private static func deadline(_ uptime: Int64, _ time: Int64 = HalfOpenTable.time) -> Int64 {
+    let (deadline, overflow) = uptime.addingReportingOverflow(time)
     return overflow ? .max : deadline
   }
 

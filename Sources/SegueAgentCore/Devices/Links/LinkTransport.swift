@@ -4,8 +4,8 @@ import SegueEngine
 import SegueModel
 import SegueSystem
 
-/// The networks of a device, as links with other devices use them: TCP and multicast in the product, simulated networks
-/// in the fleet. For one thread. No call blocks.
+/// The networks of a device, as links with other devices use them: TCP, multicast and commands in the product, simulated
+/// networks in the fleet. For one thread. No call blocks.
 public protocol LinkTransport: AnyObject {
   /// The addresses of this device now.
   var interfaces: [NetworkInterface] { get }
@@ -23,6 +23,8 @@ public protocol LinkTransport: AnyObject {
   ) throws(SegueError) -> any LinkListener
   /// Begins to connect. Throws SYSTEM if this device has no way there.
   func dial(_ address: NetworkAddress) throws(SegueError) -> any LinkSocket
+  /// Has the command of the user for a device started (R14.4). Throws SYSTEM.
+  func start(commandTo device: Identifier) throws(SegueError) -> any LinkSocket
   /// Hears the datagrams of the groups of beacons, on the interfaces that are joined, until the sockets are closed.
   /// - Parameter heard: called with the first bytes of each datagram, and the address of its sender.
   func openBeacons(_ heard: @escaping ([UInt8], NetworkAddress) -> Void) -> any BeaconSockets
@@ -52,6 +54,12 @@ public protocol InterfaceWatch: AnyObject {
   /// The addresses at the last change.
   var interfaces: [NetworkInterface] { get }
   func close()
+}
+
+extension LinkTransport {
+  public func start(commandTo device: Identifier) throws(SegueError) -> any LinkSocket {
+    throw SegueError(.system, "commands: not yet")
+  }
 }
 
 /// The sockets of the groups of beacons.

@@ -219,7 +219,7 @@ public final class DeviceService {
       links.turnedAway = { [unowned(unsafe) self] shown in
         self.account.perform({ account, now in account.refuse(shown.encoding, at: now) })
       }
-      links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
+      links.copied = { [unowned(unsafe) self] device, path in self.isCopied(device, path) }
       self.links = links
       try listening.open(links, settings)
       listens()
