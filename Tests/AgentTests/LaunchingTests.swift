@@ -61,6 +61,21 @@ import Testing
     }
   }
 
+  @Test func `R14.4 the command of a device is run by the device alone, and no word besides (A27)`() throws {
+    let device = Identifier(high: 1, low: 2)
+    let (_, read) = try #require(decode(try LaunchRequest(.runCommand(device)).encoded(as: 8)))
+    guard case .runCommand(let same) = read.kind else { return #expect(Bool(false), "another kind") }
+    #expect(same == device)
+    #expect(decode([0x84, 1, 7, 0x81, 0x63] + Array("ssh".utf8) + [0x80]) == nil, "no device")
+    #expect(decode([0x84, 1, 7, 0x80, 0x80]) == nil && decode([0x84, 1, 6, 0x81, 0x61, 0x61, 0x80]) == nil)
+    let (_, list) = try #require(decode(try LaunchRequest(.listCommands).encoded(as: 8)))
+    guard case .listCommands = list.kind else { return #expect(Bool(false), "another kind") }
+    var service = LauncherService()
+    for kind: LaunchRequest.Kind in [.runCommand(device), .listCommands] {
+      #expect(throws: SegueError.self, "nothing takes what it says") { try service.perform(LaunchRequest(kind)) }
+    }
+  }
+
   @Test func `a page is opened by name of a browser, and names no program (R12.3, A27)`() throws {
     let page = LaunchRequest(.openPage("https://example.com/a", browser: "firefox"))
     try page.check()

@@ -92,7 +92,7 @@ public final class Launcher: ProgramLauncher {
       let endsWithAnswer =
         switch request.kind {
         case .openPage, .openDocument: true
-        case .startApp, .fetchSite, .lookUp, .unknown: false
+        case .startApp, .fetchSite, .lookUp, .listCommands, .runCommand, .unknown: false
         }
       try gate.begin(rate.name, now, until: endsWithAnswer ? 0 : now + Self.openingTime, atMost: rate.limit)
     }

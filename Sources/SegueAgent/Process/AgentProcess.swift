@@ -110,6 +110,7 @@ final class AgentProcess {
     var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
     let resolver = NameLookupClient(launcher, on: loop)
+    let commands = CommandLauncher(launcher, in: AgentSocket.folder(beside: folder.path), on: loop)
     var inboxSites: (SiteStatuses) -> Void = { _ in }
     let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
@@ -140,7 +141,7 @@ final class AgentProcess {
     device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
-      in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
+      in: environment, over: TCPTransport(on: loop, commands: commands), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox, resolving: resolver)
     var activationSocket: ActivationSocket?
     var control: ControlSocket?
@@ -150,6 +151,7 @@ final class AgentProcess {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         try fetcher.open()
         try resolver.open()
+        try commands.open()
         try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
@@ -190,6 +192,7 @@ final class AgentProcess {
         resolver.close()
         inbox.close()
         devices.close()
+        commands.close()
         device.end()
         activationSocket?.close()
         launcher.close()

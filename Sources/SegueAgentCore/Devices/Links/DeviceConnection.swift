@@ -101,6 +101,8 @@ public final class DeviceConnection: ByteConnection {
   var challenge: [UInt8]? { channel.challenge }
   /// Whether a device may be at the other end: only one if this device has dialled a path that is arranged for it.
   func isMeant(_ device: Identifier) -> Bool { !isDialled || path.device.map { $0 == device } ?? true }
+  /// The error with which it has come to nothing, with what its socket knows.
+  func explained(_ error: SegueError) -> SegueError { socket.explanation(of: error, hasKnocked: hasKnocked) }
   /// Whether its device was revoked since.
   func isRevoked(by context: any SecurityContext) -> Bool { channel.isRevoked(by: context) }
 

@@ -36,7 +36,8 @@ public struct PathReport {
     case known
   }
 
-  /// An address and port, a name, or what the path is instead (`LinkPath.text`).
+  /// An address and port, a name, or what the path is instead (`LinkPath.name`); ` there` follows if the other device
+  /// has arranged it.
   public let address: String
   /// Nil for a name.
   public let cost: PathCost?
@@ -57,7 +58,8 @@ extension DeviceLinks {
   }
 
   /// Sets the paths to each device of the account, after these devices have told something new.
-  public func setPaths(_ paths: [DevicePaths]) {
+  /// - Parameter isAgain: whether the user may have changed what arranged paths lead to.
+  public func setPaths(_ paths: [DevicePaths], isAgain: Bool = false) {
     for former in self.paths where !paths.contains(where: { $0.device == former.device }) {
       table.forget(former.device)
     }
@@ -69,11 +71,20 @@ extension DeviceLinks {
       table.setArranged(each.device, each.arranged, uptime)
     }
     endUnarranged()
+    if isAgain { retryArranged() }
     names.set(
       paths.flatMap { each in
         each.names.map { NameSchedule.Entry(name: $0.name, port: $0.port, device: each.device) }
       })
     act()
+  }
+
+  /// The user may have changed what paths lead to: attempts under way end, and all arranged paths are dialled.
+  private func retryArranged() {
+    for connection in connections where connection.isDialled && connection.path.device != nil {
+      if !table.isLink(connection.number) { connection.terminate() }
+    }
+    table.retryArranged(environment.uptime)
   }
 
   /// Ends what this device has dialled by paths that are no longer arranged.
@@ -107,7 +118,8 @@ extension DeviceLinks {
     var reports: [PathReport] = []
     let used = path(to: device)
     if let used {
-      reports.append(PathReport(address: used.text, cost: PathCost.of(used, interfaces), state: .used))
+      let name = used.isOfOther(than: identity.device) ? used.name : String(joining: "\(used.name) there")
+      reports.append(PathReport(address: name, cost: PathCost.of(used, interfaces), state: .used))
     }
     var arranged: [PathReport] = []
     for path in table.paths(to: device) where path.address != used {
@@ -117,7 +129,7 @@ extension DeviceLinks {
       } else if let error = path.failure {
         state = .failed(Self.reason(error.message))
       }
-      let report = PathReport(address: path.address.text, cost: path.cost, state: state)
+      let report = PathReport(address: path.address.name, cost: path.cost, state: state)
       if path.address.device == nil { reports.append(report) } else { arranged.append(report) }
     }
     for each in paths where each.device == device {

@@ -21,11 +21,13 @@ public final class DeviceLinks: DeviceConnectionOwner {
   }
 
   let environment: any AgentEnvironment
-  private let transport: any LinkTransport
+  let transport: any LinkTransport
   private let security: any LinkSecurity
   private let hub: any LinkHub
   private var state = State.idle
   private var listener: (any LinkListener)?
+  /// Accepts what comes by commands of other devices; nil if the system refuses.
+  private var commands: (any LinkListener)?
   private let announcing: DeviceDiscovery
   /// This device, by its certificate.
   public let identity: DeviceIdentity
@@ -133,6 +135,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       throw error
     }
     setCosts()
+    listenForCommands()
     // `close` ends it.
     names.resolved = { [unowned(unsafe) self] entry, lookup in self.resolved(entry, lookup) }
     announcing.open(
@@ -162,6 +165,18 @@ public final class DeviceLinks: DeviceConnectionOwner {
     former?.close()
     announcing.setPort(opened.port)
     return opened.port
+  }
+
+  private func listenForCommands() {
+    let own = LinkPath.command(identity.device)
+    do throws(SegueError) {
+      // `close` ends all that may call.
+      commands = try transport.commands?.listen(
+        accepted: { [unowned(unsafe) self] socket in self.admit(socket, own) },
+        hasAccepted: { [unowned(unsafe) self] in self.act() })
+    } catch {
+      environment.log(.error, "other devices cannot come by commands: \(error.message)")
+    }
   }
 
   /// Has beacons sent and heard, or no longer. Links stay.
@@ -195,6 +210,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
     announcing.close()
     listener?.close()
     listener = nil
+    commands?.close()
+    commands = nil
     for connection in connections { connection.terminate() }
   }
 
@@ -319,7 +336,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func begin(_ path: LinkPath) throws(SegueError) -> any LinkSocket {
     switch path {
     case .address(let address): return try transport.dial(address)
-    case .command(let device): return try transport.start(commandTo: device)
+    case .command(let device):
+      guard let commands = transport.commands else { throw SegueError(.system, "this device starts no commands") }
+      return try commands.start(to: device)
     case .relay: throw SegueError(.system, "relays: not yet")
     }
   }
@@ -346,7 +365,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Something was heard on a link that was suspected of being dead.
   public func heard(_ connection: DeviceConnection) { table.heard(connection.number) }
 
-  public func failed(_ connection: DeviceConnection, _ error: SegueError) {
+  public func failed(_ connection: DeviceConnection, _ cause: SegueError) {
+    let error = connection.explained(cause)
     let what = LinkTable<LinkPath>.end(
       of: error, isDialled: connection.isDialled, isChallenged: connection.challenge != nil,
       hasKnocked: connection.hasKnocked)

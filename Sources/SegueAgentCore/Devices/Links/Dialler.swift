@@ -323,6 +323,14 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// The user has arranged something again: all of it is dialled, whenever it was last.
+  public mutating func retryArranged(_ uptime: Int64) {
+    for index in targets.indices where targets[index].kind == .arranged {
+      targets[index].pause = Self.firstPause
+      if !targets[index].isTrying { targets[index].dueAt = uptime }
+    }
+  }
+
   /// A device is no longer in the account.
   public mutating func forget(_ device: Identifier) {
     targets.removeAll { target in

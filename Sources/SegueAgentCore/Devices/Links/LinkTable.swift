@@ -58,6 +58,11 @@ public struct LinkTable<Address: Equatable> {
   /// The link with a device; nil if there is none.
   public func number(of device: Identifier) -> UInt64? { entries.first { $0.link?.peer == device }?.number }
 
+  /// Whether a connection is a link, or was one before another has taken its place.
+  public func isLink(_ number: UInt64) -> Bool {
+    entries.contains { $0.number == number && ($0.link != nil || $0.former != nil) }
+  }
+
   /// Whether a connection that this device has dialled leads to one with which there is a link, not suspected of being
   /// dead. It ends (`.linked`) before it shows anything of this device.
   public func isSuperfluous(_ number: UInt64, to peer: Identifier, _ uptime: Int64) -> Bool {
@@ -90,7 +95,7 @@ public struct LinkTable<Address: Equatable> {
   /// The user has named an address as one of a device.
   public mutating func expect(_ device: Identifier, at address: Address) { dialler.expect(device, at: address) }
 
-  /// See `Dialler.setTold`, `Dialler.resolved`, `Dialler.setArranged`, `Dialler.forget`, `Dialler.setCosts`.
+  /// See the functions of the same names of `Dialler`.
   public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address?, _ uptime: Int64) {
     dialler.setTold(device, addresses, best: best, uptime)
   }
@@ -100,6 +105,7 @@ public struct LinkTable<Address: Equatable> {
   public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
     dialler.setArranged(device, paths, uptime)
   }
+  public mutating func retryArranged(_ uptime: Int64) { dialler.retryArranged(uptime) }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
   /// The addresses that are known for a device, the cheapest first.

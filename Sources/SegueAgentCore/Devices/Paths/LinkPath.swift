@@ -58,6 +58,18 @@ public enum LinkPath: Equatable, Sendable {
     }
   }
 
+  /// As a report has it.
+  var name: String {
+    switch self {
+    case .address(let address): address.text
+    case .command: "command"
+    case .relay: "relay"
+    }
+  }
+
+  /// Whether it may lead to another device than this one, so that it was not made from there.
+  func isOfOther(than own: Identifier) -> Bool { device != own }
+
   /// The same without its port.
   var host: String { address?.host ?? text }
 }

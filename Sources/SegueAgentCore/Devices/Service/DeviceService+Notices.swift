@@ -61,7 +61,7 @@ extension DeviceService {
     if notices.add(error, of: peer, at: environment.uptime) { publish() }
   }
 
-  private func name(of device: Identifier) -> String {
+  func name(of device: Identifier) -> String {
     snapshot.devices.first { $0.id == device }?.name ?? "another device"
   }
   private func isManager(_ device: Identifier) -> Bool {

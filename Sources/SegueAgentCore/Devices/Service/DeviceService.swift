@@ -30,6 +30,8 @@ public final class DeviceService {
   var (learned, learnedAt, keptAt): ([DeviceRecord], Int64?, Int64) = ([], nil, -learningPause)
   /// Rations the addresses that each device tells.
   var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
+  /// The devices for which the user has set a command, and why these could not be read.
+  var (commands, commandProblem): ([Identifier], SegueError?) = ([], nil)
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()
@@ -38,7 +40,7 @@ public final class DeviceService {
   /// The TCP port on which this device listens; 0: none.
   public var port: UInt16 { listening.number }
   var problem: SegueError? {
-    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
+    copy.problem ?? settingsProblem ?? settings.problem ?? commandProblem ?? listening.problem ?? otherClock.problem
   }
   var notices: AccountNotices
   private(set) var lastSigns = LastSigns()
@@ -120,6 +122,7 @@ public final class DeviceService {
 
   /// Ends the links and what waits. No call may follow.
   public func close() {
+    transport.commands?.name = nil
     keepLearned(.max)
     isClosed = true
     messages?.close()
@@ -224,7 +227,9 @@ public final class DeviceService {
       try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
+      transport.commands?.name = { [unowned(unsafe) self] device in self.name(of: device) }
       dialAgain()
+      readCommands()
       linksPause.end()
     } catch {
       listening.fail(error)
