@@ -101,6 +101,7 @@ final class AccountWorkload {
     case 35 where fleet.random.chance(0.5): household.acceptTakeOvers(machine)
     case 35: machine.slowness = fleet.random.chance(0.7) ? 5 : 3_000
     case 36: try? fleet.network.setFaults(loss: fleet.random.chance(0.5) ? 0 : 0.2, duplication: 0, reordering: 0.1)
+    case 37: setCommand(at: machine)
     default: break
     }
     pass(fleet.random.chance(0.8) ? fleet.random.within(0, 12_000) : fleet.random.within(0, 90_000))
@@ -167,6 +168,18 @@ final class AccountWorkload {
       addresses.append(place.address(port: 1))
     }
     machine.name(addresses: addresses)
+  }
+
+  /// A command that leads to a device (R14.4), or elsewhere; or none any longer.
+  private func setCommand(at machine: Machine) {
+    let (meant, other) = (any(), any())
+    guard meant !== machine, let device = meant.snapshot?.identity?.device else { return }
+    let commands: [HostCommand?] = [
+      .leads(to: meant), .leads(to: meant), .leads(to: other), .fails("Permission denied"),
+      .says(Array("Welcome!".utf8)), .hangs, nil,
+    ]
+    fleet.meet("a command")
+    machine.set(commands[fleet.random.below(commands.count)], for: device)
   }
 
   private func bother() {

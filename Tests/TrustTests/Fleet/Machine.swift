@@ -94,6 +94,14 @@ final class Machine: Host {
     devices.set(ask) { _ in }
   }
 
+  /// Its user sets the command for a device, or takes it back.
+  func set(_ command: HostCommand?, for device: Identifier) {
+    commands.removeAll { $0.device == device }
+    if let command { commands.append((device, command)) }
+    fleet.trace(name, command == nil ? "has no command to" : "has a command to", device.fingerprint)
+    devices?.readCommands()
+  }
+
   // MARK: Sleep, networks
 
   override func fallAsleep() {
