@@ -206,6 +206,11 @@ class DeviceCalls(Asking):
         """Takes back an address that was given with `add_address`. Raises: NotFoundError (it was not)."""
         self._change_address("remove-address", device, address)
 
+    def read_paths(self) -> None:
+        """Has the agent read again for which devices there is a command (R14.4), after the file of paths has changed,
+        which `segue devices --add-path` writes. Raises: MalformedError (the file cannot be used)."""
+        self._ask("read-paths")
+
     def _change_address(self, request: str, device: UUID, address: str) -> None:
         text = _arguments.string(address, "address")
         self._ask(request, {"device": _arguments.uuid(device, "device"), "address": text})
