@@ -13,6 +13,8 @@ final class CommandRun {
   /// Milliseconds that the command has to end by itself once its input has ended; then until it is killed.
   private static let leaveTime: Int64 = 1_000
   private static let killTime: Int64 = 2_000
+  /// The most pieces of standard error that are read in a turn.
+  private static let turn = 64
   /// The variables of the launcher that the command gets; `HOME` is its folder, too.
   static let variables = [
     "HOME", "PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "KRB5CCNAME",
@@ -144,9 +146,10 @@ final class CommandRun {
     }
   }
 
+  /// Passes on some of what the command has written: a flood holds up nothing else.
   /// - Returns: whether more may follow.
   private func pass(_ errors: Int32) -> Bool {
-    while true {
+    for _ in 0..<Self.turn {
       var count = 0
       let bytes = [UInt8](unsafeUninitializedCapacity: CommandReport.pieceSize) { buffer, size in
         count = read(errors, buffer.baseAddress, buffer.count)
@@ -158,6 +161,7 @@ final class CommandRun {
       errorsLeft -= piece.count
       if !piece.isEmpty { report(.said(piece)) }
     }
+    return true
   }
 
   private static func text(of status: Int32) -> String {

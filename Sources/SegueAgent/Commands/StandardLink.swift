@@ -70,6 +70,8 @@ enum StandardLink {
       if toSocket, waiting[1].revents & Int16(POLLOUT) != 0 {
         let count = up.withUnsafeBytes { linux_send(socket, $0.baseAddress, $0.count, -1) }
         if count > 0 { up.removeFirst(count) }
+        // Nobody takes the rest; what has come from there is still written.
+        if count < 0, linux_errno() != EAGAIN, linux_errno() != EINTR { (up, hasInput, isShut) = ([], false, true) }
       }
       // Nobody reads its output any longer.
       if waiting[2].revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { return }

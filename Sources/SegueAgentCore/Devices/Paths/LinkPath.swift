@@ -10,7 +10,7 @@ public enum LinkPath: Equatable, Sendable {
   /// The command that the user has set for the device to which it leads (R14.4): the agent there speaks through its
   /// standard input and output.
   case command(Identifier)
-  /// Through another device of the account (R14.3).
+  /// Through another device of the account.
   case relay(through: Identifier, to: Identifier)
 
   /// Milliseconds from the beginning of an attempt until it must be a link: a command has to begin, to find its server

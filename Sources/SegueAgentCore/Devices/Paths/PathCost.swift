@@ -12,7 +12,7 @@ public enum PathCost: UInt8, Comparable, Sendable {
   case routed
   /// Through a tunnel: a VPN or a tailnet, which itself goes over one of the above.
   case tunnel
-  /// Through another device of the account (R14.3).
+  /// Through another device of the account.
   case relay
   /// By a command of the user (R14.4).
   case command

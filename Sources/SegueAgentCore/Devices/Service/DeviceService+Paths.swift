@@ -42,7 +42,7 @@ extension DeviceService {
   /// Has the user's addresses dialled, wherever they have led.
   func dialAgain() { links?.setAddresses(settings.dialled, paths) }
 
-  private var paths: [DevicePaths] {
+  var paths: [DevicePaths] {
     let interfaces = links?.interfaces ?? []
     var all = settings.records.all.map { record in
       var paths = record.paths(interfaces)

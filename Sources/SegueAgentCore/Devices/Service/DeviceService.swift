@@ -169,7 +169,10 @@ public final class DeviceService {
       hub.endLinks(of: peer, SegueError(.notAllowed, "this device was removed from the account"))
     case .credentialsChanged: renewLinks()
     // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
-    case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
+    case .devicesChanged:
+      links?.setDevices(snapshot.devices.map { $0.id })
+      // A command leads to a device of the account, or is none.
+      if !commands.isEmpty { links?.setPaths(paths) }
     case .send(let peer, let message): messages?.send(message, to: peer)
     case .sendToAll(let except, let message):
       for peer in links?.devices ?? [] where peer != except { messages?.send(message, to: peer) }
