@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from agents import AGENT, AgentDevice
 from network import Cable
 from programs import programs
+from project import ROOT
 from ssh_server import SERVER, SSHServer
 from test_command import Machine
 from test_two_machines import change_both, offer_both_ways
@@ -42,6 +44,10 @@ class Pair:
         self.laptop.device.linked("desktop", patience=patience)
         self.desktop.device.linked("laptop", patience=patience)
 
+    def remove(self) -> None:
+        self.laptop.does("devices", "--remove-path", "desktop")
+        self.parted()
+
     def parted(self) -> None:
         self.laptop.device.linked(patience=AT_ONCE)
 
@@ -54,7 +60,7 @@ class Pair:
         deadline = time.monotonic() + patience
         while True:
             paths = self.laptop.device.device("desktop").get("paths", [])
-            said = [path.get("message", "") for path in paths if path["address"] == "command"]
+            said = [path["message"] for path in paths if path["address"] == "command" and path["state"] == "failed"]
             if any(all(text in each for text in texts) for each in said):
                 break
             assert time.monotonic() < deadline, (paths, self.laptop.device.agent.said[-20:])
@@ -149,8 +155,7 @@ def test_r14_4_devices_are_linked_by_ssh_which_ends_with_the_link(pair, app):
         here.tell("title again")
         there.hears("(?:changed|appeared) again")
     # Without the path there is neither a link nor a process.
-    pair.laptop.does("devices", "--remove-path", "desktop")
-    pair.parted()
+    pair.remove()
     awaits(lambda: not of(pair.laptop.device, "ssh"), "ssh goes on")
     awaits(lambda: not of(pair.laptop.device, "segue-path"), "the process that has run it goes on")
     said = pair.laptop.does("devices", "--remove-path", "desktop", status=1)
@@ -207,13 +212,29 @@ def test_r14_4_commands_that_lead_nowhere_say_why_and_do_no_harm(pair, tmp_path)
     assert sum("much" in line for line in pair.laptop.device.agent.said) < 6_000
     # The command gets little of the agent's environment.
     seen = tmp_path / "seen"
-    pair.laptop.does("devices", "--remove-path", "desktop")
-    pair.parted()
+    pair.remove()
     pair.add(f"sh -c 'env >{seen}.new; mv {seen}.new {seen}; exec {pair.there}'")
     pair.linked()
     names = {line.partition("=")[0] for line in seen.read_text().splitlines()} - {"PWD", "_", "SHLVL", "OLDPWD"}
     allowed = {"HOME", "PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "SHELL", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"}
     assert "PATH" in names and names <= allowed | {"KRB5CCNAME", "SSH_ASKPASS_REQUIRE"}
+
+
+def test_a17_a_host_in_between_that_changes_or_repeats_bytes_gets_no_link(pair, tmp_path):
+    """R14.4: with each change there is a reason and no link, and without one there is a link."""
+    host = f"{sys.executable} {ROOT / 'Tests' / 'devices' / 'tampering.py'}"
+    record = tmp_path / "record"
+    pair.add(f"{host} record {record} {pair.there}")
+    pair.linked()
+    for place in (3, 20, 60, 300):  # of the challenge, of the proof, of TLS
+        pair.remove()
+        pair.fails(f"{host} flip {place} {pair.there}", "")
+        assert not pair.laptop.device.device("desktop")["linked"]
+    pair.remove()
+    pair.fails(f"{host} replay {record}", "")
+    assert not pair.desktop.device.device("laptop")["linked"]
+    pair.add(f"{host} flip -1 {pair.there}")
+    pair.linked()
 
 
 def test_r14_4_a_file_of_paths_that_cannot_be_used_says_so(pair):

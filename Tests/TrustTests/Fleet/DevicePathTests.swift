@@ -179,6 +179,20 @@ import Testing
     end()
   }
 
+  @Test func `R14.4 the command of a device that is put out of the account is not started again`() throws {
+    home.move(to: nil)
+    fleet.advance(60_000)
+    home.set(.fails("Permission denied"), for: try device(laptop))
+    fleet.advance(1_000)
+    let links = try #require(home.devices?.links)
+    let gone = try device(laptop)
+    #expect(links.reports(of: gone).contains { $0.cost == .command })
+    household.revoke(gone, by: home)
+    fleet.advance(5_000)
+    #expect(!links.reports(of: gone).contains { $0.cost == .command })
+    end()
+  }
+
   @Test func `R14.2 a name that leads elsewhere at each look-up is looked up until it leads there`() throws {
     leaveHouse()
     var others = (0..<3).map { fleet.newPlace(in: 7 + $0) }
