@@ -152,6 +152,9 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
+  /// Bytes for a device that its connections have not taken yet.
+  public func unsent(to device: Identifier) -> Int { links.unsent(to: device) }
+
   /// Ends the links with a device for good, and forgets what it offers.
   /// - Parameter device: nil: with all devices.
   public func endLinks(of device: Identifier?, _ error: SegueError, _ now: Instant) {

@@ -155,6 +155,10 @@ final class HubLinks: HubFeature {
     }
   }
 
+  func unsent(to device: Identifier) -> Int {
+    peers.hubs.reduce(0) { $1.device == device ? $0 + $1.link.pendingBytes : $0 }
+  }
+
   /// Ends the links with a device, or with all devices, and what they share: nothing of it resumes.
   func endAll(of device: Identifier?, _ error: SegueError) {
     for peer in peers.hubs where !peer.isClosing && peer.device != nil && (device == nil || peer.device == device) {

@@ -140,6 +140,9 @@ public final class Device {
     carried?.host?.sendAccount(message, to: device)
   }
 
+  /// Bytes for a device that its connections have not taken yet.
+  public func unsent(to device: Identifier) -> Int { carried?.host?.unsent(to: device) ?? 0 }
+
   /// Asks all linked devices for a sign of life: this one has another network or address, or has woken up.
   public func networkChanged() { carried?.host?.networkChanged() }
 

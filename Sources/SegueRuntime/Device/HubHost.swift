@@ -114,6 +114,9 @@ final class HubHost {
     driver.flush()
   }
 
+  /// See `Device.unsent`.
+  func unsent(to device: Identifier) -> Int { hasEnded ? 0 : engine.unsent(to: device) }
+
   /// See `Device.networkChanged`.
   func networkChanged() {
     guard !hasEnded else { return }

@@ -99,8 +99,12 @@ public final class DeviceConnection: ByteConnection {
   var hasKnocked: Bool { channel.hasKnocked }
   /// The nonce of the end that listens, once it is known.
   var challenge: [UInt8]? { channel.challenge }
-  /// Whether a device may be at the other end: only one if this device has dialled a path that is arranged for it.
-  func isMeant(_ device: Identifier) -> Bool { !isDialled || path.device.map { $0 == device } ?? true }
+  /// Whether a device may be at the other end: only one if a relay says which, or this device has dialled a path that
+  /// is arranged for it.
+  func isMeant(_ device: Identifier) -> Bool {
+    if case .relay(through: _, to: let other) = path { return other == device }
+    return !isDialled || path.device.map { $0 == device } ?? true
+  }
   /// The error with which it has come to nothing, with what its socket knows.
   func explained(_ error: SegueError) -> SegueError { socket.explanation(of: error, hasKnocked: hasKnocked) }
   /// Whether its device was revoked since.

@@ -90,7 +90,8 @@ extension DeviceLinks {
   /// Ends what this device has dialled by paths that are no longer arranged.
   private func endUnarranged() {
     for connection in connections where connection.isDialled {
-      guard let device = connection.path.device,
+      // Those through a relay end with the link to it.
+      guard case .command(let device) = connection.path,
         !paths.contains(where: { $0.device == device && $0.arranged.contains(connection.path) })
       else { continue }
       environment.log(.info, "\(connection.path.text): no longer leads to \(device.fingerprint)")
@@ -118,7 +119,7 @@ extension DeviceLinks {
     var reports: [PathReport] = []
     let used = path(to: device)
     if let used {
-      let name = used.isOfOther(than: identity.device) ? used.name : String(joining: "\(used.name) there")
+      let name = used.isOfOther(than: identity.device) ? text(of: used) : String(joining: "\(used.name) there")
       reports.append(PathReport(address: name, cost: PathCost.of(used, interfaces), state: .used))
     }
     var arranged: [PathReport] = []
@@ -129,7 +130,7 @@ extension DeviceLinks {
       } else if let error = path.failure {
         state = .failed(Self.reason(error.message))
       }
-      let report = PathReport(address: path.address.name, cost: path.cost, state: state)
+      let report = PathReport(address: text(of: path.address), cost: path.cost, state: state)
       if path.address.device == nil { reports.append(report) } else { arranged.append(report) }
     }
     for each in paths where each.device == device {
@@ -140,7 +141,42 @@ extension DeviceLinks {
         reports.append(PathReport(address: name.text, cost: nil, state: .failed(Self.reason(failure))))
       }
     }
+    if used == nil { arranged += relays?.idle(for: device) ?? [] }
+    arranged = Array(arranged.prefix(Dialler<LinkPath>.relayLimit))
     return Array(reports.prefix(max(1, Self.reportLimit - arranged.count)) + arranged)
+  }
+
+  /// A path as users read it.
+  func text(of path: LinkPath) -> String {
+    if case .relay(through: let relay, to: _) = path, let relays {
+      return String(joining: "through \(relays.name(of: relay))")
+    }
+    return path.name
+  }
+
+  // MARK: Relays
+
+  /// Whether a device is linked, and not through another one.
+  func isDirect(_ device: Identifier) -> Bool {
+    guard let path = path(to: device) else { return false }
+    if case .relay = path { return false }
+    return true
+  }
+
+  /// Sets the linked devices that may pass bytes on to the others of the account.
+  /// - Parameter obstacle: why a relay does not lead to a device now; nil: it does.
+  func setRelays(_ relays: [Identifier], _ obstacle: (_ relay: Identifier, _ device: Identifier) -> SegueError?) {
+    for device in announcing.others {
+      var usable: [(address: LinkPath, obstacle: SegueError?)] = []
+      var others: [(address: LinkPath, obstacle: SegueError?)] = []
+      for relay in relays where relay != device {
+        let path = LinkPath.relay(through: relay, to: device)
+        let error = obstacle(relay, device)
+        if error == nil { usable.append((path, nil)) } else { others.append((path, error)) }
+      }
+      table.setRelayed(device, usable + others, environment.uptime)
+    }
+    act()
   }
 
   private static func reason(_ message: String) -> String { Text.start(of: message, atMost: reasonLimit) }

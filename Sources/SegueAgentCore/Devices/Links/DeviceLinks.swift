@@ -28,7 +28,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var listener: (any LinkListener)?
   /// Accepts what comes by commands of other devices; nil if the system refuses.
   private var commands: (any LinkListener)?
-  private let announcing: DeviceDiscovery
+  let announcing: DeviceDiscovery
   /// This device, by its certificate.
   public let identity: DeviceIdentity
   private(set) var context: any SecurityContext
@@ -41,6 +41,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private var challenges = OwnChallenges()
   private var sleep: SleepCheck
   let names: DeviceNames
+  /// The connections through other devices (R14.3). Set by the owner, whose it is; it outlives this object.
+  unowned(unsafe) var relays: DeviceRelays?
   /// The user's addresses, and the paths to each device.
   var (addresses, paths): ([NetworkAddress], [DevicePaths]) = ([], [])
   private var log = FailedLinkLog()
@@ -221,6 +223,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func setDevices(_ devices: [Identifier]) {
     let others = devices.filter { $0 != identity.device }
     if others != announcing.others { table.devicesChanged(environment.uptime) }
+    for former in announcing.others where !others.contains(former) {
+      table.setRelayed(former, [], environment.uptime)
+    }
     announcing.setKnown(others)
     act()
   }
@@ -311,6 +316,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
       failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
     }
     do throws(SegueError) {
+      var invites = self.invites
+      // Nobody joins through a relay, which is for devices of the account.
+      if case .relay = path { invites = [] }
       let channel = SecureChannel(answering: epochs, invites: invites, nonce: nonce, context)
       try add(socket, path, as: number, isDialled: false, channel)
     } catch {
@@ -339,7 +347,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
     case .command(let device):
       guard let commands = transport.commands else { throw SegueError(.system, "this device starts no commands") }
       return try commands.start(to: device)
-    case .relay: throw SegueError(.system, "relays: not yet")
+    case .relay(through: let relay, to: let device):
+      guard let relays else { throw SegueError(.system, "there are no relays") }
+      return relays.sockets.dial(device, through: relay)
     }
   }
 
@@ -427,7 +437,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let uptime = environment.uptime
     let present = link(with: peer.device)
     let other = present?.hubNumber.flatMap { hub.hub(at: $0) }
-    switch table.choice(for: connection.number, of: peer.device, hub: other, uptime) {
+    switch table.choice(for: connection.number, of: peer.device, at: connection.path, hub: other, uptime) {
     case .refused: return end(connection, .linked(peer.device))
     case .contested:
       copied?(peer.device, connection.path)
@@ -469,7 +479,11 @@ public final class DeviceLinks: DeviceConnectionOwner {
     provisional.removeAll { $0.connection === connection }
     let peer = table.remove(
       connection.number, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
-    guard let peer else { return }
+    guard let peer else {
+      // The link may be the former one again, by another path.
+      if connection.isAttached { relays?.linksChanged() }
+      return
+    }
     environment.log(.info, "the link with the device at \(connection.path.text) has ended")
     names.unlinked(peer)
     changed?(peer, false, connection.heardAt)

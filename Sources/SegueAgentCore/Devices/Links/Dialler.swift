@@ -34,6 +34,8 @@ public struct Dialler<Address: Equatable> {
   /// those at a time.
   public static var arrangedPatience: Int64 { 10_000 }
   public static var arrangedAttemptLimit: Int { 4 }
+  /// The paths to one device through others.
+  public static var relayLimit: Int { 4 }
   /// The addresses of one device that are kept before others.
   public static var deviceLimit: Int { 4 }
   /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one; and the
@@ -99,8 +101,10 @@ public struct Dialler<Address: Equatable> {
     case told
     /// A name of a device led there when it was looked up last.
     case resolved
-    /// The user has arranged it for one device: a command or a relay.
+    /// The user has arranged it for one device: a command.
     case arranged
+    /// A linked device may pass bytes on to it (R14.3).
+    case relayed
   }
 
   private struct Target {
@@ -108,7 +112,7 @@ public struct Dialler<Address: Equatable> {
     var kind: Kind
     var isStatic: Bool { kind == .named }
     /// Whether it stays, wherever it has led.
-    var isLasting: Bool { kind == .named || kind == .arranged }
+    var isLasting: Bool { [.named, .arranged, .relayed].contains(kind) }
     var cost: PathCost
     /// The machine that has announced it; empty for static ones.
     var source: [UInt8] = []
@@ -136,6 +140,8 @@ public struct Dialler<Address: Equatable> {
     var improvements = Dialler.improvementLimit
     /// The reason for which the last attempt has failed.
     var failure: SegueError?
+    /// The reason for which its relay does not lead there now.
+    var obstacle: SegueError?
   }
 
   /// The connection of a link.
@@ -229,7 +235,7 @@ public struct Dialler<Address: Equatable> {
 
   /// When it is to be dialled; nil if it is not.
   private func due(_ target: Target) -> Int64? {
-    guard !target.isTrying, let planned = target.dueAt else { return nil }
+    guard !target.isTrying, target.obstacle == nil, let planned = target.dueAt else { return nil }
     let dueAt = max(planned, turn(of: target))
     guard !target.isDoubted, let device = target.device, linked.contains(device) else { return dueAt }
     if let since = improvedSince(target) { return max(dueAt, since + Self.moveInterval) }
@@ -331,11 +337,38 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// Sets the paths to a device through others; at most `relayLimit` count. Another attempt at one that stays comes no
+  /// sooner than at an address, whatever its relay says meanwhile.
+  /// - Parameter paths: those that can be used before those that cannot, with the reason.
+  public mutating func setRelayed(
+    _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
+  ) {
+    let paths = paths.prefix(Self.relayLimit)
+    targets.removeAll { target in
+      target.kind == .relayed && target.device == device && !paths.contains { $0.address == target.address }
+    }
+    for (path, obstacle) in paths {
+      guard let index = index(of: path) else {
+        var target = Target(
+          address: path, kind: .relayed, cost: cost(path), heardAt: .min, dueAt: uptime, device: device)
+        target.obstacle = obstacle
+        targets.append(target)
+        continue
+      }
+      if targets[index].obstacle != nil, obstacle == nil {
+        targets[index].pause = Self.firstPause
+        targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+      }
+      targets[index].obstacle = obstacle
+    }
+  }
+
   /// A device is no longer in the account.
   public mutating func forget(_ device: Identifier) {
     targets.removeAll { target in
       target.device == device
-        && (target.kind == .arranged || [.told, .resolved].contains(target.kind) && !target.isTrying)
+        && ([.arranged, .relayed].contains(target.kind)
+          || [.told, .resolved].contains(target.kind) && !target.isTrying)
     }
   }
 
@@ -554,6 +587,15 @@ public struct Dialler<Address: Equatable> {
     return cost(address) < link.cost && uptime - link.since >= Self.moveInterval
   }
 
+  /// Whether an address is a worse path than that of the link with a device: true or false if one of the two begins
+  /// with another device or a program, and so both ends see the same; nil: it does not matter.
+  func isWorse(_ address: Address, for device: Identifier) -> Bool? {
+    guard let link = present.first(where: { $0.device == device }) else { return nil }
+    let cost = cost(address)
+    guard (cost >= .relay) != (link.cost >= .relay) else { return nil }
+    return cost > link.cost
+  }
+
   /// The connection of a link, by whichever end it was dialled.
   public mutating func uses(_ address: Address, for device: Identifier, _ uptime: Int64) {
     present.removeAll { $0.device == device }
@@ -572,7 +614,7 @@ public struct Dialler<Address: Equatable> {
   /// The addresses that are known for a device, the cheapest first.
   public func paths(to device: Identifier) -> [DialledPath<Address>] {
     let known = targets.filter { $0.device == device }.map {
-      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.failure)
+      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.obstacle ?? $0.failure)
     }
     return PathCost.all.flatMap { cost in known.filter { $0.cost == cost } }
   }

@@ -106,6 +106,11 @@ public struct LinkTable<Address: Equatable> {
     dialler.setArranged(device, paths, uptime)
   }
   public mutating func retryArranged(_ uptime: Int64) { dialler.retryArranged(uptime) }
+  public mutating func setRelayed(
+    _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
+  ) {
+    dialler.setRelayed(device, paths, uptime)
+  }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
   /// The addresses that are known for a device, the cheapest first.
@@ -225,9 +230,11 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// The other end of a connection has shown the certificate of a device that belongs to the account.
-  /// - Parameter hub: at the other end of the link that there is with that device; nil if it has not said so.
+  /// - Parameters:
+  ///   - address: that of the other end; nil: it is not known.
+  ///   - hub: at the other end of the link that there is with that device; nil if it has not said so.
   public mutating func choice(
-    for number: UInt64, of peer: Identifier, hub: Identifier? = nil, _ uptime: Int64
+    for number: UInt64, of peer: Identifier, at address: Address? = nil, hub: Identifier? = nil, _ uptime: Int64
   ) -> Choice {
     guard let former = entries.first(where: { $0.link?.peer == peer }), let link = former.link else {
       return .taken(replacing: nil)
@@ -235,8 +242,11 @@ public struct LinkTable<Address: Equatable> {
     // One that is suspected of being dead is no link that anybody fights for.
     guard dialler.isLinked(peer) else { return .taken(replacing: former.number) }
     let isDialled = entries.contains { $0.number == number && $0.dialled != nil }
-    let replaces = LinkChoice.replaces(
-      own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: uptime - link.since)
+    let (age, isWorse) = (uptime - link.since, address.flatMap { dialler.isWorse($0, for: peer) })
+    var replaces = LinkChoice.replaces(
+      own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: age)
+    // The better of two that are made at once stays, whoever has dialled it.
+    if let isWorse, age < LinkChoice.sameTime { replaces = !isWorse }
     guard replaces || hasMoved(peer, to: number) else { return .refused }
     return replacements.take(peer, hub: hub, uptime) ? .taken(replacing: former.number) : .contested
   }
