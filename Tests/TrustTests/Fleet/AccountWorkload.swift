@@ -102,6 +102,8 @@ final class AccountWorkload {
     case 35: machine.slowness = fleet.random.chance(0.7) ? 5 : 3_000
     case 36: try? fleet.network.setFaults(loss: fleet.random.chance(0.5) ? 0 : 0.2, duplication: 0, reordering: 0.1)
     case 37: setCommand(at: machine)
+    case 38: machine.set("relay", .bool(fleet.random.chance(0.7)))
+    case 39: reroute()
     default: break
     }
     pass(fleet.random.chance(0.8) ? fleet.random.within(0, 12_000) : fleet.random.within(0, 90_000))
@@ -160,6 +162,14 @@ final class AccountWorkload {
   private func move(_ machine: Machine) {
     let network = fleet.random.below(Self.networks + 1)
     machine.move(to: network == Self.networks ? nil : fleet.newPlace(in: network))
+  }
+
+  /// One network is reached from the others from now on, or none: then a machine there can relay.
+  private func reroute() {
+    let middle = fleet.random.below(Self.networks + 1)
+    let others = (0..<Self.networks).filter { $0 != middle && middle < Self.networks }
+    fleet.trace("all", "reach network", "\(middle)")
+    fleet.routes = others.map { ($0, middle) }
   }
 
   private func nameAddresses(of machine: Machine) {
@@ -227,6 +237,7 @@ final class AccountWorkload {
   private func heal() {
     fleet.trace("all", "is well again")
     fleet.network = Network()
+    fleet.routes = []
     fleet.beaconLoss = 0
     for hostile in fleet.hostiles { hostile.leave() }
     household.isWilling = true
