@@ -2342,7 +2342,8 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   other devices may have activities continued here, R3.15; default "ask", see "pushes"), "private": bool (offers of
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
- *   identifiers)}. An array replaces the former one. Answer: {}.
+ *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3)}. An array replaces the
+ *   former one. Answer: {}.
  * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
  *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;
  *   then perhaps a colon and a port, by default the one that the device has told)}. Answer: {}.

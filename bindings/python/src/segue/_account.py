@@ -148,6 +148,8 @@ class DeviceSettings:
     """The same for offers of these activity types, at most 64."""
     private_apps: tuple[str, ...] = ()
     """The same for offers of these apps, by bundle identifier, at most 64."""
+    relay: bool = False
+    """It passes bytes on between devices of the account that do not reach each other (R14.3)."""
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ class DeviceCalls(Asking):
         private: bool | None = None,
         private_types: Iterable[str] | None = None,
         private_apps: Iterable[str] | None = None,
+        relay: bool | None = None,
     ) -> None:
         """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is."""
         settings: dict[str, Any] = {}
@@ -182,7 +183,7 @@ class DeviceCalls(Asking):
             if _arguments.instance(push, str, "push") not in _PUSHES:
                 raise InvalidArgumentError(f"push is {push!r}, not one of {', '.join(map(repr, _PUSHES))}")
             settings["push"] = push
-        for name, truth in (("discovery", discovery), ("private", private)):
+        for name, truth in (("discovery", discovery), ("private", private), ("relay", relay)):
             if truth is not None:
                 settings[name] = _arguments.truth(truth, name)
         texts = (("addresses", addresses), ("private_types", private_types), ("private_apps", private_apps))

@@ -68,6 +68,7 @@ def findings(account: Account) -> list[Finding]:
     if not any(interfaces()):
         why = "no network interface is up, so this device can neither invite nor be reached"
         found.append(Finding("network", State.NOTE, why, "connect it to a network"))
+    found += relayed(account)
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
     return found + told
@@ -173,6 +174,15 @@ def advice_on(tried: DevicePath) -> str | None:
     """Says what to do about a command that has failed: it has no terminal, where it could ask."""
     said = tried.message or ""
     return next((advice for words, advice in ADVICE if tried.address == COMMAND and words in said), None)
+
+
+def relayed(account: Account) -> Iterator[Finding]:
+    """Says which devices are linked through another one."""
+    for each in account.devices:
+        for used in each.paths:
+            if used.state == "used" and used.cost == "relay":
+                why = f"{named(each)} is linked {shown(used.address)}, which passes bytes on"
+                yield Finding("path", State.NOTE, why)
 
 
 def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:
