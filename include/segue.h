@@ -1064,7 +1064,11 @@ segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_
  * MALFORMED (the message names the line or the key), INVALID_ARGUMENT (it describes another app).
  */
 segue_status segue_app_load_manifest(segue_app *app, const char *path, size_t length);
-/** A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. */
+/**
+ * A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. No
+ * hub takes one that runs in a Flatpak or a Snap (R13.8): segue_app_get_connection has NOT_ALLOWED, also for an app
+ * there whose bundle identifier is not that of its sandbox.
+ */
 segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */

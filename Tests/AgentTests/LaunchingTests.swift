@@ -179,13 +179,33 @@ import Testing
     #expect(decode([0x84, 1, 1, 0x81, 0x61, 0x61, 0x81, 0x61, 0x61]) == nil, "a variable without a value")
   }
 
+  @Test func `a look comes with a process, and starts nothing (R13.8)`() throws {
+    let (number, read) = try #require(decode(try LaunchRequest(.lookAtProcess).encoded(as: 9)))
+    guard case .lookAtProcess = read.kind, number == 9 else { return #expect(Bool(false), "another kind") }
+    var service = LauncherService()
+    #expect(throws: SegueError(.invalidArgument, "launch: look: no process came with it")) {
+      _ = try service.perform(read)
+    }
+  }
+
   @Test func `a reply arrives as it was sent, and its text is cut`() throws {
     func sent(_ reply: LaunchReply) throws -> LaunchReply {
       try #require(try reply.encoded().withUnsafeBytes { LaunchReply.decode($0) })
     }
-    let started = try sent(LaunchReply(number: 3, result: .success(4711)))
-    let process = try started.result.get()
-    #expect(started.number == 3 && process == 4711)
+    let started = try sent(LaunchReply(number: 3, result: .success(.process(4711))))
+    guard case .success(.process(4711)) = started.result, started.number == 3 else {
+      return #expect(Bool(false), "a process has become something else")
+    }
+    for identifiers in [[], ["org.example.App"], ["my-editor", "my-editor_editor"]] {
+      let looked = try sent(LaunchReply(number: 5, result: .success(.sandbox(Sandbox(identifiers: identifiers)))))
+      guard case .success(.sandbox(let sandbox?)) = looked.result else {
+        return #expect(Bool(false), "a sandbox has become something else (R13.8)")
+      }
+      #expect(looked.number == 5 && sandbox.identifiers == identifiers)
+    }
+    guard case .success(.sandbox(nil)) = try sent(LaunchReply(number: 6, result: .success(.sandbox(nil)))).result else {
+      return #expect(Bool(false), "no sandbox has become one (R13.8)")
+    }
     let long = SegueError(.notFound, DiagnosticText(of: String(repeating: "ä", count: 5_000)))
     guard case .failure(let error) = try sent(LaunchReply(number: 4, result: .failure(long))).result else {
       return #expect(Bool(false), "an error has become a process")

@@ -22,13 +22,25 @@ struct LauncherService {
   private var names = RateLimiter(burst: 64, perSecond: NameLookup.limit)
 
   /// - Parameter descriptor: what came with the request; negative: nothing.
-  /// - Returns: the process that has been started.
-  mutating func perform(_ request: LaunchRequest, with descriptor: Int32 = -1) throws(SegueError) -> Int32 {
+  mutating func perform(
+    _ request: LaunchRequest, with descriptor: Int32 = -1
+  ) throws(SegueError) -> LaunchReply.Answer {
     try request.check()
+    guard case .lookAtProcess = request.kind else { return .process(try start(request, with: descriptor)) }
+    guard descriptor >= 0 else { throw SegueError(.invalidArgument, "launch: look: no process came with it") }
+    switch PeerSandbox.look(at: descriptor) {
+    case .free: return .sandbox(nil)
+    case .sandboxed(let sandbox): return .sandbox(sandbox)
+    case .refused(let error): throw error
+    }
+  }
+
+  /// - Returns: the process that has been started.
+  private mutating func start(_ request: LaunchRequest, with descriptor: Int32) throws(SegueError) -> Int32 {
     switch request.kind {
     case .fetchSite(let fetch): return try ask(fetch, output: descriptor)
     case .lookUp(let name): return try look(up: name, output: descriptor)
-    case .startApp, .openPage, .openDocument, .unknown: break
+    case .startApp, .openPage, .openDocument, .lookAtProcess, .unknown: break
     }
     // Only the agent knows which launch is under way, so here none is after this call.
     if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }

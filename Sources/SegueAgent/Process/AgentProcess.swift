@@ -110,6 +110,7 @@ final class AgentProcess {
     var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
     let resolver = NameLookupClient(launcher, on: loop)
+    let looks = SandboxClient(launcher, on: loop)
     var inboxSites: (SiteStatuses) -> Void = { _ in }
     let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
@@ -137,6 +138,7 @@ final class AgentProcess {
       in: environment, disk, launcher, at: HubParticipation(on: device),
       change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
+    device.setSandboxLook { held, process, done in looks.look(held, process, done) }
     device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
@@ -150,12 +152,13 @@ final class AgentProcess {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         try fetcher.open()
         try resolver.open()
+        try looks.open()
         try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
         device.setUnheardFailureHandler { failure in requests.add(failure) }
         control = try ControlSocket(
-          in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment))
+          in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment), looks)
         // Requests are answered once inbox and account have said what is stored.
         var missing = 2
         let hasOpened = {
@@ -188,6 +191,7 @@ final class AgentProcess {
         sites.close()
         fetcher.close()
         resolver.close()
+        looks.close()
         inbox.close()
         devices.close()
         device.end()

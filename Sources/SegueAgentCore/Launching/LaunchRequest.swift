@@ -23,6 +23,9 @@ public struct LaunchRequest: Sendable {
     case openDocument(OpenedDocument, opener: String)
     /// Number 5, with a descriptor: looks a name up, by a process that writes the addresses there (R14.2).
     case lookUp(DeviceHostName)
+    /// Number 6, with a descriptor of a process: tells in which sandbox that one runs, if in any (R13.8). The launcher
+    /// starts nothing.
+    case lookAtProcess
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -44,18 +47,19 @@ public struct LaunchRequest: Sendable {
     case .fetchSite(let fetch): fetch.host
     case .openDocument(_, let opener): opener
     case .lookUp(let name): name.text
+    case .lookAtProcess: "a process"
     case .unknown(let number): "kind \(number)"
     }
   }
 
   /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
-  /// starts. Nil: the schedules of sites and names have bounds of their own.
+  /// starts. Nil: the schedules of sites and names, and looks, have bounds of their own.
   public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
     case .openDocument(_, let opener): (String(joining: "a file in \(opener)"), LaunchGate.pageLimit)
     case .startApp, .unknown: (app, LaunchGate.appLimit)
-    case .fetchSite, .lookUp: nil
+    case .fetchSite, .lookUp, .lookAtProcess: nil
     }
   }
 
@@ -63,7 +67,7 @@ public struct LaunchRequest: Sendable {
   public func check() throws(SegueError) {
     switch kind {
     // An `OpenedDocument` was checked when it was made.
-    case .startApp, .openDocument, .lookUp: break
+    case .startApp, .openDocument, .lookUp, .lookAtProcess: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
       guard AssociatedDomain.isHost(fetch.host) else {
@@ -128,6 +132,9 @@ public struct LaunchRequest: Sendable {
       try writer.put(UInt64(5))
       try writer.begin(.array)
       try writer.put(name.text)
+    case .lookAtProcess:
+      try writer.put(UInt64(6))
+      try writer.begin(.array)
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -167,7 +174,8 @@ public struct LaunchRequest: Sendable {
       return (number, LaunchRequest(.openDocument(document, opener: texts[0]), environment: environment))
     case (5, 1):
       return DeviceHostName(texts[0]).map { (number, LaunchRequest(.lookUp($0), environment: environment)) }
-    case (1, _), (2, _), (4, _), (5, _): return nil
+    case (6, 0): return (number, LaunchRequest(.lookAtProcess, environment: environment))
+    case (1, _), (2, _), (4, _), (5, _), (6, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

@@ -34,13 +34,15 @@ final class HubRegistration: HubFeature {
       return connections.disconnect(
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
+    if let refusal = peer.sandbox?.refusal(of: app) { return connections.disconnect(peer, refusal) }
     if let former = peers[app: app.id] {
       // The same app again: its former connection is dead, but the end has not arrived.
       connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
     let manifest = knowsManifest ? nil : presence.manifests?(app.bundleIdentifier)
-    let app = manifest.map { app.adding($0) } ?? app
+    let said = peer.sandbox == nil ? app : app.sandboxed
+    let app = manifest.map { said.adding($0) } ?? said
     peers.register(peer, app)
     connections.send(
       .welcome(

@@ -39,6 +39,7 @@ public final class Device {
         host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
         host.setPageReasons(carried.pageReasons)
+        host.sandboxLook = carried.sandboxLook
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
         tookPlace(generation)
@@ -121,6 +122,13 @@ public final class Device {
     carried?.host?.setPageReasons(reasons)
   }
 
+  /// Sets what looks into the sandboxes of processes for this one, which may not (R13.8).
+  /// - Parameter look: takes over the descriptor of a process of that number, and calls `done` once, later.
+  public func setSandboxLook(_ look: @escaping SandboxLook) {
+    carried?.sandboxLook = look
+    carried?.host?.sandboxLook = look
+  }
+
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
@@ -170,6 +178,9 @@ public final class Device {
   }
 }
 
+/// See `Device.setSandboxLook`.
+public typealias SandboxLook = (_ held: Int32, _ process: Int32, _ done: @escaping (PeerStanding) -> Void) -> Void
+
 /// The last hub that this agent's process has become; nil before.
 private final class CarriedHub {
   var host: HubHost?
@@ -177,6 +188,7 @@ private final class CarriedHub {
   var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
   var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
+  var sandboxLook: SandboxLook?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
 }
