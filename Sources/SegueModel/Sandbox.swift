@@ -12,7 +12,13 @@ public struct Sandbox: Sendable {
 
   /// Why an app that says this of itself may not register, or nil.
   public func refusal(of app: AppIdentity) -> SegueError? {
-    if app.isChooser { return SegueError(.notAllowed, "an app in a sandbox sees what is for it, and is no chooser") }
+    guard !app.isChooser else {
+      return SegueError(
+        .notAllowed,
+        identifiers.isEmpty
+          ? "the hub cannot see where the app runs, and takes no chooser; segue-agent would"
+          : "an app in a sandbox sees what is for it, and is no chooser")
+    }
     guard let first = identifiers.first, !identifiers.contains(where: { Text.isSame($0, app.bundleIdentifier) }) else {
       return nil
     }

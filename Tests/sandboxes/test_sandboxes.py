@@ -293,19 +293,27 @@ UNIFIED = next((line.split()[4] for line in MOUNTS if " - cgroup2 " in line), No
 
 
 @pytest.fixture
-def snap() -> Iterator[list[str]]:
-    """Words that run a command in the control group of a Snap's program, as snapd makes it."""
-    group = Path(UNIFIED or "/nowhere") / "snap.notes.editor-0f9d1f2e-aaaa-bbbb-cccc-0123456789ab.scope"
-    try:
-        group.mkdir()
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
-    group.rmdir()
+def grouped() -> Iterator[Callable[[str], list[str]]]:
+    """Returns words that run a command in a control group, which snapd or Flatpak has systemd make."""
+    made: list[Path] = []
+
+    def words(name: str) -> list[str]:
+        group = Path(UNIFIED or "/nowhere") / name
+        try:
+            group.mkdir()
+        except OSError as error:
+            pytest.skip(f"no control group can be made: {error}")
+        made.append(group)
+        return ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh"]
+
+    yield words
+    for group in made:
+        group.rmdir()
 
 
-def test_a29_a_snap_is_what_its_control_group_says(hub: Outside, snap: list[str]):
+def test_a29_a_snap_is_what_its_control_group_says(hub: Outside, grouped):
     """R13.8, A29: a Snap has files of its own; one with classic confinement has those of the system."""
+    snap = grouped("snap.notes.editor-0f9d1f2e-aaaa-bbbb-cccc-0123456789ab.scope")
     strict = [*snap, "bwrap", "--dev-bind", "/", "/", *hub.words]
     for bundle in ("notes", "notes_editor"):
         assert "sees []" in run([*strict, *app(bundle)])
@@ -313,3 +321,12 @@ def test_a29_a_snap_is_what_its_control_group_says(hub: Outside, snap: list[str]
     assert "refused: the sandbox is that of notes, and the app says that it is com.example.bank" in said
     assert "refused: an app in a sandbox" in run([*strict, *app("notes", "chooser")], status=1)
     assert "sees []" in run([*snap, *hub.words, *app("com.example.bank", "chooser")])
+
+
+def test_a29_a_flatpak_is_not_in_the_control_group_of_another(hub: Outside, grouped):
+    """R13.8, A29: one of the two is forged."""
+    flatpak = hub.flatpak(NOTES)
+    said = run([*grouped("app-flatpak-com.example.bank-1.scope"), *hub.boxed(*app(NOTES), options=flatpak)], status=1)
+    assert f"its control group is that of com.example.bank, its files are {NOTES}'s" in said
+    scope = grouped(f"app-flatpak-{NOTES}-1.scope")
+    assert "sees []" in run([*scope, *hub.boxed(*app(NOTES), options=flatpak)])
