@@ -126,7 +126,14 @@ lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_ca
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
 lib/segue-desktop: $(call app_files,libexec/desktop)
 lib/segue-desktop: APP_LIBRARIES = -lsystemd
-lib/segue-stdio lib/segue-browser-host lib/segue-desktop: include/segue.h lib/libsegue.so.0
+# Searches of desktops; what they share with segue-desktop, and who searches in the tests.
+DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
+SEARCH_SHARES = asking bus folders launches notifier presence requests settings text token worker
+lib/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
+lib/segue-search: $(wildcard libexec/desktop/*.h)
+lib/segue-search: APP_FLAGS += -Ilibexec/desktop
+lib/segue-search: APP_LIBRARIES = -lsystemd
+lib/segue-stdio lib/segue-browser-host lib/segue-desktop lib/segue-search: include/segue.h lib/libsegue.so.0
 	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
 	objcopy --only-keep-debug $@.whole $@.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
@@ -153,7 +160,8 @@ test-desktop: deps-desktop embedded ## notifications by dunst in Xvfb: a click c
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop
 	@Tests/run --group desktop
 
-desktop: lib/segue-desktop ## lib/segue-desktop: notifications when you arrive (docs/desktop.md)
+test-desktop: lib/segue-search
+desktop: lib/segue-desktop lib/segue-search ## notifications when you arrive, and searches (docs/desktop.md)
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 
@@ -261,6 +269,11 @@ version:
 # Debian's Firefox takes extensions for all users from here, unsigned ones too.
 FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
 APP_ID = $(shell sed -n 's/^\#define APP_ID "\(.*\)"/\1/p' libexec/common/app_id.h)
+SEARCH_PATH = /$(subst -,_,$(subst .,/,$(APP_ID)))/Search
+# The files by which desktops find segue-search: the last two are for those users who have enabled it.
+SEARCH_FILES = dbus.service:dbus-1/services/$(APP_ID).Search.service \
+  search-provider.ini:gnome-shell/search-providers/$(APP_ID).search-provider.ini \
+  application.desktop:segue/desktop/$(APP_ID).Search.desktop krunner.desktop:segue/desktop/$(APP_ID).krunner.desktop
 FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
@@ -269,7 +282,7 @@ PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/READM
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio lib/segue-desktop ## all that ships
+install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desktop search) ## all that ships
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -277,6 +290,12 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
 	install -m 755 lib/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
+	install -m 755 lib/segue-search $(DESTDIR)$(LIBEXECDIR)/segue/segue-search
+	for file in $(SEARCH_FILES); do \
+	  install -d "$$(dirname $(DESTDIR)$(PREFIX)/share/$${file#*:})" && \
+	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|; s|@SEARCH_PATH@|$(SEARCH_PATH)|' \
+	    packaging/search/$${file%%:*}.in >$(DESTDIR)$(PREFIX)/share/$${file#*:} || exit; \
+	done
 	install -d $(DESTDIR)$(PREFIX)/share/segue/desktop $(DESTDIR)$(PREFIX)/share/applications
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' packaging/segue-desktop.service.in \
 	  >$(DESTDIR)$(UNITDIR)/segue-desktop.service
@@ -337,6 +356,7 @@ uninstall: ## takes away what install put there
 	  $(DESTDIR)$(PREFIX)/share/applications/$(APP_ID).desktop \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
+	rm -f $(foreach file,$(SEARCH_FILES),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(file))))
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
 	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
