@@ -150,8 +150,12 @@ deps-desktop: PACKAGES = $(DESKTOP_PACKAGES)
 deps-desktop: install-packages ## what make test-desktop needs: a notification server, and a stand-in for logind
 
 test-desktop: deps-desktop embedded ## notifications by dunst in Xvfb: a click continues what another device offers
-	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio lib/segue-mpv.so
 	@Tests/run --group desktop
+
+demo-desktop: deps-desktop embedded ## a text goes on in Neovim and a film in mpv, at the desk: one click each in dunst
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio lib/segue-mpv.so
+	@.venv/bin/python bindings/demo/desktop
 
 desktop: lib/segue-desktop ## lib/segue-desktop: notifications when you arrive (docs/desktop.md)
 
@@ -365,5 +369,5 @@ clean: ## takes away what was built
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
-        site browser deps-web test-web demo-web version \
+        site browser deps-web test-web demo-web demo-desktop version \
         desktop deps-desktop test-desktop stdio mpv vscode install uninstall format lint clean

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The story of `make demo-desktop`: its last line and its exit status say how it ended."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from network import can_make_networks
+from project import ROOT
+
+NEEDED = ("Xvfb", "dunst", "nvim", "mpv")
+pytestmark = pytest.mark.skipif(
+    not all(map(shutil.which, NEEDED)) or not can_make_networks(), reason="make deps-desktop, and namespaces"
+)
+TEXT = r"budget\.md continued in Neovim at line 4, with what was not saved, in \d+ ms"
+FILM = r"film\.wav continued in mpv at second 42 in \d+ ms"
+
+
+def test_a_text_and_a_film_go_on_with_one_click_each() -> None:
+    """R3.8, R13.1, R13.2, R13.3: real programs on both sides, and a real server between them."""
+    words = [ROOT / ".venv" / "bin" / "python", ROOT / "bindings" / "demo" / "desktop"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    last = done.stdout.rstrip("\n").rpartition("\n")[2]
+    assert re.fullmatch(f"demo: {TEXT}; {FILM}", last), done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
