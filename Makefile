@@ -49,7 +49,8 @@ SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 # For make test-desktop.
-DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils fonts-dejavu-core
+DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils appstream fonts-dejavu-core gedit zathura \
+            libglib2.0-bin
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -268,7 +269,8 @@ APP_ID = $(shell sed -n 's/^\#define APP_ID "\(.*\)"/\1/p' libexec/common/app_id
 FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
-PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
+            gedit/README.md gedit/segue.plugin gedit/segue_gedit.py
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))

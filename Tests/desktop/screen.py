@@ -6,18 +6,45 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 from desk import Desk, until
+from programs import Program
 
 
-def show(desk: Desk, size: str = "800x600x24") -> None:
-    """Gives the desk a screen, which the programs that start from then on use."""
+def begin_screen(start: Callable[..., Program], size: str = "800x600x24") -> str:
+    """Starts a virtual screen, and returns its name."""
     reading, writing = os.pipe()
     words = ["Xvfb", "-displayfd", str(writing), "-screen", "0", size, "-nolisten", "tcp"]
-    desk.start("Xvfb", words, pass_fds=[writing])
+    start("Xvfb", words, pass_fds=[writing])
     os.close(writing)
     with os.fdopen(reading) as number:
-        desk.variables["DISPLAY"] = f":{number.readline().strip()}"
+        return f":{number.readline().strip()}"
+
+
+class Screen:
+    """A screen and a bus for programs with windows; no agent need run."""
+
+    def __init__(self, folder: Path, start: Callable[..., Program]):
+        self.folder, self.start_program = folder, start
+        self.variables = {"DISPLAY": begin_screen(start), "GDK_BACKEND": "x11"}
+        words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"]
+        bus = start("bus", [*words, f"--address=unix:path={folder}/screen-bus"])
+        self.variables["DBUS_SESSION_BUS_ADDRESS"] = bus.wait_for("^unix:.*$")[0]
+
+    def start(
+        self, name: str, command: list[str | Path], listener: Callable[[str], None] | None = None, **environment: str
+    ) -> Program:
+        changed = [f"{name}={value}" for name, value in {**self.variables, **environment}.items()]
+        return self.start_program(name, ["env", "-u", "WAYLAND_DISPLAY", *changed, *command], listener=listener)
+
+    def run(self, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        variables = {**os.environ, **self.variables, **environment}
+        return subprocess.run(words, env=variables, capture_output=True, text=True, timeout=20)
+
+    def xdotool(self, *words: str) -> str:
+        return self.run("xdotool", *words).stdout.strip()
 
 
 class Dunst:
@@ -25,7 +52,7 @@ class Dunst:
 
     def __init__(self, desk: Desk):
         self.desk = desk
-        show(desk)
+        desk.variables["DISPLAY"] = begin_screen(desk.start)
         file = desk.folder / "dunstrc"
         file.write_text("[global]\nnotification_limit = 0\nenable_recursive_icon_lookup = false\n")
         self.program = desk.start("dunst", ["dunst", "-conf", file])
