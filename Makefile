@@ -270,7 +270,8 @@ FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/
 
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
 PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
-            gedit/README.md gedit/segue.plugin gedit/segue_gedit.py
+            gedit/README.md gedit/segue.plugin gedit/segue_gedit.py \
+            zathura/README.md
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
@@ -295,7 +296,10 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
-	install -m 755 integrations/mpris/segue-mpris $(DESTDIR)$(PREFIX)/share/segue/integrations/mpris/segue-mpris
+	for name in mpris zathura; do \
+	  install -D -m 755 integrations/$$name/segue-$$name \
+	    $(DESTDIR)$(PREFIX)/share/segue/integrations/$$name/segue-$$name || exit; \
+	done
 	if [ -e lib/segue-mpv.so ]; then \
 	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
 	fi
