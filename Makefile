@@ -77,7 +77,7 @@ install-packages:
 
 .venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	touch $@
 
 # The processor that is built for. Another one than this machine's is aarch64, whose files go to lib/aarch64
@@ -182,7 +182,7 @@ lib/segue-agent:
 
 # The Python package as a user has it: installed, with the libraries inside.
 .venv/.segue: .venv/.tools $(SONAMES:%=lib/%) $(PYTHON_SOURCES)
-	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
+	.venv/bin/python -m pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
 	touch $@
 
 demo: deps embedded ## from C to Python and back, and an app that does not run; DEMO_BREAK=kill|decline|old-version

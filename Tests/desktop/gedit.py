@@ -7,7 +7,7 @@ from pathlib import Path
 
 from desk import until
 from host import PROGRAM
-from project import ROOT
+from project import LIBRARY, ROOT
 from screen import Screen
 
 PLUGIN = ROOT / "integrations" / "gedit"
@@ -19,12 +19,6 @@ class Gedit:
     def __init__(self, screen: Screen, folder: Path, *words: str | Path, **environment: str):
         self.screen = screen
         home = screen.folder / "home"
-        plugins, settings = home / "data/gedit/plugins", home / "config/glib-2.0/settings"
-        if not plugins.exists():
-            for each in (plugins, settings):
-                each.mkdir(parents=True)
-            (plugins / "segue").symlink_to(PLUGIN)
-            (settings / "keyfile").write_text("[org/gnome/gedit/plugins]\nactive-plugins=['segue_gedit']\n")
         variables = {
             "HOME": str(home),
             "XDG_CONFIG_HOME": str(home / "config"),
@@ -36,6 +30,10 @@ class Gedit:
             "NO_AT_BRIDGE": "1",
             **environment,
         }
+        if not (home / "data").exists():
+            command = [ROOT / ".venv" / "bin" / "python", "-m", "segue", "setup", "gedit"]
+            done = screen.run(*command, **variables, SEGUE_LIBRARY=str(LIBRARY))
+            assert done.returncode == 0, done
         self.said: list[str] = []
         command = ["gedit", "--new-window", *words]
         self.program = screen.start("gedit", command, listener=self.said.append, **variables)
