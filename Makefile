@@ -268,6 +268,9 @@ FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97
 APP_ID = $(shell sed -n 's/^\#define APP_ID "\(.*\)"/\1/p' libexec/common/app_id.h)
 FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
+# The day of the newest entry of the changelog of Debian packages.
+RELEASED = $(shell date -u -d "$$(sed -n 's/^ -- .*>  //p' packaging/debian/changelog | head -1)" +%Y-%m-%d)
+
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
 PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
             gedit/README.md gedit/segue.plugin gedit/segue_gedit.py \
@@ -291,6 +294,12 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|' packaging/segue-desktop.desktop.in \
 	    >$(DESTDIR)$(PREFIX)/share/$$folder/$(APP_ID).desktop || exit; \
 	done
+	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|' packaging/segue-desktop.dbus.in | \
+	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(APP_ID).service
+	sed -e 's|@APP_ID@|$(APP_ID)|g; s|@VERSION@|$(VERSION)|; s|@DATE@|$(RELEASED)|' packaging/segue.metainfo.xml.in | \
+	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/metainfo/$(APP_ID).metainfo.xml
+	install -D -m 644 browser/extension/icon.svg \
+	  $(DESTDIR)$(PREFIX)/share/icons/hicolor/scalable/apps/$(APP_ID).svg
 	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/segue/openers share/openers/*.desktop
 	for file in $(PLUGIN_FILES); do \
@@ -344,7 +353,8 @@ uninstall: ## takes away what install put there
 	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop $(DESTDIR)$(UNITDIR)/segue-desktop.service \
-	  $(DESTDIR)$(PREFIX)/share/applications/$(APP_ID).desktop \
+	  $(addprefix $(DESTDIR)$(PREFIX)/share/,applications/$(APP_ID).desktop metainfo/$(APP_ID).metainfo.xml \
+	    dbus-1/services/$(APP_ID).service icons/hicolor/scalable/apps/$(APP_ID).svg) \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from desk import Desk, until
 from participants import Participant
-from project import ROOT
 from screen import Dunst
 
 pytestmark = pytest.mark.skipif(
@@ -119,14 +118,3 @@ def test_a_dunst_that_is_killed_is_no_end(mock: Desk, dunst: Dunst, notes: Notes
     unlocked(mock, dunst)
     dunst.ctl("action")
     here.hears(r"continue \w+ \d+ budget.md")
-
-
-def test_the_entry_of_the_desktop_is_valid(tmp_path: Path) -> None:
-    """desktop-file-validate reads the file as it is installed."""
-    if shutil.which("desktop-file-validate") is None:
-        pytest.skip("desktop-file-utils is missing: make deps-desktop")
-    text = (ROOT / "packaging" / "segue-desktop.desktop.in").read_text()
-    file = tmp_path / "local.segue.Segue.desktop"
-    file.write_text(text.replace("@LIBEXECDIR@", "/usr/libexec").replace("@APP_ID@", "local.segue.Segue"))
-    done = subprocess.run(["desktop-file-validate", file], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "")
