@@ -15,7 +15,15 @@ from handoff import HANDOFF
 from programs import Program
 from project import ROOT
 
-PROGRAMS = {"segue-agent", "segue-desktop", "segue-stdio", "segue-mpris", "webext-segue"}
+PROGRAMS = {
+    "segue-agent",
+    "segue-desktop",
+    "segue-stdio",
+    "segue-mpris",
+    "segue-gedit",
+    "segue-zathura",
+    "webext-segue",
+}
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
 SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
