@@ -189,9 +189,10 @@ demo: deps embedded ## from C to Python and back, and an app that does not run; 
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 
-pictures: deps embedded ## docs/demo.svg: what the demo prints in a terminal, as the animated picture of the README
-	@$(MAKE) --no-print-directory .venv/.segue
+pictures: deps deps-desktop embedded ## docs/demo.svg: the demo in a terminal, animated; docs/continue-*.png: a desktop
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio
 	bindings/demo/pictures --write
+	.venv/bin/python bindings/demo/screenshots docs
 
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue

@@ -26,9 +26,16 @@ def begin_screen(start: Callable[..., Program], size: str = "800x600x24") -> str
 class Screen:
     """A screen and a bus for programs with windows; no agent need run."""
 
-    def __init__(self, folder: Path, start: Callable[..., Program]):
+    def __init__(self, folder: Path, start: Callable[..., Program], desk: Desk | None = None):
+        """
+        desk: has a screen and a bus already
+        """
         self.folder, self.start_program = folder, start
-        self.variables = {"DISPLAY": begin_screen(start), "GDK_BACKEND": "x11"}
+        self.variables = {"GDK_BACKEND": "x11"}
+        if desk is not None:
+            self.variables |= {name: desk.variables[name] for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS")}
+            return
+        self.variables["DISPLAY"] = begin_screen(start)
         words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"]
         bus = start("bus", [*words, f"--address=unix:path={folder}/screen-bus"])
         self.variables["DBUS_SESSION_BUS_ADDRESS"] = bus.wait_for("^unix:.*$")[0]
@@ -50,9 +57,9 @@ class Screen:
 class Dunst:
     """dunst in a virtual screen, asked by dunstctl."""
 
-    def __init__(self, desk: Desk):
+    def __init__(self, desk: Desk, size: str = "800x600x24"):
         self.desk = desk
-        desk.variables["DISPLAY"] = begin_screen(desk.start)
+        desk.variables["DISPLAY"] = begin_screen(desk.start, size)
         file = desk.folder / "dunstrc"
         file.write_text("[global]\nnotification_limit = 0\nenable_recursive_icon_lookup = false\n")
         self.program = desk.start("dunst", ["dunst", "-conf", file])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from network import can_make_networks
@@ -26,3 +27,14 @@ def test_a_text_and_a_film_go_on_with_one_click_each() -> None:
     last = done.stdout.rstrip("\n").rpartition("\n")[2]
     assert re.fullmatch(f"demo: {TEXT}; {FILM}", last), done.stdout + done.stderr
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not shutil.which("gedit"), reason="gedit is missing: make deps-desktop")
+def test_pictures_are_taken_from_a_real_run(tmp_path: Path) -> None:
+    """R13.3: what was written in Neovim goes on in gedit. A picture is small enough for a page."""
+    words = [ROOT / ".venv" / "bin" / "python", ROOT / "bindings" / "demo" / "screenshots", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done
+    for name in ("continue-1.png", "continue-2.png"):
+        for path in (tmp_path / name, ROOT / "docs" / name):
+            assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 40_000
