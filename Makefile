@@ -38,7 +38,7 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
-            bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish nodejs
+            bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish nodejs desktop-file-utils appstream xauth
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
@@ -50,7 +50,7 @@ SITE_PACKAGES := mkdocs-material
 WEB_PACKAGES := chromium firefox-esr
 # For make test-desktop.
 DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils appstream fonts-dejavu-core gedit zathura \
-            libglib2.0-bin
+            zathura-pdf-poppler libglib2.0-bin
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
