@@ -21,6 +21,8 @@ class Gedit:
         home = screen.folder / "home"
         variables = {
             "HOME": str(home),
+            # The Python inside of gedit takes its modules from beside the first python3 of PATH: Debian's.
+            "PATH": "/usr/bin:/bin",
             "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_DATA_HOME": str(home / "data"),
             "XDG_CACHE_HOME": str(home / "cache"),
