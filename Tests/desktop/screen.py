@@ -16,7 +16,8 @@ from programs import Program
 def begin_screen(start: Callable[..., Program], size: str = "800x600x24") -> str:
     """Starts a virtual screen, and returns its name."""
     reading, writing = os.pipe()
-    words = ["Xvfb", "-displayfd", str(writing), "-screen", "0", size, "-nolisten", "tcp"]
+    # Else it begins anew when its last client goes, and refuses those that come meanwhile.
+    words = ["Xvfb", "-displayfd", str(writing), "-screen", "0", size, "-nolisten", "tcp", "-noreset"]
     start("Xvfb", words, pass_fds=[writing])
     os.close(writing)
     with os.fdopen(reading) as number:
