@@ -126,7 +126,8 @@ lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_ca
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
 lib/segue-desktop: $(call app_files,libexec/desktop)
 lib/segue-desktop: APP_LIBRARIES = -lsystemd
-lib/segue-stdio lib/segue-browser-host lib/segue-desktop: include/segue.h lib/libsegue.so.0
+lib/segue-continue: $(call app_files,libexec/continue)
+lib/segue-stdio lib/segue-browser-host lib/segue-desktop lib/segue-continue: include/segue.h lib/libsegue.so.0
 	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
 	objcopy --only-keep-debug $@.whole $@.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
@@ -176,7 +177,7 @@ lib/segue-agent:
 	$(MAKE) agent
 
 # The Python package as a user has it: installed, with the libraries inside.
-.venv/.segue: .venv/.tools $(SONAMES:%=lib/%) $(PYTHON_SOURCES)
+.venv/.segue: .venv/.tools $(SONAMES:%=lib/%) lib/segue-continue $(PYTHON_SOURCES)
 	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
 	touch $@
 
@@ -230,7 +231,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent browser stdio desktop
+	@$(MAKE) --no-print-directory agent browser stdio desktop lib/segue-continue
 	@$(MAKE) --no-print-directory built-deb
 
 # Packs the libraries and the agent that have been built.
@@ -269,7 +270,7 @@ PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/READM
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio lib/segue-desktop ## all that ships
+install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desktop continue) ## all that ships
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -277,6 +278,7 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
 	install -m 755 lib/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
+	install -m 755 lib/segue-continue $(DESTDIR)$(LIBEXECDIR)/segue/segue-continue
 	install -d $(DESTDIR)$(PREFIX)/share/segue/desktop $(DESTDIR)$(PREFIX)/share/applications
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' packaging/segue-desktop.service.in \
 	  >$(DESTDIR)$(UNITDIR)/segue-desktop.service

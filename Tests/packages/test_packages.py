@@ -111,6 +111,8 @@ def test_installed_packages_work(machine: Bare, installation: Installation):
 
 def test_installed_programs_for_others_work(machine: Bare):
     assert machine.say("segue", "stdio", "--path") == "/usr/libexec/segue/segue-stdio\n"
+    words = ("continue", "--launch")
+    assert machine.say("/usr/libexec/segue/segue-continue", "echo", "--", *words) == "continue --launch\n"
     host = machine.begin("segue", "stdio")
     host.tell(
         '{"jsonrpc": "2.0", "id": 1, "method": "open",'

@@ -18,9 +18,10 @@ from ..errors import ConnectionUnavailableError, Error, NotFoundError
 from .agent import NAME as AGENT
 from .agent import START
 from .checks import stopped_agent
-from .launching import IDENTIFIER, NAME
 from .output import CommandError, ago, note, table
 
+IDENTIFIER, NAME = "segue.command", "segue command line"
+"""The app that the command is."""
 PATIENCE = 10.0
 """Seconds to find the hub."""
 SILENCE = 2.0
