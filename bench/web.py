@@ -57,6 +57,18 @@ PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
 DIRECTIONS = (("chromium", "firefox"), ("firefox", "chromium"))
 
 
+def command(folder: Path) -> Path:
+    """Writes the command as Debian's package has it, with the programs that are built here."""
+    script = (ROOT / "packaging/debian/segue.sh").read_text()
+    python = Path(sys.executable).with_name("segue")
+    for installed, built in (("segue-command", python), ("segue-continue", ROOT / "lib/segue-continue")):
+        script = script.replace(f"/usr/libexec/segue/{installed}", str(built))
+    made = folder / "segue"
+    made.write_text(script)
+    made.chmod(0o755)
+    return made
+
+
 def say(name: str, value: float) -> None:
     print(name, f"{value:.9g}", flush=True)
 
@@ -80,12 +92,12 @@ def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int) -> tuple[
     url = desk.web.url("/made/plain")
     tab = origin.open(url)
     desk.offer("plain", origin.bundle)
-    command = [Path(sys.executable).with_name("segue"), "continue", "--app", receiver.bundle]
+    words = [command(desk.home), "continue", "--app", receiver.bundle]
     ours, direct = [], []
     for _ in range(rounds):
         began = time.time()
         variables = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.run)}
-        done = subprocess.run(command, env=variables, capture_output=True, text=True)
+        done = subprocess.run(words, env=variables, capture_output=True, text=True)
         if done.returncode != 0:
             raise BrowserError(done.stderr)
         ours.append(loaded(receiver, url, began))
@@ -120,7 +132,7 @@ def cold_times(word: str, rounds: int) -> tuple[float, float]:
             script_of_page = "<script>addEventListener('load', () => fetch('/loaded'))</script>"
             desk.web.added |= {"/cold": page("Cold", script_of_page), "/loaded": "", "/favicon.ico": ""}
             url = desk.web.url("/cold")
-            command = [Path(sys.executable).with_name("segue"), "continue", "--launch"]
+            words = [command(home), "continue", "--launch"]
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
             def loaded_after(start: list[Path | str], environment: dict[str, str]) -> float:
@@ -137,7 +149,7 @@ def cold_times(word: str, rounds: int) -> tuple[float, float]:
             with reader(desk, "Cold", url, {}):
                 ours, by_hand = [], []
                 for _ in range(rounds + 1):
-                    ours.append(loaded_after(command, {"SEGUE_RUNTIME_DIR": str(desk.run)}))
+                    ours.append(loaded_after(words, {"SEGUE_RUNTIME_DIR": str(desk.run)}))
                     by_hand.append(loaded_after([script, url], {**os.environ, **variables}))
             # The first time a profile is made.
             return statistics.median(ours[1:] or ours), statistics.median(by_hand[1:] or by_hand)
