@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures pages that continue between two real browsers. bench/run calls it.
 
-    bench/web.py ROUNDS PAGES PARTICIPANT
+    bench/web.py ROUNDS PAGES PARTICIPANT WARM
 
 Prints "name value" lines. Exit status 77: the browsers are not installed (make deps-web). PAGES: of forty, each at
-three widths. PARTICIPANT: the path of bench/participant.c, compiled.
+three widths. PARTICIPANT and WARM: the paths of bench/participant.c and warm.c, compiled.
 """
 
 from __future__ import annotations
@@ -87,16 +87,20 @@ def loaded(browser: Browser, url: str, began: float) -> float:
     return moment - 1000 * began
 
 
-def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int) -> tuple[float, float]:
-    """The medians of `segue continue`, and of the same page opened by the browser's remote control, in turns."""
+def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int, warm: str) -> tuple[float, float, float]:
+    """The medians of `segue continue`, of the same page opened by the browser's remote control, and of the same offer
+    continued in an app in C that is open, in turns."""
     url = desk.web.url("/made/plain")
     tab = origin.open(url)
     desk.offer("plain", origin.bundle)
     words = [command(desk.home), "continue", "--app", receiver.bundle]
-    ours, direct = [], []
+    variables = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.run)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    app = subprocess.Popen([warm, origin.bundle], env=variables, **pipes)
+    assert app.stdin and app.stdout and app.stdout.readline() == "ready\n"
+    ours, direct, handoff = [], [], []
     for _ in range(rounds):
         began = time.time()
-        variables = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.run)}
         done = subprocess.run(words, env=variables, capture_output=True, text=True)
         if done.returncode != 0:
             raise BrowserError(done.stderr)
@@ -104,8 +108,12 @@ def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int) -> tuple[
         began = time.time()
         receiver.open(url)
         direct.append(loaded(receiver, url, began))
+        app.stdin.write("again\n")
+        handoff.append(float(app.stdout.readline()))
+    app.stdin.close()
+    app.wait(30)
     origin.close_tab(tab)
-    return statistics.median(ours), statistics.median(direct)
+    return statistics.median(ours), statistics.median(direct), statistics.median(handoff)
 
 
 def private(desk: Desk, host: int, participant: str) -> tuple[float, float]:
@@ -237,7 +245,7 @@ def plain_places(count: int) -> Iterator[Landing]:
 
 
 def main() -> int:
-    rounds, pages, participant = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    rounds, pages, participant, warm = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
     if not all(shutil.which(name) for name in ("chromium", "firefox-esr")) or not HOST.exists():
         print("chromium, firefox-esr or lib/segue-browser-host is missing (make deps-web browser)", file=sys.stderr)
         return SKIPPED
@@ -247,9 +255,10 @@ def main() -> int:
         until(lambda: chromium.hosts() and firefox.hosts(), 30)
         host = next(pid for pid in chromium.hosts() if name_of(pid) == "segue-browser-h")
         for origin, receiver in ((chromium, firefox), (firefox, chromium)):
-            ours, direct = times(desk, origin, receiver, rounds)
+            ours, direct, handoff = times(desk, origin, receiver, rounds, warm)
             say(f"{receiver.word}_continue_ms", ours)
             say(f"{receiver.word}_direct_ms", direct)
+            say(f"{receiver.word}_handoff_ms", handoff)
         host_kib, app_kib = private(desk, host, participant)
         say("host_kib", host_kib)
         say("app_kib", app_kib)
