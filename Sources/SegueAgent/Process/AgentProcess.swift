@@ -120,10 +120,13 @@ final class AgentProcess {
       inbox.browsers = manifests.browsers
       inbox.defaults = manifests.defaults
       inbox.openers = manifests.openers
+      inbox.folders = UserFolders(manifests.folderText).containers
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
+    var tellFolders: ([UInt8]) -> Void = { _ in }
     let manifests = ManifestService(on: loop) { manifests in
+      tellFolders(manifests.folderText)
       if knowsPreferences, let service { use(service, manifests) }
     }
     let device = try Device(
@@ -132,6 +135,7 @@ final class AgentProcess {
       tookPlace: { generation in manager.ready(generation) },
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
     // An app learns what its manifest says when it is welcomed, and no later (R6.1).
+    tellFolders = { [unowned(unsafe) device] in device.setFolders($0) }
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
     let inbox = InboxService(
       in: environment, disk, launcher, at: HubParticipation(on: device),

@@ -131,6 +131,14 @@ public final class HubEngine {
     set { presence.manifests = newValue }
   }
 
+  /// Sets the folders of the user (R13.4): the apps learn of them, now and when they register.
+  /// - Parameter text: as `UserFolders` reads it.
+  public func setFolders(_ text: [UInt8], _ now: Instant) {
+    connections.begin(now)
+    presence.setFolders(text)
+    registration.removeDropped()
+  }
+
   /// Says of an offer of an app here what concerns its web page (R12.2), as `Routing.Obstacle.page` describes it. It
   /// calls nothing of the engine.
   public var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])? {

@@ -47,6 +47,7 @@ final class HubRegistration: HubFeature {
         version: min(version, ProtocolVersion.current), generation: connections.generation,
         deviceName: connections.identity.deviceName, agent: presence.agent, manifest: manifest),
       to: peer)
+    presence.tellFolders(peer)
     offers.subscribe(peer, app)
     continuations.sendHeld(to: app.id)
     presence.report(peer)

@@ -39,6 +39,7 @@ public final class Device {
         host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
         host.setPageReasons(carried.pageReasons)
+        if let folders = carried.folders { host.setFolders(folders) }
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
         tookPlace(generation)
@@ -114,6 +115,13 @@ public final class Device {
     carried?.host?.setManifests(manifests)
   }
 
+  /// Sets the folders of the user (R13.4), of which apps learn.
+  /// - Parameter text: as `UserFolders` reads it.
+  public func setFolders(_ text: [UInt8]) {
+    carried?.folders = text
+    carried?.host?.setFolders(text)
+  }
+
   /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not
   /// call this object.
   public func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
@@ -176,6 +184,7 @@ private final class CarriedHub {
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
   var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
+  var folders: [UInt8]?
   var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?

@@ -88,6 +88,13 @@ final class HubHost {
   /// See `Device.setManifests`.
   func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }
 
+  /// See `Device.setFolders`.
+  func setFolders(_ text: [UInt8]) {
+    guard !hasEnded else { return }
+    engine.setFolders(text, now)
+    driver.flush()
+  }
+
   /// See `Device.setPageReasons`.
   func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
     engine.pageReasons = reasons
