@@ -38,7 +38,8 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 # For tests, benchmarks and tools. The Python is Debian's, whose gi the GLib adapter is tested with.
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
-            bubblewrap neovim mpv libmpv-dev mpv-mpris zsh fish nodejs
+             bubblewrap openssh-server neovim mpv libmpv-dev mpv-mpris zsh fish nodejs desktop-file-utils \
+             appstream xauth
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
@@ -49,7 +50,8 @@ SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 # For make test-desktop.
-DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils fonts-dejavu-core
+DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils appstream fonts-dejavu-core gedit zathura \
+            zathura-pdf-poppler libglib2.0-bin
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -76,7 +78,7 @@ install-packages:
 
 .venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	touch $@
 
 # The processor that is built for. Another one than this machine's is aarch64, whose files go to lib/aarch64
@@ -126,7 +128,16 @@ lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_ca
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
 lib/segue-desktop: $(call app_files,libexec/desktop)
 lib/segue-desktop: APP_LIBRARIES = -lsystemd
-lib/segue-stdio lib/segue-browser-host lib/segue-desktop: include/segue.h lib/libsegue.so.0
+lib/segue-continue: $(call app_files,libexec/continue)
+# Searches of desktops; what they share with segue-desktop, and who searches in the tests.
+DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
+SEARCH_SHARES = asking bus folders launches notifier presence requests settings text token worker
+lib/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
+lib/segue-search: $(wildcard libexec/desktop/*.h)
+lib/segue-search: APP_FLAGS += -Ilibexec/desktop
+lib/segue-search: APP_LIBRARIES = -lsystemd
+lib/segue-stdio lib/segue-browser-host lib/segue-desktop lib/segue-continue lib/segue-search: \
+  include/segue.h lib/libsegue.so.0
 	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
 	objcopy --only-keep-debug $@.whole $@.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
@@ -150,10 +161,15 @@ deps-desktop: PACKAGES = $(DESKTOP_PACKAGES)
 deps-desktop: install-packages ## what make test-desktop needs: a notification server, and a stand-in for logind
 
 test-desktop: deps-desktop embedded ## notifications by dunst in Xvfb: a click continues what another device offers
-	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio lib/segue-mpv.so
 	@Tests/run --group desktop
 
-desktop: lib/segue-desktop ## lib/segue-desktop: notifications when you arrive (docs/desktop.md)
+demo-desktop: deps-desktop embedded ## a text goes on in Neovim and a film in mpv, at the desk: one click each in dunst
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio lib/segue-mpv.so
+	@.venv/bin/python bindings/demo/desktop
+
+test-desktop: lib/segue-search
+desktop: lib/segue-desktop lib/segue-search ## notifications when you arrive, and searches (docs/desktop.md)
 
 stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 
@@ -176,17 +192,18 @@ lib/segue-agent:
 	$(MAKE) agent
 
 # The Python package as a user has it: installed, with the libraries inside.
-.venv/.segue: .venv/.tools $(SONAMES:%=lib/%) $(PYTHON_SOURCES)
-	.venv/bin/pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
+.venv/.segue: .venv/.tools $(SONAMES:%=lib/%) lib/segue-continue $(PYTHON_SOURCES)
+	.venv/bin/python -m pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
 	touch $@
 
 demo: deps embedded ## from C to Python and back, and an app that does not run; DEMO_BREAK=kill|decline|old-version
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/run
 
-pictures: deps embedded ## docs/demo.svg: what the demo prints in a terminal, as the animated picture of the README
-	@$(MAKE) --no-print-directory .venv/.segue
+pictures: deps deps-desktop embedded ## docs/demo.svg: the demo in a terminal, animated; docs/continue-*.png: a desktop
+	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio
 	bindings/demo/pictures --write
+	.venv/bin/python bindings/demo/screenshots docs
 
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
@@ -230,7 +247,7 @@ built-wheel:
 	Tests/wheel dist/*.whl
 
 deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent browser stdio desktop
+	@$(MAKE) --no-print-directory agent browser stdio desktop lib/segue-continue
 	@$(MAKE) --no-print-directory built-deb
 
 # Packs the libraries and the agent that have been built.
@@ -261,15 +278,25 @@ version:
 # Debian's Firefox takes extensions for all users from here, unsigned ones too.
 FIREFOX_SCOPE = /usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}
 APP_ID = $(shell sed -n 's/^\#define APP_ID "\(.*\)"/\1/p' libexec/common/app_id.h)
+SEARCH_PATH = /$(subst -,_,$(subst .,/,$(APP_ID)))/Search
+# The files by which desktops find segue-search: the last two are for those users who have enabled it.
+SEARCH_FILES = dbus.service:dbus-1/services/$(APP_ID).Search.service \
+  search-provider.ini:gnome-shell/search-providers/$(APP_ID).search-provider.ini \
+  application.desktop:segue/desktop/$(APP_ID).Search.desktop krunner.desktop:segue/desktop/$(APP_ID).krunner.desktop
 FIREFOX_ID = $(shell sed -n 's/^\#define FIREFOX_ID "\(.*\)"/\1/p' browser/host/identity.h)
 
+# The day of the newest entry of the changelog of Debian packages.
+RELEASED = $(shell date -u -d "$$(sed -n 's/^ -- .*>  //p' packaging/debian/changelog | head -1)" +%Y-%m-%d)
+
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
-PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md
+PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
+            gedit/README.md gedit/segue.plugin gedit/segue_gedit.py \
+            zathura/README.md
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-stdio lib/segue-desktop ## all that ships
+install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desktop continue search) ## all that ships
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
@@ -277,6 +304,13 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
 	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
 	install -m 755 lib/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
+	install -m 755 lib/segue-continue $(DESTDIR)$(LIBEXECDIR)/segue/segue-continue
+	install -m 755 lib/segue-search $(DESTDIR)$(LIBEXECDIR)/segue/segue-search
+	for file in $(SEARCH_FILES); do \
+	  install -d "$$(dirname $(DESTDIR)$(PREFIX)/share/$${file#*:})" && \
+	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|; s|@SEARCH_PATH@|$(SEARCH_PATH)|' \
+	    packaging/search/$${file%%:*}.in >$(DESTDIR)$(PREFIX)/share/$${file#*:} || exit; \
+	done
 	install -d $(DESTDIR)$(PREFIX)/share/segue/desktop $(DESTDIR)$(PREFIX)/share/applications
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' packaging/segue-desktop.service.in \
 	  >$(DESTDIR)$(UNITDIR)/segue-desktop.service
@@ -284,12 +318,21 @@ install: $(SONAMES:%=lib/%) lib/segue-agent lib/segue-browser-host lib/segue-std
 	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|' packaging/segue-desktop.desktop.in \
 	    >$(DESTDIR)$(PREFIX)/share/$$folder/$(APP_ID).desktop || exit; \
 	done
+	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|' packaging/segue-desktop.dbus.in | \
+	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(APP_ID).service
+	sed -e 's|@APP_ID@|$(APP_ID)|g; s|@VERSION@|$(VERSION)|; s|@DATE@|$(RELEASED)|' packaging/segue.metainfo.xml.in | \
+	  install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/metainfo/$(APP_ID).metainfo.xml
+	install -D -m 644 browser/extension/icon.svg \
+	  $(DESTDIR)$(PREFIX)/share/icons/hicolor/scalable/apps/$(APP_ID).svg
 	install -m 644 share/schemas/*.json $(DESTDIR)$(PREFIX)/share/segue/types
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/segue/openers share/openers/*.desktop
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
-	install -m 755 integrations/mpris/segue-mpris $(DESTDIR)$(PREFIX)/share/segue/integrations/mpris/segue-mpris
+	for name in mpris zathura; do \
+	  install -D -m 755 integrations/$$name/segue-$$name \
+	    $(DESTDIR)$(PREFIX)/share/segue/integrations/$$name/segue-$$name || exit; \
+	done
 	if [ -e lib/segue-mpv.so ]; then \
 	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
 	fi
@@ -334,9 +377,11 @@ uninstall: ## takes away what install put there
 	  $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,segue.pc segue-fleet.pc) \
 	  $(DESTDIR)$(UNITDIR)/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.service \
 	  $(DESTDIR)$(AUTOSTARTDIR)/segue-agent.desktop $(DESTDIR)$(UNITDIR)/segue-desktop.service \
-	  $(DESTDIR)$(PREFIX)/share/applications/$(APP_ID).desktop \
+	  $(addprefix $(DESTDIR)$(PREFIX)/share/,applications/$(APP_ID).desktop metainfo/$(APP_ID).metainfo.xml \
+	    dbus-1/services/$(APP_ID).service icons/hicolor/scalable/apps/$(APP_ID).svg) \
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
+	rm -f $(foreach file,$(SEARCH_FILES),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(file))))
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
 	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
@@ -365,5 +410,5 @@ clean: ## takes away what was built
 .PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
-        site browser deps-web test-web demo-web version \
+        site browser deps-web test-web demo-web demo-desktop version \
         desktop deps-desktop test-desktop stdio mpv vscode install uninstall format lint clean

@@ -77,7 +77,10 @@ let package = Package(
       ]),
     module(
       "SegueRuntime",
-      imports: ["SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport", "CLinux"]),
+      imports: [
+        "SegueModel", "SegueWire", "SegueEngine", "SegueSystem", "SegueApp", "SegueTransport", "SegueManifests",
+        "CLinux",
+      ]),
     module(
       "SegueABI",
       imports: [

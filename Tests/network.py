@@ -126,10 +126,18 @@ def two_networks(start: Callable[..., Program]) -> Cable:
 
     start: starts a program, and ends it when they are no longer needed
     """
-    waits = ["sh", "-c", "echo there; read line"]
-    one = start("machine 1", ["unshare", "-Urn", *waits])
+    one = start("machine 1", ["unshare", "-Urn", *WAITS])
     one.wait_for("there")
-    other = start("machine 2", [*Network(one.pid, one.pid).under, "unshare", "-n", *waits])
+    first = Network(one.pid, one.pid)
+    return Cable(first, another_network(start, first, "machine 2"))
+
+
+WAITS = ["sh", "-c", "echo there; read line"]
+
+
+def another_network(start: Callable[..., Program], first: Network, name: str) -> Network:
+    """One more machine beside the first, without a cable."""
+    other = start(name, [*first.under, "unshare", "-n", *WAITS])
     other.wait_for("there")
-    assert os.readlink(f"/proc/{one.pid}/ns/net") != os.readlink(f"/proc/{other.pid}/ns/net")
-    return Cable(Network(one.pid, one.pid), Network(one.pid, other.pid))
+    assert os.readlink(f"/proc/{first.network}/ns/net") != os.readlink(f"/proc/{other.pid}/ns/net")
+    return Network(first.user, other.pid)

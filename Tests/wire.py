@@ -71,6 +71,7 @@ class Connection:
     def __init__(self, connected: socket.socket):
         self.socket = connected
         self.socket.settimeout(PATIENCE)
+        self._process: tuple[socket.socket, int] | None = None
         self._bytes = b""
         self.descriptors: list[int] = []
         """Those that came, each with a `transfer` frame, in their order."""
@@ -83,19 +84,25 @@ class Connection:
 
     @classmethod
     def of_another_process(cls, path: Path) -> Connection:
-        """The hub charges a process of its own for it, which connects, hands the connection over, and ends."""
+        """The hub charges a process of its own for it, which connects, hands the connection over, and lives as long:
+        one that has ended is taken for no app (R13.8)."""
         here, there = socket.socketpair()
-        with here, there:
-            process = os.fork()
-            if process == 0:
-                with contextlib.suppress(BaseException):
-                    connected = cls.to(path)
-                    socket.send_fds(there, [b"!"], [connected.socket.fileno()])
-                os._exit(0)
-            here.settimeout(PATIENCE)
-            _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
-            os.waitpid(process, 0)
-        return cls(socket.socket(fileno=descriptors[0]))
+        process = os.fork()
+        if process == 0:
+            with contextlib.suppress(BaseException):
+                # Nothing of this process's may stay open in the other one.
+                os.closerange(3, there.fileno())
+                os.closerange(there.fileno() + 1, 65536)
+                with cls.to(path).socket as connected:
+                    socket.send_fds(there, [b"!"], [connected.fileno()])
+                there.recv(1)
+            os._exit(0)
+        there.close()
+        here.settimeout(PATIENCE)
+        _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
+        connection = cls(socket.socket(fileno=descriptors[0]))
+        connection._process = (here, process)
+        return connection
 
     def send(self, *parts: bytes) -> None:
         self.socket.sendall(b"".join(parts))
@@ -173,6 +180,10 @@ class Connection:
 
     def close(self) -> None:
         self.socket.close()
+        if self._process is not None:
+            self._process[0].close()
+            os.waitpid(self._process[1], 0)
+            self._process = None
 
 
 class FakeHub:

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures pages that continue between two real browsers. bench/run calls it.
 
-    bench/web.py ROUNDS PAGES PARTICIPANT
+    bench/web.py ROUNDS PAGES PARTICIPANT WARM
 
 Prints "name value" lines. Exit status 77: the browsers are not installed (make deps-web). PAGES: of forty, each at
-three widths. PARTICIPANT: the path of bench/participant.c, compiled.
+three widths. PARTICIPANT and WARM: the paths of bench/participant.c and warm.c, compiled.
 """
 
 from __future__ import annotations
@@ -57,6 +57,18 @@ PROGRAMS = {"chromium": "chromium", "firefox": "firefox-esr"}
 DIRECTIONS = (("chromium", "firefox"), ("firefox", "chromium"))
 
 
+def command(folder: Path) -> Path:
+    """Writes the command as Debian's package has it, with the programs that are built here."""
+    script = (ROOT / "packaging/debian/segue.sh").read_text()
+    python = Path(sys.executable).with_name("segue")
+    for installed, built in (("segue-command", python), ("segue-continue", ROOT / "lib/segue-continue")):
+        script = script.replace(f"/usr/libexec/segue/{installed}", str(built))
+    made = folder / "segue"
+    made.write_text(script)
+    made.chmod(0o755)
+    return made
+
+
 def say(name: str, value: float) -> None:
     print(name, f"{value:.9g}", flush=True)
 
@@ -75,25 +87,33 @@ def loaded(browser: Browser, url: str, began: float) -> float:
     return moment - 1000 * began
 
 
-def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int) -> tuple[float, float]:
-    """The medians of `segue continue`, and of the same page opened by the browser's remote control, in turns."""
+def times(desk: Desk, origin: Browser, receiver: Browser, rounds: int, warm: str) -> tuple[float, float, float]:
+    """The medians of `segue continue`, of the same page opened by the browser's remote control, and of the same offer
+    continued in an app in C that is open, in turns."""
     url = desk.web.url("/made/plain")
     tab = origin.open(url)
     desk.offer("plain", origin.bundle)
-    command = [Path(sys.executable).with_name("segue"), "continue", "--app", receiver.bundle]
-    ours, direct = [], []
+    words = [command(desk.home), "continue", "--app", receiver.bundle]
+    variables = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.run)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    app = subprocess.Popen([warm, origin.bundle], env=variables, **pipes)
+    assert app.stdin and app.stdout and app.stdout.readline() == "ready\n"
+    ours, direct, handoff = [], [], []
     for _ in range(rounds):
         began = time.time()
-        variables = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.run)}
-        done = subprocess.run(command, env=variables, capture_output=True, text=True)
+        done = subprocess.run(words, env=variables, capture_output=True, text=True)
         if done.returncode != 0:
             raise BrowserError(done.stderr)
         ours.append(loaded(receiver, url, began))
         began = time.time()
         receiver.open(url)
         direct.append(loaded(receiver, url, began))
+        app.stdin.write("again\n")
+        handoff.append(float(app.stdout.readline()))
+    app.stdin.close()
+    app.wait(30)
     origin.close_tab(tab)
-    return statistics.median(ours), statistics.median(direct)
+    return statistics.median(ours), statistics.median(direct), statistics.median(handoff)
 
 
 def private(desk: Desk, host: int, participant: str) -> tuple[float, float]:
@@ -120,7 +140,7 @@ def cold_times(word: str, rounds: int) -> tuple[float, float]:
             script_of_page = "<script>addEventListener('load', () => fetch('/loaded'))</script>"
             desk.web.added |= {"/cold": page("Cold", script_of_page), "/loaded": "", "/favicon.ico": ""}
             url = desk.web.url("/cold")
-            command = [Path(sys.executable).with_name("segue"), "continue", "--launch"]
+            words = [command(home), "continue", "--launch"]
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
             def loaded_after(start: list[Path | str], environment: dict[str, str]) -> float:
@@ -137,7 +157,7 @@ def cold_times(word: str, rounds: int) -> tuple[float, float]:
             with reader(desk, "Cold", url, {}):
                 ours, by_hand = [], []
                 for _ in range(rounds + 1):
-                    ours.append(loaded_after(command, {"SEGUE_RUNTIME_DIR": str(desk.run)}))
+                    ours.append(loaded_after(words, {"SEGUE_RUNTIME_DIR": str(desk.run)}))
                     by_hand.append(loaded_after([script, url], {**os.environ, **variables}))
             # The first time a profile is made.
             return statistics.median(ours[1:] or ours), statistics.median(by_hand[1:] or by_hand)
@@ -225,7 +245,7 @@ def plain_places(count: int) -> Iterator[Landing]:
 
 
 def main() -> int:
-    rounds, pages, participant = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    rounds, pages, participant, warm = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
     if not all(shutil.which(name) for name in ("chromium", "firefox-esr")) or not HOST.exists():
         print("chromium, firefox-esr or lib/segue-browser-host is missing (make deps-web browser)", file=sys.stderr)
         return SKIPPED
@@ -235,9 +255,10 @@ def main() -> int:
         until(lambda: chromium.hosts() and firefox.hosts(), 30)
         host = next(pid for pid in chromium.hosts() if name_of(pid) == "segue-browser-h")
         for origin, receiver in ((chromium, firefox), (firefox, chromium)):
-            ours, direct = times(desk, origin, receiver, rounds)
+            ours, direct, handoff = times(desk, origin, receiver, rounds, warm)
             say(f"{receiver.word}_continue_ms", ours)
             say(f"{receiver.word}_direct_ms", direct)
+            say(f"{receiver.word}_handoff_ms", handoff)
         host_kib, app_kib = private(desk, host, participant)
         say("host_kib", host_kib)
         say("app_kib", app_kib)

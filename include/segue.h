@@ -1064,7 +1064,11 @@ segue_status segue_app_add_activity_type(segue_app *app, const char *type, size_
  * MALFORMED (the message names the line or the key), INVALID_ARGUMENT (it describes another app).
  */
 segue_status segue_app_load_manifest(segue_app *app, const char *path, size_t length);
-/** A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. */
+/**
+ * A chooser sees the offers of all apps of the user, of any team and type (R2.6): for docks, agents, command lines. No
+ * hub takes one that runs in a Flatpak or a Snap (R13.8): segue_app_get_connection has NOT_ALLOWED, also for an app
+ * there whose bundle identifier is not that of its sandbox.
+ */
 segue_status segue_app_set_chooser(segue_app *app, bool chooser);
 segue_status segue_app_set_delivery(segue_app *app, segue_delivery delivery);
 /** The folder of the hub's sockets, in place of the environment's: for tests. folder  copied: absolute path */
@@ -2342,7 +2346,8 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   other devices may have activities continued here, R3.15; default "ask", see "pushes"), "private": bool (offers of
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
- *   identifiers)}. An array replaces the former one. Answer: {}.
+ *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3)}. An array replaces the
+ *   former one. Answer: {}.
  * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
  *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;
  *   then perhaps a colon and a port, by default the one that the device has told)}. Answer: {}.

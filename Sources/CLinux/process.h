@@ -36,6 +36,15 @@ static inline ssize_t linux_receive_passed(int socket, void *bytes, size_t size,
     close(descriptors[index]);
   return result;
 }
+/** The same without waiting. */
+static inline ssize_t linux_receive_report(int socket, void *bytes, size_t size, int *passed) {
+  int descriptors[linux_most_descriptors], count, are_lost;
+  ssize_t result = linux_receive(socket, bytes, size, MSG_TRUNC | MSG_DONTWAIT, descriptors, &count, &are_lost);
+  *passed = count > 0 ? descriptors[0] : -1;
+  for (int index = 1; index < count; index++)
+    close(descriptors[index]);
+  return result;
+}
 /** Has blocks of `bytes` bytes and more given back to the system as soon as they are freed. */
 static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
 /** Gives all memory that was freed back to the system. */

@@ -117,6 +117,16 @@ static inline pid_t linux_peer_process(int socket) {
   socklen_t size = sizeof peer;
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.process : 0;
 }
+/** Opens a folder, or a name that may be a link (isName), only as a path: no file system is asked; or -1. */
+static inline int linux_open_path(int folder, const char *path, int isName) {
+  return openat(folder, path, 010000000 /* O_PATH */ | O_CLOEXEC | (isName ? O_NOFOLLOW : O_DIRECTORY));
+}
+/** Returns a descriptor of the peer's process, close-on-exec, also if its number is another's by now; or -1. */
+static inline int linux_peer_pidfd(int socket) {
+  int process = -1;
+  socklen_t size = sizeof process;
+  return getsockopt(socket, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &process, &size) == 0 ? process : -1;
+}
 /** The most descriptors that come with one read: SCM_MAX_FD, and a descriptor of the sender's process (SCM_PIDFD). */
 enum { linux_most_descriptors = 253 + 1 };
 /**

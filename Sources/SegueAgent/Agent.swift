@@ -30,6 +30,9 @@ public enum Agent {
     if Text.isSame(ProcessArguments.program, NameLookupProcess.name) {
       return NameLookupProcess.run(ProcessArguments.all)
     }
+    if Text.isSame(ProcessArguments.program, CommandProcess.name) {
+      return CommandProcess.run(ProcessArguments.all)
+    }
     switch AgentOptions.read(ProcessArguments.all) {
     case .help(let text):
       guard let error = StandardStream.output.write(text) else { return Status.success.rawValue }
@@ -38,6 +41,7 @@ public enum Agent {
     case .wrong(let problem):
       StandardStream.error.write("segue-agent: \(problem)\n\(AgentOptions.usage)")
       return Status.usage.rawValue
+    case .standardLink: return StandardLink.run()
     case .run(let options):
       Log.readEnvironment(default: .info)
       Log.bound()

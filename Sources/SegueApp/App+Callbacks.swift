@@ -39,6 +39,11 @@ extension App: AppEngineOwner {
     if !documents.isEmpty { due.append(.documents) }
   }
 
+  public func foldersAre(_ folders: UserFolders) {
+    setFolders(folders)
+    if !documents.isEmpty { due.append(.documents) }
+  }
+
   public var isBacklogged: Bool { due.isFull }
   public func logs(_ severity: Severity) -> Bool { environment.logs(severity) }
 
@@ -65,7 +70,7 @@ extension App: AppEngineOwner {
     case .other(.save(let sequence)): return { sequence.run() }
     case .other(.documents):
       return {
-        self.matchNewTypes()
+        self.matchAgain()
         return false
       }
     case .delivery(let delivery): return turn(of: delivery)

@@ -87,8 +87,8 @@ extension App {
     for document in all { try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) } }
   }
 
-  /// The app has more document types than before: documents that had none may have one.
-  func matchNewTypes() { match(locked { documents.filter { activityNow(of: $0) == nil } }) }
+  /// The app has other document types or containers than before.
+  func matchAgain() { match(locked { documents }) }
 
   /// The URL of the real path of a file, which is compared with the real folders of containers: a folder that has come
   /// meanwhile has its documents.

@@ -29,7 +29,9 @@ public final class App: HandleObject {
   var activities = ActivityTable()
   /// The open documents, as they were opened: App+Documents.swift.
   var documents: [LiveDocument] = []
-  /// App+Containers.swift.
+  /// App+Containers.swift: those that the app has registered, the user's (R13.4), and all of them.
+  var ownContainers = Containers()
+  var userFolders = UserFolders.none
   public internal(set) var containers = Containers()
   /// App+Documents.swift: the continuations whose documents are being opened, the activities that they have brought,
   /// and the URLs of the documents.
@@ -167,12 +169,15 @@ public final class App: HandleObject {
 
   /// Throws INVALID_STATE if it was opened before; UNSAFE_FOLDER or SYSTEM, after which the call may be repeated.
   public func open() throws(SegueError) {
+    let folders = environment.userFolders()
     monitor.lock()
     defer { monitor.unlock() }
     guard case .created = state else {
       throw SegueError(.invalidState, "app: is open already, or was closed; create another app")
     }
     state = .opening
+    // An agent tells others, if there are.
+    setFolders(folders)
     do throws(SegueError) {
       let engine = AppEngine(
         identity: settings.identity(try environment.drawIdentifier()), limits: environment.limits,

@@ -25,6 +25,8 @@ public protocol AppEnvironment: AnyObject {
   func realURL(of url: String) -> String?
   /// The path without symbolic links of the folder of a container; nil if there is none. Without the lock.
   func realFolder(_ path: [UInt8]) -> [UInt8]?
+  /// The folders of the user, as long as no agent has told them (R13.4). Without the lock.
+  func userFolders() -> UserFolders
 
   /// Connects the engine of an app to the device, and retains the app until `close`. May release the lock if it throws.
   func open(_ app: App, _ engine: AppEngine) throws(SegueError)

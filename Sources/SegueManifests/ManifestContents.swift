@@ -5,6 +5,8 @@ import SegueModel
 /// The statements of a manifest about its app, whatever the form of its file; the launcher is not known yet.
 struct ManifestContents {
   var bundleIdentifier: String
+  /// Further identifiers of the same program (R13.6).
+  var alternativeIdentifiers: [String] = []
   var team: String?
   var name: String?
   var version: String?
@@ -23,9 +25,10 @@ struct ManifestContents {
   /// Throws LIMIT_EXCEEDED if that is more than a running app can declare.
   func declaration(path: String, _ launch: AppLaunch) throws(SegueError) -> AppDeclaration {
     let app = AppDeclaration(
-      path: path, bundleIdentifier: bundleIdentifier, team: team, name: name, version: version, types: types,
-      documentTypes: documentTypes, payloadVersions: payloadVersions, domains: domains,
-      applicationIdentifier: applicationIdentifier, desktopFile: desktopFile, launch: launch, warnings: warnings.texts)
+      path: path, bundleIdentifier: bundleIdentifier, alternativeIdentifiers: alternativeIdentifiers, team: team,
+      name: name, version: version, types: types, documentTypes: documentTypes, payloadVersions: payloadVersions,
+      domains: domains, applicationIdentifier: applicationIdentifier, desktopFile: desktopFile, launch: launch,
+      warnings: warnings.texts)
     let size = app.types.reduce(0) { $0 + $1.utf8.count }
     guard app.types.count <= Limits.typesPerApp, size <= Limits.typesBytes else {
       throw SegueError(
@@ -70,6 +73,20 @@ enum ManifestCheck {
       names.append(try name(type, String(joining: "\(key)[\(index)]"), atMost: Limits.type))
     }
     return names
+  }
+
+  /// Each once.
+  static func alternatives(_ identifiers: [String], _ key: String) throws(SegueError) -> [String] {
+    guard identifiers.count <= Limits.alternativeIdentifiers else {
+      throw SegueError(
+        .limitExceeded,
+        "\(key): \(identifiers.count) identifiers, at most \(Limits.alternativeIdentifiers) are allowed")
+    }
+    var names: [String] = []
+    for (index, identifier) in identifiers.enumerated() {
+      names.append(try name(identifier, String(joining: "\(key)[\(index)]")))
+    }
+    return DeclaredTypes.unique(names)
   }
 
   /// Ascending, each once.

@@ -14,9 +14,13 @@ public final class AppIdentity: Sendable {
   public let types: [String]
   /// Sees the offers of all of its user's apps (R2.6).
   public let isChooser: Bool
+  /// Whether it runs in a sandbox, as the hub knows from the system: public offers of other teams are not for it
+  /// (R13.8).
+  public let isSandboxed: Bool
 
   public init(
-    secret: Identifier, bundleIdentifier: String, name: String, team: String, types: [String], isChooser: Bool
+    secret: Identifier, bundleIdentifier: String, name: String, team: String, types: [String], isChooser: Bool,
+    isSandboxed: Bool = false
   ) {
     self.secret = secret
     id = Identifier(ofSecret: secret)
@@ -25,6 +29,14 @@ public final class AppIdentity: Sendable {
     self.team = team
     self.types = types
     self.isChooser = isChooser
+    self.isSandboxed = isSandboxed
+  }
+
+  /// The same app in a sandbox.
+  public var sandboxed: AppIdentity {
+    AppIdentity(
+      secret: secret, bundleIdentifier: bundleIdentifier, name: name, team: team, types: types, isChooser: isChooser,
+      isSandboxed: true)
   }
 
   /// Another app, as far as it is known without its secret.
@@ -36,6 +48,7 @@ public final class AppIdentity: Sendable {
     self.team = team
     self.types = types
     isChooser = false
+    isSandboxed = false
   }
 
   /// Whether both are processes of one app, as far as they say: the same bundle of the same team.

@@ -92,6 +92,8 @@ public struct Limits: Sendable {
   public static let launchBytes = 32 * 1024
   /// Sites that one app may claim, and all apps together (R12.9).
   public static let domainsPerApp = 30
+  /// Further identifiers of a program in its manifest (R13.6).
+  public static let alternativeIdentifiers = 16
   public static let domains = 300
   /// Rosters that wait for the user, devices that were refused which are shown, and notices about the account.
   public static let takeOvers = 4

@@ -12,9 +12,14 @@ public enum AgentSocket {
     String(joining: "\(PrivateFolder.withoutSlashes(runtime))-agent")
   }
 
-  /// Connects without waiting. Throws CONNECTION_UNAVAILABLE if no agent runs, BUSY if too many others connect,
+  /// The socket at which commands of other devices end (R14.4).
+  public static var linkName: String { "link" }
+
+  /// Connects without waiting.
+  /// - Parameter name: of the socket.
+  /// Throws CONNECTION_UNAVAILABLE if no agent runs, BUSY if too many others connect,
   /// UNSAFE_FOLDER if its folder is not this user's alone, SYSTEM if the system refuses for another reason.
-  public static func connect(beside runtime: String) throws(SegueError) -> Int32 {
+  public static func connect(beside runtime: String, to name: String = "control") throws(SegueError) -> Int32 {
     let path = folder(beside: runtime)
     let flags = linux_o_path() | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
     let folder = linux_openat(AT_FDCWD, Text.terminated(path), flags, 0)
@@ -23,23 +28,23 @@ public enum AgentSocket {
     try PrivateFolder.check(folder, path, "the agent's folder")
     let socket = linux_socket()
     guard socket >= 0 else { throw .system("a socket to ask the agent with") }
-    guard linux_connect(socket, ListeningSocket.address("control", in: folder)) == 0 else {
+    guard linux_connect(socket, ListeningSocket.address(name, in: folder)) == 0 else {
       let number = linux_errno()
       _ = close(socket)
       switch number {
       case ECONNREFUSED, ENOENT: throw noAgent
       case EAGAIN: throw SegueError(.busy, "agent: too many others ask it")
-      default: throw .system("connecting to \(path)/control", number)
+      default: throw .system("connecting to \(path)/\(name)", number)
       }
     }
     guard let user = Socket.peerUser(socket) else {
       let number = linux_errno()
       _ = close(socket)
-      throw .system("whose \(path)/control is", number)
+      throw .system("whose \(path)/\(name) is", number)
     }
     guard user == geteuid() else {
       _ = close(socket)
-      throw SegueError(.unsafeFolder, "\(path)/control: another user (\(user)) listens there")
+      throw SegueError(.unsafeFolder, "\(path)/\(name): another user (\(user)) listens there")
     }
     return Descriptors.own(socket)
   }

@@ -299,7 +299,7 @@ public final class RuntimeFolder {
 
   // MARK: The folder itself
 
-  private static func defaultPath() throws(SegueError) -> String {
+  public static func defaultPath() throws(SegueError) -> String {
     if let path = Environment.variable("SEGUE_RUNTIME_DIR") { return path }
     if let path = Environment.variable("XDG_RUNTIME_DIR") { return String(joining: "\(path)/segue") }
     // The usual XDG_RUNTIME_DIR, for programs without the variable, such as those that cron and ssh start.

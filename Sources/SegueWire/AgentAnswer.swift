@@ -175,7 +175,7 @@ public struct AgentAnswer {
   private func areSettings() throws(SegueError) {
     try mayHave(.integer, "port")
     try mayHave(.string, "push")
-    for key: StaticString in ["discovery", "private"] { try mayHave(.bool, key) }
+    for key: StaticString in ["discovery", "private", "relay"] { try mayHave(.bool, key) }
     for key: StaticString in ["addresses", "private_types", "private_apps"] { try mayHaveStrings(key) }
   }
 

@@ -45,6 +45,7 @@ extension Message {
       self = .welcome(
         version: coder.code(version), generation: coder.code(generation), deviceName: coder.code(deviceName),
         agent: coder.code(agent, isLast: manifest == nil), manifest: coder.code(manifest))
+    case .folders(let text): self = .folders(coder.code(bytes: text))
     case .goodbye(let error): self = .goodbye(coder.code(error))
     case .link(let hub, let version, let minimum):
       let version = coder.code(version)

@@ -53,6 +53,7 @@ extension Message {
     case .keeps: 47
     case .keepAttachment: 48
     case .failure: 49
+    case .folders: 50
     }
   }
 
@@ -106,6 +107,7 @@ extension Message {
     case 47: self = .keeps
     case 48: self = .keepAttachment(channel: 0, "", changed: 0)
     case 49: self = .failure(type: "", .blank)
+    case 50: self = .folders([])
     default: return nil
     }
   }

@@ -15,6 +15,9 @@ public enum Message: Sendable {
   indirect case welcome(
     version: UInt64, generation: UInt64, deviceName: String, agent: AgentDescription? = nil,
     manifest: AppManifest? = nil)
+  /// Hub → app, after `welcome` and at each change: the folders of the user (R13.4), as `UserFolders` reads them. Only
+  /// the hub that the agent carries sends it.
+  case folders([UInt8])
   /// The hub closes the connection, for this reason.
   case goodbye(SegueError)
   /// Hub → hub, both ways, first: the sender's identity.

@@ -86,11 +86,11 @@ import Testing
     loop.perform { [sockets] in
       joins.refused = { refusals.append($0) }
       let made = DeviceConnection(
-        TCPConnection(sockets[0], address, on: loop), address, as: 1, isDialled: true, joining, of: client,
+        TCPConnection(sockets[0], address, on: loop), .address(address), as: 1, isDialled: true, joining, of: client,
         in: environment)
       dialled = made
       let accepted = DeviceConnection(
-        TCPConnection(sockets[1], address, on: loop), address, as: 2, isDialled: false, answering, of: server,
+        TCPConnection(sockets[1], address, on: loop), .address(address), as: 2, isDialled: false, answering, of: server,
         in: environment)
       do {
         try made.start()

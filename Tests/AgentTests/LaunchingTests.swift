@@ -61,6 +61,21 @@ import Testing
     }
   }
 
+  @Test func `R14.4 the command of a device is run by the device alone, and no word besides (A27)`() throws {
+    let device = Identifier(high: 1, low: 2)
+    let (_, read) = try #require(decode(try LaunchRequest(.runCommand(device)).encoded(as: 8)))
+    guard case .runCommand(let same) = read.kind else { return #expect(Bool(false), "another kind") }
+    #expect(same == device)
+    #expect(decode([0x84, 1, 7, 0x81, 0x63] + Array("ssh".utf8) + [0x80]) == nil, "no device")
+    #expect(decode([0x84, 1, 7, 0x80, 0x80]) == nil && decode([0x84, 1, 6, 0x81, 0x61, 0x61, 0x80]) == nil)
+    let (_, list) = try #require(decode(try LaunchRequest(.listCommands).encoded(as: 8)))
+    guard case .listCommands = list.kind else { return #expect(Bool(false), "another kind") }
+    var service = LauncherService()
+    for kind: LaunchRequest.Kind in [.runCommand(device), .listCommands] {
+      #expect(throws: SegueError.self, "nothing takes what it says") { try service.perform(LaunchRequest(kind)) }
+    }
+  }
+
   @Test func `a page is opened by name of a browser, and names no program (R12.3, A27)`() throws {
     let page = LaunchRequest(.openPage("https://example.com/a", browser: "firefox"))
     try page.check()
@@ -179,13 +194,33 @@ import Testing
     #expect(decode([0x84, 1, 1, 0x81, 0x61, 0x61, 0x81, 0x61, 0x61]) == nil, "a variable without a value")
   }
 
+  @Test func `a look comes with a process, and starts nothing (R13.8)`() throws {
+    let (number, read) = try #require(decode(try LaunchRequest(.lookAtProcess).encoded(as: 9)))
+    guard case .lookAtProcess = read.kind, number == 9 else { return #expect(Bool(false), "another kind") }
+    var service = LauncherService()
+    #expect(throws: SegueError(.invalidArgument, "launch: look: no process came with it")) {
+      _ = try service.perform(read)
+    }
+  }
+
   @Test func `a reply arrives as it was sent, and its text is cut`() throws {
     func sent(_ reply: LaunchReply) throws -> LaunchReply {
       try #require(try reply.encoded().withUnsafeBytes { LaunchReply.decode($0) })
     }
-    let started = try sent(LaunchReply(number: 3, result: .success(4711)))
-    let process = try started.result.get()
-    #expect(started.number == 3 && process == 4711)
+    let started = try sent(LaunchReply(number: 3, result: .success(.process(4711))))
+    guard case .success(.process(4711)) = started.result, started.number == 3 else {
+      return #expect(Bool(false), "a process has become something else")
+    }
+    for identifiers in [[], ["org.example.App"], ["my-editor", "my-editor_editor"]] {
+      let looked = try sent(LaunchReply(number: 5, result: .success(.sandbox(Sandbox(identifiers: identifiers)))))
+      guard case .success(.sandbox(let sandbox?)) = looked.result else {
+        return #expect(Bool(false), "a sandbox has become something else (R13.8)")
+      }
+      #expect(looked.number == 5 && sandbox.identifiers == identifiers)
+    }
+    guard case .success(.sandbox(nil)) = try sent(LaunchReply(number: 6, result: .success(.sandbox(nil)))).result else {
+      return #expect(Bool(false), "no sandbox has become one (R13.8)")
+    }
     let long = SegueError(.notFound, DiagnosticText(of: String(repeating: "ä", count: 5_000)))
     guard case .failure(let error) = try sent(LaunchReply(number: 4, result: .failure(long))).result else {
       return #expect(Bool(false), "an error has become a process")

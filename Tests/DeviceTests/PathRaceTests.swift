@@ -41,6 +41,72 @@ import Testing
     #expect(due(&dialler, 3) == "far")
   }
 
+  @Test func `R14.4 a command begins after all addresses, and not while its device is linked`() {
+    var dialler = Dialler<String>()
+    dialler.setCosts { $0 == "command" ? .command : $0 == "relay" ? .relay : self.cost($0) }
+    dialler.setArranged(high, ["command", "relay"], 0)
+    dialler.setTold(high, ["tunnel", "near"], 0)
+    let order = ["near", "tunnel", "relay", "command"]
+    for (number, path) in order.enumerated() {
+      #expect(due(&dialler, Int64(number) * Dialler<String>.stagger) == path)
+    }
+    #expect(dialler.paths(to: high).map { $0.address } == order)
+    for path in order { dialler.ended(path, path == "near" ? .linked(high) : .failed, epochs: 1, 800, random: 0) }
+    for uptime in stride(from: Int64(1_000), to: 1_000_000, by: 500) { #expect(due(&dialler, uptime) == nil) }
+    dialler.unlinked(high, 1_000_000, random: 0)
+    #expect(Set((0..<4).compactMap { due(&dialler, 1_001_000 + $0 * Dialler<String>.stagger) }) == Set(order))
+  }
+
+  @Test func `R14.4 a command that fails is started less and less often, also when networks come and go`() {
+    var dialler = Dialler<String>()
+    dialler.setArranged(high, ["command"], 0)
+    var starts: [Int64] = []
+    for uptime in stride(from: Int64(0), to: 3_600_000, by: 250) {
+      if uptime >= 1_800_000 { dialler.networkChanged(uptime) }
+      guard due(&dialler, uptime) != nil else { continue }
+      starts.append(uptime)
+      dialler.ended("command", .foreign, epochs: 1, uptime, random: 0)
+    }
+    let gaps = zip(starts.dropFirst(), starts).map { $0 - $1 }
+    #expect(gaps.allSatisfy { $0 >= Dialler<String>.leastPause })
+    #expect(starts.count { $0 < 600_000 } < 9 && starts.count { $0 < 1_800_000 } < 20, "\(starts)")
+  }
+
+  @Test func `R14.4 four commands are under way at a time, and each has its time while addresses wait`() {
+    var dialler = Dialler<String>()
+    for number in 0..<6 { dialler.setArranged(Identifier(high: 3, low: UInt64(number)), ["command \(number)"], 0) }
+    #expect((0..<6).compactMap { _ in due(&dialler, 0) }.count == Dialler<String>.arrangedAttemptLimit)
+    dialler.setStatic((0..<30).map { "near \($0)" }, 1)
+    var (ended, left): (Set<String>, Int64?) = ([], nil)
+    for uptime in stride(from: Int64(1), to: 12_000, by: 50) {
+      while due(&dialler, uptime) != nil {}
+      for address in dialler.outstayed(uptime) {
+        if address.hasPrefix("command"), left == nil { left = uptime }
+        ended.insert(address)
+        dialler.ended(address, .unreached, epochs: 1, uptime, random: 0)
+      }
+    }
+    #expect(ended.count { $0.hasPrefix("near") } == 30 && left ?? .max >= Dialler<String>.arrangedPatience)
+  }
+
+  @Test func `R14.4 a command that is taken back is dialled no more`() {
+    var dialler = Dialler<String>()
+    dialler.setArranged(high, ["command"], 0)
+    dialler.setArranged(low, ["other"], 0)
+    #expect(due(&dialler, 0) == "command")
+    dialler.retryArranged(1)
+    #expect(due(&dialler, 1) == "other" && due(&dialler, 1) == nil, "the first one is under way")
+    dialler.ended("other", .failed, epochs: 1, 2, random: 0)
+    #expect(due(&dialler, 3) == nil)
+    dialler.retryArranged(3)
+    #expect(due(&dialler, 3) == "other")
+    dialler.ended("other", .failed, epochs: 1, 3, random: 0)
+    dialler.setArranged(high, [], 4)
+    dialler.ended("command", .failed, epochs: 1, 5, random: 0)
+    dialler.forget(low)
+    #expect(dialler.addressCount == 0 && dialler.nextDeadline == nil)
+  }
+
   @Test func `R14.2 of ten addresses of a name nine are dead, and the tenth is dialled within three seconds`() {
     var dialler = dialler()
     dialler.resolved(high, (0..<10).map { "far\($0)" }, 0)

@@ -92,6 +92,30 @@ import Testing
     #expect(late.isWelcome)
   }
 
+  @Test func `an app of which the system does not tell where it runs is told so, and not taken (R13.8, A29)`() {
+    system.standings[7] = .refused(SegueError(.notAllowed, "hidden"))
+    let refused = connect(process: 7, saying: hello(1))
+    #expect(refused.isClosed && !refused.isWelcome && refused.goodbye == SegueError(.notAllowed, "hidden"))
+    system.standings[7] = .sandboxed(Sandbox(identifiers: ["org.example.Other"]))
+    #expect(connect(process: 7, saying: hello(1)).goodbye?.status == .notAllowed)
+    system.standings[7] = .free
+    #expect(connect(process: 7, saying: hello(1)).isWelcome)
+  }
+
+  @Test func `an app whose sandbox is looked at waits, and others do not (R13.8)`() {
+    system.hidden = [7]
+    let looked = connect(process: 7, saying: hello(1))
+    let other = connect(process: 8, saying: hello(2))
+    #expect(!looked.isWelcome && !looked.isClosed && other.isWelcome)
+    system.look(as: .free)
+    #expect(looked.isWelcome)
+    // A hub that closes takes no more.
+    let late = connect(process: 7, saying: hello(3))
+    driver.close()
+    system.look(as: .free)
+    #expect(late.isClosed && late.heard.isEmpty)
+  }
+
   // MARK: Reading and writing
 
   @Test func `one that says much does not keep others waiting`() {
@@ -391,6 +415,11 @@ private final class TestSystem: HubEnvironment {
   var usedByHost = 0
   var isExhausted = false
   var waiting: [(connection: TestConnection, process: Int32)] = []
+  /// The standings of processes in no sandbox need not be here (R13.8).
+  var standings: [Int32: PeerStanding] = [:]
+  /// The processes that are looked at later.
+  var hidden: [Int32] = []
+  private var unknown: [(connection: TestConnection, process: Int32)] = []
   private(set) var isListening = true
   private(set) lazy var driver = HubDriver(
     HubEngine(
@@ -409,10 +438,25 @@ private final class TestSystem: HubEnvironment {
     guard !isExhausted else { return .exhausted }
     let (connection, process) = waiting.removeFirst()
     connection.number = number
-    return .accepted(
-      AcceptedConnection(
-        connection, process: process, isOwn: process == Self.ownProcess, descriptor: driver.connectionCount + usedByHost
-      ))
+    if hidden.contains(process) {
+      unknown.append((connection, process))
+      return .later
+    }
+    return .accepted(accepted(connection, process, standings[process] ?? .free))
+  }
+
+  private func accepted(
+    _ connection: TestConnection, _ process: Int32, _ standing: PeerStanding
+  ) -> AcceptedConnection {
+    AcceptedConnection(
+      connection, process: process, isOwn: process == Self.ownProcess, descriptor: driver.connectionCount + usedByHost,
+      standing)
+  }
+
+  /// The look at the hidden process that has connected first is done.
+  func look(as standing: PeerStanding) {
+    let (connection, process) = unknown.removeFirst()
+    driver.admit(accepted(connection, process, standing), as: connection.number)
   }
 
   func listen(_ isListening: Bool) { self.isListening = isListening }

@@ -38,6 +38,12 @@ import Testing
     }
   }
 
+  @Test mutating func `an app that is refused for its sandbox asks the same hub again later (R13.8)`() {
+    let fault = HubFault.refused(SegueError(.notAllowed, "the sandbox is that of another"))
+    guard case .leave(.retry(5, after: 30_000)) = policy.handle(fault, 5, wasWelcome: false, at(0), hubLives: { true })
+    else { return #expect(Bool(false), "it looks for another hub, or asks again at once") }
+  }
+
   /// The ways in which a hub ends a connection.
   enum End: CaseIterable {
     case closes

@@ -54,6 +54,45 @@ import Testing
   }
 }
 
+/// The folders of the user, which the agent tells apps (R13.4).
+@Suite struct ToldFoldersTests {
+  private func text(_ identifiers: String...) -> [UInt8] { identifiers.flatMap { Array("\($0)\t/\($0)\n".utf8) } }
+
+  @Test func `R13.4: apps hear of them when they register, and at each change`() throws {
+    let world = World()
+    _ = world.startAgent()
+    let early = world.open("early")
+    #expect(early.folders.isEmpty, "the agent does not know them yet")
+    world.hub!.setFolders(text("notes"), world.now)
+    world.settle()
+    let late = world.open("late")
+    #expect(early.folders == [["notes"]] && late.folders == [["notes"]])
+    world.hub!.setFolders(text("notes"), world.now)
+    world.hub!.setFolders(text("notes", "src"), world.now)
+    world.hub!.setFolders([], world.now)
+    world.device.hub?.flush()
+    world.settle()
+    #expect(early.folders == [["notes"], ["notes", "src"], []])
+  }
+
+  @Test func `R13.4: a hub that an app carries has no say in them`() throws {
+    let hub = try RawHub()
+    try hub.say(.folders(text("notes")))
+    #expect(hub.app.folders.isEmpty && hub.departure == nil)
+    let world = World(hasHub: true)
+    world.hub!.setFolders(text("notes"), world.now)
+    #expect(world.open("app").folders.isEmpty)
+  }
+
+  @Test func `an app that sends folders changes nothing`() throws {
+    let world = World()
+    _ = world.startAgent()
+    let peer = try RawPeer(app: "raw", in: world)
+    try peer.say(.folders(text("mine")))
+    #expect(world.open("app").folders.isEmpty)
+  }
+}
+
 /// The manifest of an app holds while the app runs, if an agent carries the hub (R6.1).
 @Suite struct RunningManifestTests {
   private let manifest = AppManifest(

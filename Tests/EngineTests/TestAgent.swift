@@ -153,6 +153,7 @@ final class TestInbox {
 
 /// The agent of a `World`.
 final class TestAgent: AgentOwner, WorldParticipant {
+  var folders = Containers()
   let process: FleetProcess
   private(set) var engine: AgentEngine!
   private var driver: AppDriver<AgentEngine>?

@@ -72,6 +72,10 @@ final class TestApp: FleetProgram, AppEngineOwner {
     events.append("manifest")
   }
 
+  /// The identifiers of the user's folders, each time that they were told (R13.4).
+  private(set) var folders: [[String]] = []
+  func foldersAre(_ folders: UserFolders) { self.folders.append(folders.list.map { $0.identifier }) }
+
   /// The deliveries whose callbacks have not run yet.
   private var due: [Delivery] = []
   private var activities: [Identifier: Activity] = [:]

@@ -20,6 +20,7 @@ import Testing
         "NSUbiquitousDocumentUserActivityType": "org.example.document",
       ], [:],
     ],
+    "SegueAlternativeIdentifiers": ["notes", "old-notes", "notes"],
     "SeguePayloadVersions": [2, 1, 2], "SegueDesktopFile": "notes.desktop", "LSBackgroundOnly": true,
     "UnknownKey": ["1": 1.5, "2": Data([1]), "3": Date(timeIntervalSince1970: 0)] as [String: Any],
   ]
@@ -36,6 +37,7 @@ import Testing
     #expect(app.version == "7")
     #expect(app.team == "TEAM")
     #expect(app.types == ["org.example.note", "org.example.list", "org.example.document"])
+    #expect(app.alternativeIdentifiers == ["notes", "old-notes"], "R13.6")
     #expect(app.payloadVersions == [1, 2])
     #expect(app.domains.map { $0.text } == ["example.com", "*.example.org"])
     #expect(app.domains.map { $0.isForDevelopers } == [false, true])

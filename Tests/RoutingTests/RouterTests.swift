@@ -91,6 +91,34 @@ import Testing
     #expect(open.chosen?.preference == .sameTeam(0))
   }
 
+  @Test func `a further identifier of a program counts as the same bundle (R13.6)`() {
+    func program(_ bundle: String, _ others: [String]) -> AppDeclaration {
+      AppDeclaration(
+        path: "/apps/\(bundle).plist", bundleIdentifier: bundle, alternativeIdentifiers: others, team: "TEAM",
+        types: [type], launch: .command(LaunchCommand(arguments: ["app"])))
+    }
+    var router = router([program("a", []), program("org.example.Editor", ["editor", "old-editor"])])
+    #expect(router.route(query("elsewhere")).chosen?.bundleIdentifier == "a")
+    for origin in ["org.example.Editor", "editor", "old-editor"] {
+      let chosen = router.route(query(origin)).chosen
+      #expect(chosen?.bundleIdentifier == "org.example.Editor" && chosen?.preference == .sameBundle)
+    }
+    // The user's choice and the desktop's default may name the program so, too.
+    router.preferences.choose("editor", for: type)
+    #expect(router.route(query("elsewhere")).chosen?.preference == .chosen)
+    router.preferences.choose(nil, for: type)
+    router.defaults = DefaultPrograms([("text/plain", "old-editor.desktop")])
+    let strangers = RoutingQuery(
+      type: type, team: "OTHER", bundleIdentifier: "x", isPublic: true, contentType: "text/plain")
+    #expect(router.route(strangers).chosen?.bundleIdentifier == "org.example.Editor")
+    // A manifest of that identifier itself comes first.
+    let both = self.router([program("a", ["b"]), program("b", [])])
+    #expect(both.route(query("b")).candidates.map { $0.preference } == [.sameBundle, .none])
+    #expect(both.route(query("b")).chosen?.bundleIdentifier == "b")
+    // It gives no rights: another team stays another team.
+    #expect(obstacles(self.router([app("a", team: "OTHER")]).route(query("b")), of: "a") == "team")
+  }
+
   private func names(_ decision: RoutingDecision) -> [String] { decision.candidates.map { $0.bundleIdentifier } }
 
   private func obstacles(_ decision: RoutingDecision, of bundle: String) -> String? {

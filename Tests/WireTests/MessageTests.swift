@@ -63,6 +63,7 @@ import Testing
     .list(id, 3), .listed(OffersVersion(hub: id, number: .max)), .refresh, .account([1, 2]), .accepts(true),
     .failure(type: "t", SegueError(.handoffFailed, "why")),
     .failure(type: "t", SegueError(.handoffFailed, "why"), age: 1_500),
+    .folders([]), .folders(Array("notes\t/a\n".utf8)),
     .present(AppIdentity(known: id, bundleIdentifier: "b", name: "n", team: "t", types: ["a", "b"]), accepts: true),
     .absent(id),
     .deliver(

@@ -17,8 +17,8 @@ WORKLOADS = ROOT / "Tests" / "fleet" / "workloads.c"
 SEEDS = int(os.environ.get("SEGUE_SEEDS", "1000"))
 LARGEST = 1.1  # times the size of this machine's library
 PYTHON_TESTS = ROOT / "bindings" / "python"
-# A test that enters namespaces by programs that qemu cannot run there.
-NOT_EMULATED = "not without_proc"
+# Tests that enter namespaces by programs that qemu cannot run there, or look at the threads of another process.
+NOT_EMULATED = "not without_proc and not takes_nothing_leaves_room"
 # Modules of the Python package's tests, the main parts of the interface. SEGUE_AARCH64_MODULES names others.
 MAIN = "activity attachment callbacks closing containers continuing documents forks offers responders stream"
 MODULES = os.environ.get("SEGUE_AARCH64_MODULES", MAIN).split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.server
 import random
+import socket
 import threading
 import urllib.parse
 from collections.abc import Callable
@@ -227,7 +228,10 @@ class Web:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = http.server.ThreadingHTTPServer((address, 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+        self.server = Server((address, 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # a browser that no longer wants an image
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_setup_writes_the_entry_of_the_host_for_each_browser_and_says_what_is_left(home, folder):
     (home / ".config/vivaldi").mkdir(parents=True)
     made = json.loads(segue(folder, "setup", "firefox", "chromium", "--json").out)
-    assert [each["browser"] for each in made] == ["firefox", "chromium"]
+    assert [each["program"] for each in made] == ["firefox", "chromium"]
     firefox, chromium = (each["files"] for each in made)
     assert firefox == [str(home / f".{part}mozilla/native-messaging-hosts" / NAME) for part in ("", "config/")]
     profiles = ("chromium", "google-chrome", "vivaldi")

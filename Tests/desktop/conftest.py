@@ -13,9 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
-from agents import AgentDevice, making
-from desk import CAPABILITIES, Desk, Server
-from network import can_make_networks, two_networks
+from agents import AgentDevice
+from desk import CAPABILITIES, Desk, Server, two_devices
+from network import can_make_networks
 from participants import Participant
 from programs import programs
 from project import ROOT, build
@@ -32,20 +32,8 @@ def home() -> Iterator[tuple[AgentDevice, AgentDevice]]:
     """The agents of the desk and of the laptop, linked. They serve all tests, whose apps end with each."""
     if not can_make_networks():
         pytest.skip("namespaces cannot be made here")
-    with tempfile.TemporaryDirectory(prefix="segue-home-") as folder, programs() as start:
-        cable = two_networks(start)
-        cable.address()
-        make = making(start, Path(folder))
-        desk, laptop = cable.machines
-        here, there = make("desk", desk), make("laptop", laptop)
-        here.variables["XDG_DATA_HOME"] = f"{folder}/data"
-        (Path(folder) / "data" / "applications").mkdir(parents=True)
-        here.begin()
-        there.begin()
-        here.create().admit(there)
-        here.linked("laptop")
-        there.linked("desk")
-        yield here, there
+    with programs() as start, two_devices(start) as devices:
+        yield devices
 
 
 @pytest.fixture

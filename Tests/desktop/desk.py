@@ -7,12 +7,15 @@ import json
 import os
 import queue
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents import AgentDevice
+from agents import AgentDevice, making
+from network import two_networks
 from participants import Participant, participant
 from programs import Program
 from project import ROOT
@@ -22,6 +25,25 @@ HERE = Path(__file__).resolve().parent
 PATIENCE = 20.0
 SOON = 1.5  # seconds in which nothing may come: the program looks at most once a second
 CAPABILITIES = ("actions", "body", "body-markup")
+
+
+@contextmanager
+def two_devices(start: Callable[..., Program]) -> Iterator[tuple[AgentDevice, AgentDevice]]:
+    """The agents of a desk and of a laptop, on machines with a cable, linked in one account."""
+    with tempfile.TemporaryDirectory(prefix="segue-home-") as folder:
+        cable = two_networks(start)
+        cable.address()
+        make = making(start, Path(folder))
+        desk, laptop = cable.machines
+        here, there = make("desk", desk), make("laptop", laptop)
+        here.variables["XDG_DATA_HOME"] = f"{folder}/data"
+        (Path(folder) / "data" / "applications").mkdir(parents=True)
+        here.begin()
+        there.begin()
+        here.create().admit(there)
+        here.linked("laptop")
+        there.linked("desk")
+        yield here, there
 
 
 class Server:

@@ -4,7 +4,6 @@ run on a bus of a test, so its template stands in for it."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 from desk import Desk, until
 from participants import Participant
-from project import ROOT
+from screen import Dunst
 
 pytestmark = pytest.mark.skipif(
     shutil.which("dunst") is None or shutil.which("Xvfb") is None, reason="dunst or Xvfb is missing: make deps-desktop"
@@ -22,40 +21,6 @@ pytestmark = pytest.mark.skipif(
 Notes = tuple[Participant, Participant]
 LOGIND = "org.freedesktop.login1"
 SESSION = "/org/freedesktop/login1/session/1"
-
-
-class Dunst:
-    """dunst in a virtual screen, asked by dunstctl."""
-
-    def __init__(self, desk: Desk):
-        self.desk = desk
-        reading, writing = os.pipe()
-        words = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "800x600x24", "-nolisten", "tcp"]
-        desk.start("Xvfb", words, pass_fds=[writing])
-        os.close(writing)
-        with os.fdopen(reading) as number:
-            desk.variables["DISPLAY"] = f":{number.readline().strip()}"
-        file = desk.folder / "dunstrc"
-        file.write_text("[global]\nnotification_limit = 0\nenable_recursive_icon_lookup = false\n")
-        self.program = desk.start("dunst", ["dunst", "-conf", file])
-        until(lambda: self.tried("is-paused").returncode == 0)
-
-    def tried(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, **self.desk.variables}
-        return subprocess.run(["dunstctl", *words], env=environment, capture_output=True, text=True, timeout=20)
-
-    def ctl(self, *words: str) -> str:
-        done = self.tried(*words)
-        assert done.returncode == 0, done
-        return done.stdout
-
-    def shown(self) -> int:
-        """Counts the notifications on the screen."""
-        return int(self.ctl("count", "displayed"))
-
-    def history(self) -> list[dict]:
-        entries = json.loads(self.ctl("history"))["data"][0]
-        return [{key: value["data"] for key, value in entry.items()} for entry in entries]
 
 
 @pytest.fixture
@@ -153,14 +118,3 @@ def test_a_dunst_that_is_killed_is_no_end(mock: Desk, dunst: Dunst, notes: Notes
     unlocked(mock, dunst)
     dunst.ctl("action")
     here.hears(r"continue \w+ \d+ budget.md")
-
-
-def test_the_entry_of_the_desktop_is_valid(tmp_path: Path) -> None:
-    """desktop-file-validate reads the file as it is installed."""
-    if shutil.which("desktop-file-validate") is None:
-        pytest.skip("desktop-file-utils is missing: make deps-desktop")
-    text = (ROOT / "packaging" / "segue-desktop.desktop.in").read_text()
-    file = tmp_path / "local.segue.Segue.desktop"
-    file.write_text(text.replace("@LIBEXECDIR@", "/usr/libexec").replace("@APP_ID@", "local.segue.Segue"))
-    done = subprocess.run(["desktop-file-validate", file], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "")

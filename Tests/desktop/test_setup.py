@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,12 +16,16 @@ from commands import segue
 from desk import Desk
 from participants import Participant
 from project import ROOT
+from searching import APP_ID, NAME
+from searching import installed as installed_file
 from segue._command import desktop
 from segue._command.checks import State
 
 Notes = tuple[Participant, Participant]
 WANTS = "systemd/user/graphical-session.target.wants/segue-desktop.service"
 ENTRY = "autostart/local.segue.Segue.desktop"
+SEARCHES = (f"applications/{NAME}.desktop", f"krunner/dbusplugins/{NAME}.desktop")
+SERVICE = f"dbus-1/services/{NAME}.service"
 
 
 @pytest.fixture
@@ -28,6 +33,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's folder of settings; the program is not installed, and there is no systemd."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("SEGUE_DESKTOP", str(tmp_path / "nothing"))
     monkeypatch.setattr(desktop, "systemd", lambda *words: False)
     return tmp_path / "config"
@@ -46,6 +52,15 @@ def installed(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         text = (ROOT / f"packaging/segue-desktop.{template}.in").read_text()
         (prefix / file).parent.mkdir(parents=True)
         (prefix / file).write_text(text.replace("@LIBEXECDIR@", f"{prefix}/libexec"))
+    for name, file in (
+        ("application.desktop", f"segue/desktop/{NAME}.desktop"),
+        ("krunner.desktop", f"segue/desktop/{APP_ID}.krunner.desktop"),
+        ("dbus.service", f"dbus-1/services/{NAME}.service"),
+        ("search-provider.ini", f"gnome-shell/search-providers/{APP_ID}.search-provider.ini"),
+    ):
+        assert f"{name}:{file}" in done.stdout
+        (prefix / "share" / file).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / "share" / file).write_text(installed_file(name, prefix / "libexec" / "segue" / "segue-search"))
     program = prefix / "libexec" / "segue" / "segue-desktop"
     program.parent.mkdir(parents=True)
     program.symlink_to(ROOT / "lib" / "segue-desktop")
@@ -53,18 +68,50 @@ def installed(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return prefix
 
 
-def test_setup_enables_it_for_one_user_and_takes_that_back(config, installed, folder):
+def test_setup_enables_it_for_one_user_and_takes_that_back(config, installed, folder, monkeypatch):
+    data = config.parent / "data"
+    monkeypatch.setenv("XDG_DATA_DIRS", f"/usr/share:{installed}/share")
     for _ in range(2):  # twice is as once
         (made,) = json.loads(segue(folder, "setup", "desktop", "--json").out)
-        assert made["files"] == [str(config / WANTS), str(config / ENTRY)]
-        assert "Log out" in made["to_do"][0]
+        files = [config / WANTS, config / ENTRY, *(data / each for each in SEARCHES)]
+        assert made["files"] == list(map(str, files))
+        (left,) = made["to_do"]
+        assert "Log out" in left
+    for each in SEARCHES:
+        assert "segue-search" in (data / each).read_text() or f"DBusRunner-Service={NAME}" in (data / each).read_text()
     assert os.readlink(config / WANTS) == str(installed / "lib/systemd/user/segue-desktop.service")
     assert "segue-desktop" in (config / ENTRY).read_text()
     assert [each.state for each in desktop.findings()] == [State.OK]
     for _ in range(2):
         segue(folder, "setup", "desktop", "--remove")
         assert not (config / WANTS).is_symlink() and not (config / ENTRY).exists()
+        assert not any(file.is_file() for file in data.rglob("*"))
     assert [each.advice for each in desktop.findings()] == ["`segue setup desktop`"]
+
+
+def test_setup_says_what_an_administrator_has_to_do(config, installed, folder, monkeypatch):
+    """GNOME reads providers in the system's folders alone; the bus reads services in the user's folder, too."""
+    monkeypatch.setenv("XDG_DATA_DIRS", "/usr/share")
+    (made,) = json.loads(segue(folder, "setup", "desktop", "--json").out)
+    assert f"{installed}/share/gnome-shell/search-providers/{APP_ID}.search-provider.ini" in made["to_do"][1]
+    assert (config.parent / "data" / SERVICE).read_text().startswith("[D-BUS Service]")
+    segue(folder, "setup", "desktop", "--remove")
+    assert not (config.parent / "data" / SERVICE).exists()
+
+
+def test_setup_of_before_there_were_searches_is_done_again(config, installed, folder, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_DIRS", f"{installed}/share")
+    segue(folder, "setup", "desktop")
+    for each in SEARCHES:
+        (config.parent / "data" / each).unlink()
+    assert [(each.state, each.advice) for each in desktop.findings()][1] == (State.NOTE, "`segue setup desktop`")
+
+
+@pytest.mark.skipif(shutil.which("desktop-file-validate") is None, reason="desktop-file-utils is missing")
+def test_the_entries_are_valid(installed):
+    entry = installed / "share" / "segue" / "desktop" / f"{NAME}.desktop"
+    done = subprocess.run(["desktop-file-validate", entry], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "", done
 
 
 def test_setup_says_what_is_not_installed(config, folder):

@@ -32,7 +32,17 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def wanted(packages: list[Path]) -> list[Path]:
     """The packages of a user, without those of developers."""
-    names = {"libsegue0", "python3-segue", "segue", "segue-agent", "segue-desktop", "segue-mpris", "segue-stdio"}
+    names = {
+        "libsegue0",
+        "python3-segue",
+        "segue",
+        "segue-agent",
+        "segue-desktop",
+        "segue-mpris",
+        "segue-stdio",
+        "segue-gedit",
+        "segue-zathura",
+    }
     names.add("webext-segue")
     return [package for package in packages if package.name.partition("_")[0] in names]
 

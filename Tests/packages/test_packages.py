@@ -15,7 +15,15 @@ from handoff import HANDOFF
 from programs import Program
 from project import ROOT
 
-PROGRAMS = {"segue-agent", "segue-desktop", "segue-stdio", "segue-mpris", "webext-segue"}
+PROGRAMS = {
+    "segue-agent",
+    "segue-desktop",
+    "segue-stdio",
+    "segue-mpris",
+    "segue-gedit",
+    "segue-zathura",
+    "webext-segue",
+}
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
 SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
@@ -111,6 +119,8 @@ def test_installed_packages_work(machine: Bare, installation: Installation):
 
 def test_installed_programs_for_others_work(machine: Bare):
     assert machine.say("segue", "stdio", "--path") == "/usr/libexec/segue/segue-stdio\n"
+    words = ("continue", "--launch")
+    assert machine.say("/usr/libexec/segue/segue-continue", "echo", "--", *words) == "continue --launch\n"
     host = machine.begin("segue", "stdio")
     host.tell(
         '{"jsonrpc": "2.0", "id": 1, "method": "open",'

@@ -3,77 +3,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import socket
-import subprocess
 import time
-import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from host import Host
+from player import Mpv, made_film
 from project import ROOT
 from public_types import problems
 
-PLUGIN = ROOT / "lib" / "segue-mpv.so"
 PLAYING = "SegueActivityTypePlayingMedia"
 Start = Callable[..., Host]
 pytestmark = pytest.mark.skipif(
     not shutil.which("mpv") or not Path("/usr/include/mpv/client.h").exists(), reason="mpv is not installed"
 )
-
-
-def installed(prefix: Path) -> Path:
-    """Returns the plugin as `make mpv install` puts it: it finds the library by itself."""
-    plugin = prefix / "share" / "segue" / "integrations" / "mpv" / "segue.so"
-    if not plugin.exists():
-        plugin.parent.mkdir(parents=True)
-        shutil.copy(PLUGIN, plugin)
-        (prefix / "lib").symlink_to(PLUGIN.parent)
-    return plugin
-
-
-class Mpv:
-    """A player that is driven by its own socket."""
-
-    def __init__(self, folder: Path, *words: str | Path, plugin: Path | None = None, **environment: str):
-        path = folder / f"mpv-{time.monotonic_ns()}"
-        options = ["--no-config", "--vo=null", "--ao=null", "--idle", f"--input-ipc-server={path}"]
-        self.process = subprocess.Popen(
-            ["mpv", *options, f"--script={plugin or installed(folder)}", "--script-opts=segue-team=T", *words],
-            env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder), **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
-        deadline = time.monotonic() + 20
-        while self.socket.connect_ex(str(path)) != 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)  # mpv has no way to tell that it listens.
-        self.answers = self.socket.makefile()
-
-    def __call__(self, *command: Any) -> Any:
-        self.socket.sendall(json.dumps({"command": command}).encode() + b"\n")
-        while "error" not in (answer := json.loads(self.answers.readline())):
-            pass
-        return answer.get("data")
-
-    def until(self, name: str, wanted: Any) -> None:
-        deadline = time.monotonic() + 20
-        # A position is that of a frame near the one that was asked for.
-        while (found := self("get_property", name)) != pytest.approx(wanted, abs=0.01):
-            assert time.monotonic() < deadline, found
-
-    def end(self) -> None:
-        self.answers.close()
-        self.socket.close()
-        self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture
@@ -91,13 +36,7 @@ def mpv(folder: Path) -> Iterator[Callable[..., Mpv]]:
 
 @pytest.fixture
 def film(tmp_path: Path) -> Path:
-    path = tmp_path / "film ü%.wav"
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(1)
-        file.setframerate(4000)
-        file.writeframes(b"\x80" * 4000 * 120)
-    return path
+    return made_film(tmp_path / "film ü%.wav")
 
 
 def origin(start: Start, **info: object) -> Host:

@@ -19,6 +19,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 SONAMES = ("libsegue.so.0", "libsegue-fleet.so.0")
+STARTER = "segue-continue"
+"""A part of the command (segue_command.py), beside the library that it finds there. It is missing where SEGUE_LIBRARY
+has none beside it; then the command does all by itself."""
 
 
 class PageHook(MetadataHookInterface):
@@ -39,12 +42,13 @@ class LibraryHook(BuildHookInterface):
         repository = Path(self.root).parents[1]
         folder = Path(named).parent if named else repository / "lib"
         libraries = [folder / soname for soname in SONAMES]
-        if not named and not all(library.exists() for library in libraries):
+        if not named and not all(each.exists() for each in (*libraries, folder / STARTER)):
             if not (repository / "include" / "segue.h").exists():
                 raise RuntimeError(f"no {SONAMES[0]}: build from the repository of Segue, or set SEGUE_LIBRARY to it")
-            subprocess.run(["make", "-C", str(repository), "lib"], check=True)
-        for library in libraries:
-            build_data["force_include"][str(library)] = f"segue/{library.name}"
+            needed = [f"lib/{name}" for name in (*SONAMES, STARTER)]
+            subprocess.run(["make", "-C", str(repository), *needed], check=True)
+        for each in (*libraries, *filter(Path.exists, [folder / STARTER])):
+            build_data["force_include"][str(each)] = f"segue/{each.name}"
         if agent := os.environ.get("SEGUE_AGENT"):
             # In the folder of the package, where `segue agent` looks for it: not among the scripts, where a program
             # does not know the place of the libraries that come with it.

@@ -16,12 +16,15 @@ export class Opening {
   #waiting = [];
   /** Openings are made one after the other, so that each finds what the former one has stored. */
   #last = Promise.resolve();
+  /** Promises { openings, session }, as they are stored: nobody else writes them, so they are read once. */
+  #stored = null;
   /** { origin, activity, until } by tab: activities that no page has taken yet. */
   #arrived = new Map();
 
   open(message, reply) {
     const fail = (reason) => reply({ t: "failed", id: message.id, reason: String(reason).slice(0, 200) });
-    this.#last = this.#last.then(() => this.#open(message, reply)).catch((error) => fail(error?.message ?? error));
+    const failed = (error) => fail(error?.message ?? error, (this.#stored = null));
+    this.#last = this.#last.then(() => this.#open(message, reply)).catch(failed);
   }
 
   tabChanged(tab, change, details) {
@@ -61,23 +64,22 @@ export class Opening {
     const address = pageAddress(url);
     if (address.reason) throw new Error(address.reason);
     const { origin } = new URL(address.url);
-    const [stored, windows] = [chrome.storage.local.get({ openings: [] }), chrome.windows.getAll({ windowTypes: ["normal"] })];
-    const [{ openings }, [window], session, isGranted] =
-      await Promise.all([stored, windows, thisSession(), mayEnter(address.url)]);
+    const { openings, session } = await (this.#stored ??= stored());
     const known = openings.find((each) => each.continuation === continuation);
     const former = known && (await tabOf(known, session));
     if (former) return focus(former).then(() => reply({ t: "opened", id }));
+    // Stored before the tab is there: if the browser ends in between, the next delivery looks for the tab.
+    const entry = { continuation, url: address.url, session, tab: null };
+    const others = openings.filter((each) => each !== known).slice(1 - REMEMBERED);
+    const windows = chrome.windows.getAll({ windowTypes: ["normal"] });
+    const [, [window], isGranted] =
+      await Promise.all([this.#store([...others, entry], session), windows, mayEnter(address.url)]);
     const directed = isGranted ? address.url : withTextDirective(address.url, position);
     // Firefox follows a directive only within a page that is there.
     const isLate = directed !== address.url && Boolean(chrome.runtime.getBrowserInfo);
-    const target = isLate ? address.url : directed;
-    // Stored before the tab is there: if the browser ends in between, the next delivery looks for the tab.
-    const entry = { continuation, url: target, session, tab: null };
-    const others = openings.filter((each) => each !== known).slice(1 - REMEMBERED);
-    await chrome.storage.local.set({ openings: [...others, entry] });
-    const tab = await created(target, window);
+    const tab = await created(isLate ? address.url : directed, window);
     focusWindow(tab);
-    await chrome.storage.local.set({ openings: [...others, { ...entry, tab: tab.id }] });
+    await this.#store([...others, { ...entry, tab: tab.id }], session);
     const own = { activity: { continuation, type: activity, userInfo }, until: performance.now() + TAKING_MS };
     if (activity && isGranted) this.#arrived.set(tab.id, { origin, ...own });
     // Other pages need not wait for this one.
@@ -92,6 +94,11 @@ export class Opening {
     });
   }
 
+  #store(openings, session) {
+    this.#stored = Promise.resolve({ openings, session });
+    return chrome.storage.local.set({ openings });
+  }
+
   async #direct(tab, url, directed) {
     if (!(await this.#until(tab, (change) => change.status === "complete"))) return;
     const now = await chrome.tabs.get(tab).catch(() => null);
@@ -102,6 +109,11 @@ export class Opening {
 
 /** Tells whether a tab shows a page. Without the permission `tabs` only its end is visible. */
 const hasPage = (change, tab) => (tab.url ? /^https?:/.test(tab.url) : change.status === "complete");
+
+async function stored() {
+  const [{ openings }, session] = await Promise.all([chrome.storage.local.get({ openings: [] }), thisSession()]);
+  return { openings, session };
+}
 
 /** Returns a name of this run of the browser: the numbers of tabs are those of one run. */
 async function thisSession() {
@@ -122,10 +134,7 @@ async function tabOf(entry, session) {
 
 const focusWindow = (tab) => chrome.windows.update(tab.windowId, { focused: true }).catch(() => {});
 
-async function focus(tab) {
-  await chrome.tabs.update(tab.id, { active: true });
-  await focusWindow(tab);
-}
+const focus = (tab) => chrome.tabs.update(tab.id, { active: true }).then(() => focusWindow(tab));
 
 const created = async (url, window) =>
   window ? chrome.tabs.create({ url }) : (await chrome.windows.create({ url })).tabs[0];

@@ -2,7 +2,8 @@
 // A page's own activity (R12.7), in the page's isolated world. A page gets no event without a `meta` element for one,
 // unless it is opened for one, and so cannot tell that the extension is there. All that pages say is checked in rules.js.
 
-globalThis.seguePage ??= (() => {
+// A document has its elements with an id as properties of this object, too: those are not its own.
+if (!Object.hasOwn(globalThis, "seguePage")) globalThis.seguePage = (() => {
   /** Characters of a message of the page, with 64 KiB of state as a string in it. */
   const SIZE = 200_000;
   const SAVE_MS = 800;
@@ -14,6 +15,8 @@ globalThis.seguePage ??= (() => {
   /** { continuation, type, userInfo, until }: the page has not taken it yet. */
   let arrived = null;
 
+  /** Tells whether the page speaks for its site: others may have written a document without an origin. */
+  const isOfItsSite = () => isSecureContext && globalThis.origin === location.origin;
   /** Returns whether the page has taken it. */
   const tell = (message) =>
     !document.dispatchEvent(new CustomEvent("segue-extension", { cancelable: true, detail: JSON.stringify(message) }));
@@ -49,7 +52,7 @@ globalThis.seguePage ??= (() => {
 
   /** Returns { url, refuses, type, activity } of the page: the type that it names, and more of its activity as JSON. */
   function describe(isGranted) {
-    const hears = isGranted && isSecureContext;
+    const hears = isGranted && isOfItsSite();
     if (hears) document.addEventListener("segue-page", heard);
     const type = hears ? named("segue-activity")[0] : null;
     let said = null;
@@ -70,7 +73,7 @@ globalThis.seguePage ??= (() => {
 
   /** Gives an activity to the page, as soon as somebody listens within so many milliseconds. */
   function take(wanted, patience) {
-    if (!isSecureContext || wanted.continuation === last) return;
+    if (!isOfItsSite() || wanted.continuation === last) return;
     last = wanted.continuation;
     arrived = { ...wanted, until: performance.now() + patience };
     document.addEventListener("segue-page", heard);

@@ -2,7 +2,8 @@
 // The place on a page (R12.6), in the page's isolated world: `take` when somebody continues the page, `restore` when it
 // was continued here. Pages see neither. Form fields, editable elements and passwords are never read.
 
-globalThis.seguePlace ??= (() => {
+// A document has its elements with an id as properties of this object, too: those are not its own.
+if (!Object.hasOwn(globalThis, "seguePlace")) globalThis.seguePlace = (() => {
   const [TEXT, CONTEXT, ID] = [80, 32, 128];
   /** Milliseconds for which a page may grow before its place is found. */
   const GROWING_MS = 5000;

@@ -13,7 +13,9 @@ struct launching {
   struct job job;
   struct launch *launch;
   segue_app *app;
+  /** retained: one of both */
   segue_offer *offer;
+  segue_value *saved;
   bool leaves_text;
   char token[TOKEN_SIZE];
   segue_status status;
@@ -23,13 +25,13 @@ struct launching {
 
 static void release(struct launch *launch) {
   segue_release(launch->offer);
+  segue_release(launch->saved);
   *launch = (struct launch){0};
 }
 
 /* Words. */
 
-/** Tells the user why nothing came to the front. */
-static void show_failure(struct launches *launches, const char *title, const char *message) {
+void launches_show_failure(struct launches *launches, const char *title, const char *message) {
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3], clean[TEXT_SIZE], escaped[ESCAPED_SIZE];
   text_unmark(title, unmarked);
   text_clean(message, clean);
@@ -75,6 +77,8 @@ static void work(struct job *job) {
   if (launching->leaves_text)
     launching->status =
         segue_app_ask_agent(launching->app, "continue-without-text", SEGUE_NUL_TERMINATED, options, 0, &result);
+  else if (launching->saved)
+    launching->status = segue_app_ask_agent(launching->app, "open", SEGUE_NUL_TERMINATED, launching->saved, 0, &result);
   else
     launching->status = segue_app_launch(launching->app, launching->offer, NULL, 0, 0, &result);
   if (launching->status != SEGUE_OK)
@@ -89,23 +93,28 @@ static void work(struct job *job) {
   segue_release(options);
 }
 
+static void discard(struct launching *launching) {
+  segue_release(launching->offer);
+  segue_release(launching->saved);
+  segue_release(launching->app);
+  free(launching);
+}
+
 static void done(struct job *job) {
   struct launching *launching = (struct launching *)job;
   struct launch *launch = launching->launch;
   bool is_bad = launching->outcome == SEGUE_OUTCOME_DECLINED || launching->outcome == SEGUE_OUTCOME_FAILED;
-  bool asks = launching->status == SEGUE_ERROR_NOT_ALLOWED && !launching->leaves_text;
+  bool asks = launching->status == SEGUE_ERROR_NOT_ALLOWED && launching->offer && !launching->leaves_text;
   if (asks && launch->launches->notifier->has_actions) {
     ask_about_text(launch);
   } else {
     if (launching->status != SEGUE_ERROR_CANCELLED && (launching->status != SEGUE_OK || is_bad)) {
       log_line("a click continued nothing: %s", launching->message);
-      show_failure(launch->launches, launch->title, launching->message);
+      launches_show_failure(launch->launches, launch->title, launching->message);
     }
     release(launch);
   }
-  segue_release(launching->offer);
-  segue_release(launching->app);
-  free(launching);
+  discard(launching);
 }
 
 /** Adds the job of a launch. Returns false if there is no room, or no memory. */
@@ -118,38 +127,58 @@ static bool add(struct launch *launch, const char *token, bool leaves_text) {
   launching->leaves_text = leaves_text;
   launching->outcome = SEGUE_OUTCOME_UNKNOWN;
   snprintf(launching->token, sizeof launching->token, "%s", token);
-  if (segue_retain(launch->offer) == SEGUE_OK)
+  if (launch->offer && segue_retain(launch->offer) == SEGUE_OK)
     launching->offer = launch->offer;
+  if (launch->saved && segue_retain(launch->saved) == SEGUE_OK)
+    launching->saved = launch->saved;
   if (segue_retain(launch->launches->app) == SEGUE_OK)
     launching->app = launch->launches->app;
-  if (launching->offer && launching->app && worker_add(launch->launches->worker, &launching->job))
+  bool is_whole = (launching->offer || launching->saved) && launching->app;
+  if (is_whole && worker_add(launch->launches->worker, &launching->job))
     return true;
-  segue_release(launching->offer);
-  segue_release(launching->app);
-  free(launching);
+  discard(launching);
   return false;
 }
 
-void launches_begin(struct launches *launches, segue_offer *offer, const char *token) {
+static bool is_free(const struct launch *launch) { return !launch->offer && !launch->saved; }
+
+/** Begins to continue an offer, or a saved activity. offer, saved  retained; one of them is NULL */
+static void begin(struct launches *launches, segue_offer *offer, segue_value *saved, const char *title,
+                  const char *token) {
   struct launch *launch = NULL;
+  for (int index = 0; index < LAUNCHES_MOST && !launch; index++)
+    if (is_free(&launches->list[index]))
+      launch = &launches->list[index];
+  if (!launch || (offer ? segue_retain(offer) : segue_retain(saved)) != SEGUE_OK) {
+    launches_show_failure(launches, title, "Others that were asked for before have not ended yet.");
+    return;
+  }
+  *launch = (struct launch){.launches = launches, .offer = offer, .saved = saved};
+  strcpy(launch->title, title);
+  if (!add(launch, token, false)) {
+    launches_show_failure(launches, title, "There is no memory for it.");
+    release(launch);
+  }
+}
+
+void launches_begin(struct launches *launches, segue_offer *offer, const char *token) {
   char *title = NULL, clean[TEXT_SIZE];
   if (segue_offer_get_title(offer, &title, NULL) != SEGUE_OK || !title)
     segue_offer_get_app_name(offer, &title, NULL);
   text_clean(title, clean);
   segue_free(title);
-  for (int index = 0; index < LAUNCHES_MOST && !launch; index++)
-    if (!launches->list[index].offer)
-      launch = &launches->list[index];
-  if (!launch || segue_retain(offer) != SEGUE_OK) {
-    show_failure(launches, clean, "Others that were asked for before have not ended yet.");
-    return;
-  }
-  *launch = (struct launch){.launches = launches, .offer = offer};
-  strcpy(launch->title, clean);
-  if (!add(launch, token, false)) {
-    show_failure(launches, clean, "There is no memory for it.");
-    release(launch);
-  }
+  begin(launches, offer, NULL, clean, token);
+}
+
+void launches_begin_saved(struct launches *launches, segue_value *saved, const char *title, const char *token) {
+  begin(launches, NULL, saved, title, token);
+}
+
+bool launches_are_busy(const struct launches *launches) {
+  for (int index = 0; index < LAUNCHES_MOST; index++)
+    if (!is_free(&launches->list[index]))
+      return true;
+  return false;
 }
 
 /* Signals of the server. */
@@ -189,7 +218,7 @@ void launches_end(struct launches *launches) {
   for (int index = 0; index < LAUNCHES_MOST; index++) {
     if (launches->list[index].card != 0)
       notifier_close(launches->notifier, launches->list[index].card);
-    if (launches->list[index].offer)
+    if (!is_free(&launches->list[index]))
       release(&launches->list[index]);
   }
 }

@@ -16,8 +16,9 @@
 
 struct launch {
   struct launches *launches;
-  /** retained; NULL: this entry is free */
+  /** retained: one of both; if both are NULL, this entry is free */
   segue_offer *offer;
+  segue_value *saved;
   char title[TEXT_SIZE];
   /** the notification that asks whether text may stay behind; 0: none */
   uint32_t card;
@@ -34,6 +35,16 @@ struct launches {
 
 /** Has the agent continue the offer in the app that fits. offer  retained */
 void launches_begin(struct launches *launches, segue_offer *offer, const char *token);
+/**
+ * Has the agent continue a saved activity in its app.
+ *   saved  retained: of the results of the request "search"
+ *   title  clean
+ */
+void launches_begin_saved(struct launches *launches, segue_value *saved, const char *title, const char *token);
+/** Tells whether a click is under way, or asks something. */
+bool launches_are_busy(const struct launches *launches);
+/** Tells the user why nothing came to the front. title  clean */
+void launches_show_failure(struct launches *launches, const char *title, const char *message);
 /** Each returns false if the notification is of somebody else. */
 bool launches_acted(struct launches *launches, uint32_t id, const char *token);
 bool launches_closed(struct launches *launches, uint32_t id);

@@ -180,6 +180,7 @@ static void take_pushes(void *context, const segue_value *answer) { pushes_take(
 
 /** Tells the parts of each other. */
 static void connect_parts(struct desktop *desktop) {
+  desktop->notifier.name = APP_ID;
   desktop->notifier.acted = acted;
   desktop->notifier.closed = closed;
   desktop->notifier.changed = server_changed;

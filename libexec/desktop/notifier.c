@@ -56,6 +56,7 @@ static int ask_capabilities(struct notifier *notifier) {
 }
 
 void notifier_ask(struct notifier *notifier) {
+  notifier->is_lazy = false;
   if (notifier->bus.bus)
     ask_capabilities(notifier);
 }
@@ -71,7 +72,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
   notifier->is_known = false;
   forget_tokens(notifier);
   notifier->changed(notifier->context);
-  if (owner[0] != '\0')
+  if (owner[0] != '\0' && !notifier->is_lazy)
     ask_capabilities(notifier);
   return 0;
 }
@@ -117,7 +118,7 @@ static int name_answered(sd_bus_message *message, void *context, sd_bus_error *e
   uint32_t answer;
   (void)error;
   if (sd_bus_message_is_method_error(message, NULL))
-    log_line("the bus refuses the name %s: %s", APP_ID, sd_bus_message_get_error(message)->message);
+    log_line("the bus refuses the name %s: %s", notifier->name, sd_bus_message_get_error(message)->message);
   else if (sd_bus_message_read(message, "u", &answer) >= 0 && answer == NAME_EXISTS)
     notifier->superseded(notifier->context);
   return 0;
@@ -133,7 +134,9 @@ static int connected(void *context, sd_bus *bus) {
       {"NotificationClosed", notification_closed},
       {"ActivationToken", activation_token},
   };
-  int result = sd_bus_request_name_async(bus, NULL, APP_ID, 0, name_answered, notifier);
+  int result = notifier->exported ? notifier->exported(notifier->context, bus) : 0;
+  if (result >= 0)
+    result = sd_bus_request_name_async(bus, NULL, notifier->name, 0, name_answered, notifier);
   for (size_t index = 0; index < sizeof signals / sizeof *signals && result >= 0; index++)
     result = sd_bus_match_signal_async(bus, NULL, SERVER, SERVER_PATH, SERVER, signals[index].name,
                                        signals[index].handler, NULL, notifier);
@@ -141,7 +144,7 @@ static int connected(void *context, sd_bus *bus) {
     result = sd_bus_add_match_async(
         bus, NULL, "type='signal',sender='" BUS "',interface='" BUS "',member='NameOwnerChanged',arg0='" SERVER "'",
         owner_changed, NULL, notifier);
-  return result < 0 ? result : ask_capabilities(notifier);
+  return result < 0 || notifier->is_lazy ? result : ask_capabilities(notifier);
 }
 
 static void lost(void *context) {

@@ -29,6 +29,12 @@ struct notice {
 };
 
 struct notifier {
+  /** the name on the bus: who does not get it is superseded */
+  const char *name;
+  /** adds objects to a new connection, before the name is asked for; may be NULL. Returns a negative errno */
+  int (*exported)(void *context, sd_bus *bus);
+  /** asks the server nothing before notifier_ask */
+  bool is_lazy;
   struct bus bus;
   /** the unique name of the server; empty: not known to run */
   char server[PEER_SIZE];

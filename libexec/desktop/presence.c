@@ -70,7 +70,8 @@ static void take_state(struct presence *presence, const struct state *state) {
     presence->locked(presence->context);
   if (has_arrived && !state->is_locked) {
     presence->has_woken = false;
-    presence->arrived(presence->context);
+    if (presence->arrived)
+      presence->arrived(presence->context);
   }
 }
 
@@ -78,7 +79,7 @@ static int got_state(sd_bus_message *message, void *context, sd_bus_error *error
   struct presence *presence = context;
   struct state state = {0};
   (void)error;
-  presence->is_asking = false;
+  presence->is_asking = presence->is_finding = false;
   if (sd_bus_message_is_method_error(message, NULL) || read_state(message, &state) < 0) {
     presence->is_known = false;
     presence->locked(presence->context);
@@ -154,16 +155,21 @@ static int use_session(struct presence *presence, const char *path) {
   return result;
 }
 
+/** Notes that there is no session to know of. */
+static int find_none(struct presence *presence) {
+  presence->is_finding = false;
+  presence->locked(presence->context);
+  return 0;
+}
+
 static int got_display(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct presence *presence = context;
   const char *id, *path;
   (void)error;
   if (sd_bus_message_is_method_error(message, NULL) || sd_bus_message_read(message, "v", "(so)", &id, &path) < 0)
-    return 0;
+    return find_none(presence);
   bus_note_peer(message, presence->logind);
-  if (id[0] != '\0')
-    use_session(presence, path);
-  return 0;
+  return id[0] != '\0' ? use_session(presence, path) : find_none(presence);
 }
 
 static int got_user(sd_bus_message *message, void *context, sd_bus_error *error) {
@@ -171,9 +177,10 @@ static int got_user(sd_bus_message *message, void *context, sd_bus_error *error)
   const char *path;
   (void)error;
   if (sd_bus_message_is_method_error(message, NULL) || sd_bus_message_read(message, "o", &path) < 0) {
-    log_line("no session of logind: nothing says when you arrive, so there are notifications only with `segue desktop "
-             "--notify always`");
-    return 0;
+    if (presence->arrived)
+      log_line("no session of logind: nothing says when you arrive, so there are notifications only with `segue "
+               "desktop --notify always`");
+    return find_none(presence);
   }
   snprintf(presence->user, sizeof presence->user, "%s", path);
   presence->user_match = sd_bus_slot_unref(presence->user_match);
@@ -200,6 +207,7 @@ static int got_session(sd_bus_message *message, void *context, sd_bus_error *err
 
 static int find_session(struct presence *presence) {
   const char *id = getenv("XDG_SESSION_ID");
+  presence->is_finding = true;
   if (!id || id[0] == '\0' || strlen(id) > 64)
     return ask_user(presence);
   return sd_bus_call_method_async(presence->bus.bus, NULL, LOGIND, MANAGER_PATH, MANAGER, "GetSession", got_session,
@@ -223,6 +231,8 @@ static void lost(void *context) {
   presence->user_match = sd_bus_slot_unref(presence->user_match);
   presence->logind[0] = presence->session[0] = presence->user[0] = '\0';
   presence->is_known = presence->is_locked = presence->is_idle = presence->is_asking = false;
+  if (presence->is_finding)
+    find_none(presence);
 }
 
 void presence_begin(struct presence *presence, sd_event *loop) {
@@ -236,4 +246,7 @@ void presence_begin(struct presence *presence, sd_event *loop) {
   bus_begin(&presence->bus);
 }
 
-void presence_end(struct presence *presence) { bus_end(&presence->bus); }
+void presence_end(struct presence *presence) {
+  presence->is_finding = false;
+  bus_end(&presence->bus);
+}

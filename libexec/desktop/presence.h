@@ -19,17 +19,17 @@ struct presence {
   /** the objects of the session and of the user; empty: not known */
   char session[OBJECT_SIZE], user[OBJECT_SIZE];
   sd_bus_slot *session_match, *user_match;
-  /** the state of the session is known */
-  bool is_known;
+  /** the state of the session is known; or else logind is asked about it, for the first time */
+  bool is_known, is_finding;
   bool is_locked, is_idle;
   /** microseconds of CLOCK_MONOTONIC; 0: not idle */
   uint64_t idle_since;
   /** a question about the state is on its way; another one follows */
   bool is_asking, asks_again;
   bool has_woken;
-  /** The user arrives. */
+  /** The user arrives; NULL: nobody wants to know. */
   void (*arrived)(void *context);
-  /** The session was locked or unlocked. */
+  /** The session was locked or unlocked, its state is known, or it is known that there is none. */
   void (*locked)(void *context);
   void *context;
 };

@@ -20,24 +20,29 @@ final class ControlSocket {
   private let fd: Int32
   private let loop: Loop
   private let server: ControlServer
+  private let looks: SandboxClient
   private var listener: Watch?
   private var timer: LoopTimer?
 
   /// Creates the folder unless it is there, and listens in it. Closes the server, too.
   /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
-  convenience init(in folder: String, on loop: Loop, _ server: ControlServer) throws(SegueError) {
+  convenience init(in folder: String, on loop: Loop, _ server: ControlServer, _ looks: SandboxClient) throws(SegueError)
+  {
     do throws(SegueError) {
       let directory = try PrivateFolder.open(folder, "the agent's folder")
       defer { _ = CLinux.close(directory) }
-      try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop, server)
+      try self.init(try ListeningSocket.make("control", in: directory, folder), on: loop, server, looks)
     } catch {
       server.close()
       throw error
     }
   }
 
-  private init(_ fd: Int32, on loop: Loop, _ server: ControlServer) throws(SegueError) {
+  private init(
+    _ fd: Int32, on loop: Loop, _ server: ControlServer, _ looks: SandboxClient
+  ) throws(SegueError) {
     self.fd = fd
+    self.looks = looks
     self.loop = loop
     self.server = server
     do throws(SegueError) {
@@ -79,13 +84,28 @@ final class ControlSocket {
       Log.error("control: refused process \(process), which is another user's")
       return Descriptors.closeConnection(connection)
     }
+    // A sandbox that was given the folder has no business here (R13.8): all who ask are choosers.
+    switch PeerSandbox.glance(at: connection) {
+    case .known(let standing): admit(connection, process, standing)
+    case .hidden(let held):
+      looks.look(held, process) { standing in self.admit(connection, process, standing) }
+    }
+  }
+
+  /// Takes over the connection.
+  private func admit(_ connection: Int32, _ process: Int32, _ standing: PeerStanding) {
+    guard listener != nil else { return Descriptors.closeConnection(connection) }
     let number = server.takeNumber()
     do throws(SegueError) {
       // The server closes it before `close` returns.
       let bytes = try UnixConnection(connection, as: number, on: loop) { [unowned(unsafe) self] isReadable, _ in
         if isReadable { self.server.readable(number) } else { self.server.writable(number) }
       }
-      server.admit(bytes, as: number, ofProcess: process)
+      switch standing {
+      case .free: server.admit(bytes, as: number, ofProcess: process)
+      case .sandboxed: server.refuse(bytes, SegueError(.notAllowed, "control: no app in a sandbox asks here"), process)
+      case .refused(let error): server.refuse(bytes, error, process)
+      }
     } catch {
       Descriptors.closeConnection(connection)
       Log.error("control: \(error.message)")

@@ -32,7 +32,7 @@ public final class Launcher: ProgramLauncher {
     /// The name under which it counts.
     let rateName: String?
     let deadline: Int64
-    let answer: (Result<Int32, SegueError>) -> Void
+    let answer: (Result<LaunchReply.Answer, SegueError>) -> Void
   }
 
   private init(_ socket: Int32, _ process: Int32) {
@@ -72,12 +72,13 @@ public final class Launcher: ProgramLauncher {
   /// Has a program started.
   /// - Parameters:
   ///   - descriptor: goes with the request; negative: none.
-  ///   - answer: called once, later: with the process, or the error. The launch then counts as under way until
+  ///   - answer: called once, later. The launch then counts as under way until
   ///     `opened`, or for 20 s.
   /// Throws INVALID_ARGUMENT (the request), BUSY (a launch of this app is under way, or too many wait), LIMIT_EXCEEDED
   /// (too many in a minute, or too long), CONNECTION_UNAVAILABLE (the launcher has ended).
   public func launch(
-    _ request: LaunchRequest, with descriptor: Int32 = -1, _ answer: @escaping (Result<Int32, SegueError>) -> Void
+    _ request: LaunchRequest, with descriptor: Int32 = -1,
+    _ answer: @escaping (Result<LaunchReply.Answer, SegueError>) -> Void
   ) throws(SegueError) {
     try request.check()
     guard watch != nil else { throw Self.gone(request.app) }
@@ -92,7 +93,7 @@ public final class Launcher: ProgramLauncher {
       let endsWithAnswer =
         switch request.kind {
         case .openPage, .openDocument: true
-        case .startApp, .fetchSite, .lookUp, .unknown: false
+        case .startApp, .fetchSite, .lookUp, .listCommands, .runCommand, .lookAtProcess, .unknown: false
         }
       try gate.begin(rate.name, now, until: endsWithAnswer ? 0 : now + Self.openingTime, atMost: rate.limit)
     }
@@ -166,7 +167,7 @@ public final class Launcher: ProgramLauncher {
     }
   }
 
-  private func finish(_ launch: Waiting, _ result: Result<Int32, SegueError>) {
+  private func finish(_ launch: Waiting, _ result: Result<LaunchReply.Answer, SegueError>) {
     if case .failure = result, let name = launch.rateName { gate.end(name) }
     launch.answer(result)
   }

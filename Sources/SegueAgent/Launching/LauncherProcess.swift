@@ -38,7 +38,7 @@ enum LauncherProcess {
 
   private static func perform(
     _ request: LaunchRequest, _ descriptor: Int32, by service: inout LauncherService
-  ) -> Result<Int32, SegueError> {
+  ) -> Result<LaunchReply.Answer, SegueError> {
     do throws(SegueError) { return .success(try service.perform(request, with: descriptor)) } catch {
       return .failure(error)
     }

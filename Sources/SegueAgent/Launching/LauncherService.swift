@@ -21,14 +21,35 @@ struct LauncherService {
   /// Processes that look names up: all of them when the network changes, and then as many as can run at a time.
   private var names = RateLimiter(burst: 64, perSecond: NameLookup.limit)
 
+  /// Processes that read which devices have a command: one when the agent starts, and when the user changes them.
+  private var lists = RateLimiter(burst: 16)
+  /// Commands that lead to devices: those of all devices at once, and then one in `commandPause`.
+  private var commands = RateLimiter(burst: 32)
+  /// Seconds.
+  private static let commandPause: Int64 = 5
+
   /// - Parameter descriptor: what came with the request; negative: nothing.
-  /// - Returns: the process that has been started.
-  mutating func perform(_ request: LaunchRequest, with descriptor: Int32 = -1) throws(SegueError) -> Int32 {
+  mutating func perform(
+    _ request: LaunchRequest, with descriptor: Int32 = -1
+  ) throws(SegueError) -> LaunchReply.Answer {
     try request.check()
+    guard case .lookAtProcess = request.kind else { return .process(try start(request, with: descriptor)) }
+    guard descriptor >= 0 else { throw SegueError(.invalidArgument, "launch: look: no process came with it") }
+    switch PeerSandbox.look(at: descriptor) {
+    case .free: return .sandbox(nil)
+    case .sandboxed(let sandbox): return .sandbox(sandbox)
+    case .refused(let error): throw error
+    }
+  }
+
+  /// - Returns: the process that has been started.
+  private mutating func start(_ request: LaunchRequest, with descriptor: Int32) throws(SegueError) -> Int32 {
     switch request.kind {
     case .fetchSite(let fetch): return try ask(fetch, output: descriptor)
     case .lookUp(let name): return try look(up: name, output: descriptor)
-    case .startApp, .openPage, .openDocument, .unknown: break
+    case .listCommands: return try list(output: descriptor)
+    case .runCommand(let device): return try run(to: device, output: descriptor)
+    case .startApp, .openPage, .openDocument, .lookAtProcess, .unknown: break
     }
     // Only the agent knows which launch is under way, so here none is after this call.
     if let rate = request.rate { try gate.begin(rate.name, Clock.uptime, until: 0, atMost: rate.limit) }
@@ -68,6 +89,23 @@ struct LauncherService {
       throw SegueError(.limitExceeded, "\(name.text): too many names are looked up")
     }
     return try HelperProcess.start([NameLookupProcess.name, name.text], output: output)
+  }
+
+  private mutating func list(output: Int32) throws(SegueError) -> Int32 {
+    guard output >= 0 else { throw SegueError(.invalidArgument, "launch: paths: nothing takes them") }
+    guard lists.take(at: Clock.uptime) else { throw SegueError(.limitExceeded, "paths: they are read too often") }
+    return try HelperProcess.start([CommandProcess.name], output: output)
+  }
+
+  /// Runs the command of the user for a device (R14.4). The agent names the device, so an attacker in the agent can
+  /// start what the user has set, and nothing else (A27).
+  private mutating func run(to device: Identifier, output: Int32) throws(SegueError) -> Int32 {
+    guard output >= 0 else { throw SegueError(.invalidArgument, "launch: command: nothing takes its report") }
+    // The limiter counts seconds of its own.
+    guard commands.take(at: Clock.uptime / Self.commandPause) else {
+      throw SegueError(.limitExceeded, "too many commands to devices are started")
+    }
+    return try HelperProcess.start([CommandProcess.name, device.text], output: output)
   }
 
   /// Starts a browser with a page (R12.3). The agent names one of those that the user has installed: an attacker in the

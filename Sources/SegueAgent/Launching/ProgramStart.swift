@@ -60,7 +60,7 @@ enum ProgramStart {
   }
 
   /// The paths at which a program may be: its own if it has a slash, else one in each folder of PATH.
-  private static func files(of program: String) -> [String] {
+  static func files(of program: String) -> [String] {
     guard !program.utf8.contains(UInt8(ascii: "/")) else { return [program] }
     let path = Environment.variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
     return path.utf8.split(separator: UInt8(ascii: ":")).filter { $0.first == UInt8(ascii: "/") }.map { folder in

@@ -36,6 +36,8 @@ final class ManifestService: @unchecked Sendable {
   private(set) var defaults = DefaultPrograms()
   /// The programs that open files (R13.7).
   private(set) var openers = Openers()
+  /// The text of the user's folders for apps (R13.4), with their real paths.
+  private(set) var folderText: [UInt8] = []
   /// Milliseconds that the first reading has before the agent goes on without it.
   private static let firstTime: Int64 = 2_000
   /// Called once the first reading has ended, or takes too long; nil afterwards.
@@ -99,7 +101,9 @@ final class ManifestService: @unchecked Sendable {
         let new = reader.read()
         let (browsers, defaults, openers) = (reader.browsers, reader.defaults, reader.openers)
         Self.report(new, since: catalogue)
-        loop.post { self.finish(new, browsers, defaults, openers, changes) }
+        if let problem = reader.userFoldersProblem { Log.error("\(problem.message)") }
+        let folderText = UserFolders(reader.userFolders).text(ContainerFolder.found)
+        loop.post { self.finish(new, browsers, defaults, openers, folderText, changes) }
       }.detach()
     } catch {
       Log.error("manifests: \(error.message)")
@@ -111,7 +115,7 @@ final class ManifestService: @unchecked Sendable {
 
   private func finish(
     _ catalogue: Catalogue, _ browsers: Browsers, _ defaults: DefaultPrograms, _ openers: Openers,
-    _ changes: FolderChanges?
+    _ folderText: [UInt8], _ changes: FolderChanges?
   ) {
     guard !isClosed else { return }
     isReading = false
@@ -122,6 +126,7 @@ final class ManifestService: @unchecked Sendable {
     self.browsers = browsers
     self.defaults = defaults
     self.openers = openers
+    self.folderText = folderText
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
       // `close` closes the watch before this object is released.

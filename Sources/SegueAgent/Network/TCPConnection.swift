@@ -7,16 +7,17 @@ import SegueSystem
 import SegueTransport
 import SegueWire
 
-/// A TCP socket that the loop watches. For the loop.
+/// A TCP socket, or a Unix socket, that the loop watches. For the loop.
 final class TCPConnection: LinkSocket {
   private let fd: Int32
-  private let address: NetworkAddress
+  private let address: NetworkAddress?
   private let loop: Loop
   private var watch: Watch?
   private var isClosed = false
 
   /// Takes over the socket.
-  init(_ fd: Int32, _ address: NetworkAddress, on loop: Loop) {
+  /// - Parameter address: that of the other end; nil: it is in this machine.
+  init(_ fd: Int32, _ address: NetworkAddress?, on loop: Loop) {
     self.fd = fd
     self.address = address
     self.loop = loop
@@ -31,12 +32,18 @@ final class TCPConnection: LinkSocket {
     }
   }
 
-  var failure: SegueError? { TCPSocket.failure(fd, dialling: address) }
+  var failure: SegueError? { address.flatMap { TCPSocket.failure(fd, dialling: $0) } }
   var unread: Int { TCPSocket.unread(fd) }
   func probe() { TCPSocket.probe(fd) }
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
-    switch Socket.read(fd, atMost: limit, { bytes, _ in body(bytes, nil) }) {
+    switch Socket.read(
+      fd, atMost: limit,
+      { bytes, came in
+        came.discard()
+        body(bytes, nil)
+      })
+    {
     case .full: .full
     case .drained: .drained
     case .closed: .closed
@@ -58,6 +65,7 @@ final class TCPConnection: LinkSocket {
     isClosed = true
     watch?.close()
     watch = nil
-    Descriptors.close(fd)
+    // Descriptors that a process of this machine has sent may take for ever to close.
+    if address == nil { Descriptors.closeConnection(fd) } else { Descriptors.close(fd) }
   }
 }

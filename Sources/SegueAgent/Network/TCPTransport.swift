@@ -6,11 +6,14 @@ import SegueRuntime
 import SegueSystem
 import SegueTransport
 
-/// The networks of this device: TCP, and multicast for beacons. For the loop.
+/// The networks of this device: TCP, multicast for beacons, and commands. For the loop.
 public final class TCPTransport: LinkTransport {
   private let loop: Loop
+  public let commands: (any CommandTransport)?
 
-  public init(on loop: Loop) { self.loop = loop }
+  public init(on loop: Loop, commands: (any CommandTransport)? = nil) {
+    (self.loop, self.commands) = (loop, commands)
+  }
 
   public var interfaces: [NetworkInterface] { NetworkInterface.all() }
 

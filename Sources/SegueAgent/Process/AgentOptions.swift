@@ -14,8 +14,9 @@ struct AgentOptions {
 
   static var usage: String {
     """
-    usage: segue-agent [--replace]
+    usage: segue-agent [--replace | --stdio]
       --replace   ask the agent that runs to end, and take its place
+      --stdio     connect standard input and output with the agent that runs, for another device's command
       --version   print the version
       --help      print this
     exit status: 0 ended in order, 1 an error, 2 wrong arguments, 3 another agent of this user runs
@@ -25,6 +26,8 @@ struct AgentOptions {
 
   enum Reading {
     case run(AgentOptions)
+    /// Another device is to be linked through standard input and output.
+    case standardLink
     /// The text to print instead.
     case help(String)
     /// The message that says what is wrong.
@@ -33,11 +36,13 @@ struct AgentOptions {
 
   static func read(_ arguments: [String]) -> Reading {
     var options = AgentOptions()
+    if arguments.count == 1, isSame(arguments[0], "--stdio") { return .standardLink }
     for argument in arguments {
       switch true {
       case isSame(argument, "--replace"): options.replaces = true
       case isSame(argument, "--version"): return .help("segue-agent \(version)\n")
       case isSame(argument, "--help"): return .help(usage)
+      case isSame(argument, "--stdio"): return .wrong("--stdio: stands alone")
       default: return .wrong("\(argument): no such option")
       }
     }

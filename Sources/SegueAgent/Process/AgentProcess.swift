@@ -110,6 +110,8 @@ final class AgentProcess {
     var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
     let resolver = NameLookupClient(launcher, on: loop)
+    let looks = SandboxClient(launcher, on: loop)
+    let commands = CommandLauncher(launcher, in: AgentSocket.folder(beside: folder.path), on: loop)
     var inboxSites: (SiteStatuses) -> Void = { _ in }
     let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
     // No app is chosen before it is known what the user prefers.
@@ -120,10 +122,13 @@ final class AgentProcess {
       inbox.browsers = manifests.browsers
       inbox.defaults = manifests.defaults
       inbox.openers = manifests.openers
+      inbox.folders = UserFolders(manifests.folderText).containers
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
+    var tellFolders: ([UInt8]) -> Void = { _ in }
     let manifests = ManifestService(on: loop) { manifests in
+      tellFolders(manifests.folderText)
       if knowsPreferences, let service { use(service, manifests) }
     }
     let device = try Device(
@@ -132,15 +137,17 @@ final class AgentProcess {
       tookPlace: { generation in manager.ready(generation) },
       lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
     // An app learns what its manifest says when it is welcomed, and no later (R6.1).
+    tellFolders = { [unowned(unsafe) device] in device.setFolders($0) }
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
     let inbox = InboxService(
       in: environment, disk, launcher, at: HubParticipation(on: device),
       change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
     service = inbox
+    device.setSandboxLook { held, process, done in looks.look(held, process, done) }
     device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
     inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
     let devices = try DeviceService(
-      in: environment, over: TCPTransport(on: loop), TLSSecurity(), device,
+      in: environment, over: TCPTransport(on: loop, commands: commands), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox, resolving: resolver)
     var activationSocket: ActivationSocket?
     var control: ControlSocket?
@@ -150,12 +157,14 @@ final class AgentProcess {
         try launcher.attach(to: loop) { signals.end(because: "the launcher has ended") }
         try fetcher.open()
         try resolver.open()
+        try looks.open()
+        try commands.open()
         try sites.open()
         if let fd = manager.activationSocket { activationSocket = try ActivationSocket(fd, on: loop) }
         let requests = ControlRequests(in: environment, inbox, disk, saved, devices, sites)
         device.setUnheardFailureHandler { failure in requests.add(failure) }
         control = try ControlSocket(
-          in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment))
+          in: AgentSocket.folder(beside: folder.path), on: loop, try ControlServer(requests, in: environment), looks)
         // Requests are answered once inbox and account have said what is stored.
         var missing = 2
         let hasOpened = {
@@ -188,8 +197,10 @@ final class AgentProcess {
         sites.close()
         fetcher.close()
         resolver.close()
+        looks.close()
         inbox.close()
         devices.close()
+        commands.close()
         device.end()
         activationSocket?.close()
         launcher.close()

@@ -45,13 +45,16 @@ public final class ControlServer {
   /// - Parameter number: of `takeNumber`; `readable` and `writable` are called with it.
   public func admit(_ connection: any ByteConnection, as number: UInt64, ofProcess process: Int32) {
     let principal = Principal.process(process)
-    if let error = rejection(of: principal) {
-      environment.log(.error, "control: refused process \(process): \(error.message)")
-      return ControlConnection.refuse(connection, error)
-    }
+    if let error = rejection(of: principal) { return refuse(connection, error, process) }
     let client = ControlClient(number: number, principal: principal)
     connections.append(ControlConnection(connection, of: client, at: self))
     setTimer()
+  }
+
+  /// Closes a connection of a process, and tells it why.
+  public func refuse(_ connection: any ByteConnection, _ error: SegueError, _ process: Int32) {
+    environment.log(.error, "control: refused process \(process): \(error.message)")
+    ControlConnection.refuse(connection, error)
   }
 
   public func readable(_ number: UInt64) { find(number)?.readable() }

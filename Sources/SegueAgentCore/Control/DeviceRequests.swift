@@ -54,6 +54,8 @@ final class DeviceRequests {
     case Text.isSame(name, "set-devices"): devices.set(request, answer)
     case Text.isSame(name, "add-address"): try changeAddress(request, isAdded: true, answer)
     case Text.isSame(name, "remove-address"): try changeAddress(request, isAdded: false, answer)
+    case Text.isSame(name, "read-paths"):
+      devices.readCommands { error in answer(error.map { .failure($0) } ?? .success(.emptyDictionary)) }
     case Text.isSame(name, "pushes"): try pushes(request, client, answer)
     case Text.isSame(name, "answer-push"):
       guard let isAccepted = request["accepts"]?.bool else {

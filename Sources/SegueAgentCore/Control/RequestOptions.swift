@@ -46,6 +46,7 @@ enum RequestOptions {
     ("revoke-device", ["device"]),
     ("add-address", ["device", "address"]),
     ("remove-address", ["device", "address"]),
+    ("read-paths", []),
     ("accept-roster", ["device", "digest"]),
     ("leave-account", ["abandons"]),
     ("recovery-file", ["passphrase"]),

@@ -51,6 +51,8 @@ public final class InboxService: PushInbox {
   public var defaults = DefaultPrograms()
   /// The programs that open files (R13.7).
   public var openers = Openers()
+  /// The folders of the user (R13.4).
+  public var folders = Containers()
   /// The answers of the sites that manifests claim (R12.8).
   public var sites = SiteStatuses()
   private var preferences = RoutingPreferences()

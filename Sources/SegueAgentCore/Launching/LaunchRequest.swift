@@ -23,6 +23,14 @@ public struct LaunchRequest: Sendable {
     case openDocument(OpenedDocument, opener: String)
     /// Number 5, with a descriptor: looks a name up, by a process that writes the addresses there (R14.2).
     case lookUp(DeviceHostName)
+    /// Number 6, with a descriptor: reads which devices have a command, by a process that writes them there (R14.4).
+    case listCommands
+    /// Number 7, with a descriptor: runs the command of a device, by a process that reads it from the user's file and
+    /// reports there (R14.4).
+    case runCommand(Identifier)
+    /// Number 8, with a descriptor of a process: tells in which sandbox that one runs, if in any (R13.8). The launcher
+    /// starts nothing.
+    case lookAtProcess
     /// A kind that this launcher does not know: it is refused.
     case unknown(UInt64)
   }
@@ -44,18 +52,21 @@ public struct LaunchRequest: Sendable {
     case .fetchSite(let fetch): fetch.host
     case .openDocument(_, let opener): opener
     case .lookUp(let name): name.text
+    case .listCommands: "the list of paths"
+    case .runCommand(let device): String(joining: "the command to \(device.fingerprint)")
+    case .lookAtProcess: "a process"
     case .unknown(let number): "kind \(number)"
     }
   }
 
   /// The name under which it counts, and the most such launches in a minute: a browser opens more pages than an app has
-  /// starts. Nil: the schedules of sites and names have bounds of their own.
+  /// starts. Nil: the schedules of sites, names and devices, and looks, have bounds of their own.
   public var rate: (name: String, limit: Int)? {
     switch kind {
     case .openPage(_, let browser): (String(joining: "a page in \(browser)"), LaunchGate.pageLimit)
     case .openDocument(_, let opener): (String(joining: "a file in \(opener)"), LaunchGate.pageLimit)
     case .startApp, .unknown: (app, LaunchGate.appLimit)
-    case .fetchSite, .lookUp: nil
+    case .fetchSite, .lookUp, .listCommands, .runCommand, .lookAtProcess: nil
     }
   }
 
@@ -63,7 +74,7 @@ public struct LaunchRequest: Sendable {
   public func check() throws(SegueError) {
     switch kind {
     // An `OpenedDocument` was checked when it was made.
-    case .startApp, .openDocument, .lookUp: break
+    case .startApp, .openDocument, .lookUp, .listCommands, .runCommand, .lookAtProcess: break
     case .openPage(let page, _): try Self.checkPage(page)
     case .fetchSite(let fetch):
       guard AssociatedDomain.isHost(fetch.host) else {
@@ -128,6 +139,16 @@ public struct LaunchRequest: Sendable {
       try writer.put(UInt64(5))
       try writer.begin(.array)
       try writer.put(name.text)
+    case .listCommands:
+      try writer.put(UInt64(6))
+      try writer.begin(.array)
+    case .runCommand(let device):
+      try writer.put(UInt64(7))
+      try writer.begin(.array)
+      try writer.put(device.text)
+    case .lookAtProcess:
+      try writer.put(UInt64(8))
+      try writer.begin(.array)
     case .unknown(let kind):
       try writer.put(kind)
       try writer.begin(.array)
@@ -167,7 +188,11 @@ public struct LaunchRequest: Sendable {
       return (number, LaunchRequest(.openDocument(document, opener: texts[0]), environment: environment))
     case (5, 1):
       return DeviceHostName(texts[0]).map { (number, LaunchRequest(.lookUp($0), environment: environment)) }
-    case (1, _), (2, _), (4, _), (5, _): return nil
+    case (6, 0): return (number, LaunchRequest(.listCommands, environment: environment))
+    case (7, 1):
+      return Identifier(text: texts[0]).map { (number, LaunchRequest(.runCommand($0), environment: environment)) }
+    case (8, 0): return (number, LaunchRequest(.lookAtProcess, environment: environment))
+    case (1, _), (2, _), (4, _), (5, _), (6, _), (7, _), (8, _): return nil
     default: return (number, LaunchRequest(.unknown(kind), environment: environment))
     }
   }

@@ -326,7 +326,10 @@ final class AgentContinuations: AppFeature {
     // The URL goes to the place that the state of another browser names (R12.6).
     case .argument: contents = Activity.isBrowsingWeb(start.offer.description.type) ? .browserState : .nothing
     case .document:
-      let opened = try OpenedDocument(activity, leavesText: start.leavesText)
+      // A file in a folder of the user is another one here.
+      let here = try ActivityDocument.decode(
+        document, ReferenceReader(agent.owner.folders), userInfoLimit: Limits.value)
+      let opened = try OpenedDocument(here, leavesText: start.leavesText)
       store(at: index, document, activity.attachments)
       return decideToShow(.document(opened), at: index, now)
     }

@@ -129,6 +129,8 @@ public struct AgentContinuationReport: Sendable {
 /// The owner of an `AgentEngine`. The engine calls these from inside its own calls. A call that takes time is answered
 /// later, by a call of the engine.
 public protocol AgentOwner: AnyObject {
+  /// The folders of the user (R13.4), by which programs that take no part find files.
+  var folders: Containers { get }
   /// Nil if the system has no random bytes.
   func drawIdentifier() -> Identifier?
   /// Answers `AgentEngine.look`, once: what is asked about the offer, or NOT_FOUND, BUSY.

@@ -43,6 +43,8 @@ public protocol AppEngineOwner: ActivitySource {
   func deliver(_ delivery: Delivery)
   /// The manifest of the app applies from now on (R6.1). Called once, before the app is told that it is ready.
   func manifestHolds(_ manifest: AppManifest)
+  /// The user has these folders from now on (R13.4).
+  func foldersAre(_ folders: UserFolders)
   /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }
   /// Whether log lines of this severity are wanted.
@@ -59,6 +61,7 @@ extension AppEngineOwner {
   public func replace(_ id: Identifier, with state: Activity, ifChangeCountIs count: UInt64?) -> Activity? { nil }
   public func leftDocument(of id: Identifier) -> [UInt8]? { nil }
   public func manifestHolds(_ manifest: AppManifest) {}
+  public func foldersAre(_ folders: UserFolders) {}
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
   public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? { nil }

@@ -67,6 +67,7 @@ final class AppMessages {
   private func handle(_ message: Message, _ descriptor: PassedDescriptor?, _ now: Instant) throws(SegueError) {
     switch message {
     case .goodbye(let error): hub.report(.refused(error))
+    case .folders(let text): hub.receiveFolders(text)
     case .ping(let number): hub.send(.pong(number), isUrgent: true)
     case .pong: hub.answered(now)
     case .offer(let offer, let timing, _):

@@ -137,6 +137,9 @@ final class HubConnection {
     return false
   }
 
+  /// The agent has said what the user's folders are (R13.4). An app that carries a hub has no say in them.
+  func receiveFolders(_ text: [UInt8]) { if agent != nil { app.owner.foldersAre(UserFolders(text)) } }
+
   private func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Instant) {
     self.agent = agent
     answerBy = nil

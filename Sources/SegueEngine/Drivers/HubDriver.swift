@@ -71,6 +71,7 @@ public final class HubDriver {
       let number = takeNumber()
       switch environment.accept(as: number) {
       case .accepted(let accepted): admit(accepted, as: number)
+      case .later: break
       case .none: return
       case .exhausted:
         environment.listen(false)
@@ -80,7 +81,9 @@ public final class HubDriver {
     }
   }
 
-  private func admit(_ accepted: AcceptedConnection, as number: PeerNumber) {
+  /// Takes over a connection: one that the environment accepts later than others, too.
+  public func admit(_ accepted: AcceptedConnection, as number: PeerNumber) {
+    guard closesAt == nil else { return accepted.connection.close() }
     let limit = environment.descriptorLimit
     let hasRoom = accepted.isOwn || ConnectionQuota.hasRoom(for: accepted.descriptor, of: limit)
     // Closed without a message, so that another process becomes the hub, which has more room.
@@ -91,7 +94,11 @@ public final class HubDriver {
       // Told, so that the app waits for room: another hub would have no more.
       engine.reject(number, .noDescriptors(of: limit), environment.now)
     } else if quota.isKept(by: principal, of: limit) {
-      engine.connected(number, of: principal, environment.now)
+      switch accepted.standing {
+      case .free: engine.connected(number, of: principal, environment.now)
+      case .sandboxed(let sandbox): engine.connected(number, of: principal, in: sandbox, environment.now)
+      case .refused(let error): engine.reject(number, .standing(error), environment.now)
+      }
       // Most send hello at once; reads it now, so that many others cannot make a connection look silent.
       if hasTurn(connection, at: environment.now.uptime) { receive(connection) }
     } else {

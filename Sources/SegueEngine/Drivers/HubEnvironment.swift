@@ -30,6 +30,8 @@ public protocol HubEnvironment: AnyObject {
 /// The result of accepting a connection.
 public enum AcceptResult {
   case accepted(AcceptedConnection)
+  /// A connection whose process is still looked at (R13.8): `HubDriver.admit` follows, unless the hub ends.
+  case later
   /// No connection waits.
   case none
   /// The system has no descriptor left, not even to reject the connection, which still waits.
@@ -45,11 +47,16 @@ public struct AcceptedConnection {
   let isOwn: Bool
   /// The number of its descriptor, the lowest free one.
   let descriptor: Int
+  /// Whether that process runs in a sandbox (R13.8).
+  let standing: PeerStanding
 
-  public init(_ connection: any ByteConnection, process: Int32, isOwn: Bool, descriptor: Int) {
+  public init(
+    _ connection: any ByteConnection, process: Int32, isOwn: Bool, descriptor: Int, _ standing: PeerStanding = .free
+  ) {
     self.connection = connection
     self.process = process
     self.isOwn = isOwn
     self.descriptor = descriptor
+    self.standing = standing
   }
 }

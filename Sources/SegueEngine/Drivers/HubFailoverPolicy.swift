@@ -14,7 +14,7 @@ struct HubFailoverPolicy {
   /// Milliseconds until the next attempt after a hub refused one more connection of the process: no other hub would
   /// accept more.
   private static let quotaRetryTime: Int64 = 1_000
-  /// Milliseconds until the next attempt at a hub of another protocol.
+  /// Milliseconds until the next attempt at a hub of another protocol, or one that refuses the app for its sandbox.
   private static let versionTime: Int64 = 30_000
 
   /// Consecutive losses of hubs that an app follows without a delay.
@@ -119,7 +119,9 @@ struct HubFailoverPolicy {
       return .leave(lost(generation, wasWelcome: wasWelcome, isAgent: true, now, hubLives: hubLives))
     case .unready, .nonsense, .older: return .leave(seek(minimum: generation + 1, now))
     case .refused(let error):
-      if error.status == .unsupportedVersion { return .leave(wait(for: generation, Self.versionTime, now)) }
+      if error.status == .unsupportedVersion || error.status == .notAllowed {
+        return .leave(wait(for: generation, Self.versionTime, now))
+      }
       if error.status == .limitExceeded, !wasWelcome {
         return .leave(wait(for: generation, Self.quotaRetryTime, now))
       }

@@ -16,6 +16,9 @@ final class AgentPresence: HubFeature {
   /// See `HubEngine.manifests`.
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
 
+  /// The text of the user's folders (R13.4), as `Message.folders` has it; nil: not known yet.
+  private var folders: [UInt8]?
+
   /// See `HubEngine.pageReasons`.
   var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
 
@@ -49,6 +52,21 @@ final class AgentPresence: HubFeature {
     return Receiver(
       id: app.id, deviceName: connections.deviceName, appName: named.appName,
       bundleIdentifier: named.bundleIdentifier)
+  }
+
+  // MARK: The user's folders
+
+  /// See `HubEngine.setFolders`.
+  func setFolders(_ text: [UInt8]) {
+    guard folders != text else { return }
+    folders = text
+    for peer in peers.apps { tellFolders(peer) }
+  }
+
+  /// An app has registered, or the folders have changed. In a sandbox other folders have these paths (R13.8).
+  func tellFolders(_ peer: Peer) {
+    guard agent != nil, !owns(peer), peer.sandbox == nil, let folders else { return }
+    send(.folders(folders), to: peer)
   }
 
   // MARK: Open apps

@@ -67,11 +67,15 @@ public final class HubEngine {
   // MARK: Connections
 
   /// If too many connections of a principal have not sent `hello`, closes the oldest of them and keeps the new one.
-  /// - Parameter principal: nil: the connection has its own.
-  public func connected(_ number: PeerNumber, of principal: Principal? = nil, _ now: Instant) {
+  /// - Parameters:
+  ///   - principal: nil: the connection has its own.
+  ///   - sandbox: of the process at the other end (R13.8); nil: it is in none.
+  public func connected(
+    _ number: PeerNumber, of principal: Principal? = nil, in sandbox: Sandbox? = nil, _ now: Instant
+  ) {
     connections.begin(now)
     defer { registration.removeDropped() }
-    let peer = Peer(number: number, of: principal, helloBy: now.uptime + Self.helloTime)
+    let peer = Peer(number: number, of: principal, sandbox: sandbox, helloBy: now.uptime + Self.helloTime)
     if let oldest = peers.popLongestUnidentified(of: peer.principal) {
       connections.disconnect(
         oldest,
@@ -87,10 +91,13 @@ public final class HubEngine {
     case processQuota
     /// The hub's process has no more of its descriptors to spare: it may have so many.
     case noDescriptors(of: Int)
+    /// The system does not say in which sandbox its process runs (R13.8).
+    case standing(SegueError)
 
     fileprivate var error: SegueError {
       switch self {
       case .processQuota: SegueError(.limitExceeded, "the process has too many connections to the hub")
+      case .standing(let error): error
       case .noDescriptors(let limit):
         SegueError(
           .limitExceeded,
@@ -131,6 +138,14 @@ public final class HubEngine {
     set { presence.manifests = newValue }
   }
 
+  /// Sets the folders of the user (R13.4): the apps learn of them, now and when they register.
+  /// - Parameter text: as `UserFolders` reads it.
+  public func setFolders(_ text: [UInt8], _ now: Instant) {
+    connections.begin(now)
+    presence.setFolders(text)
+    registration.removeDropped()
+  }
+
   /// Says of an offer of an app here what concerns its web page (R12.2), as `Routing.Obstacle.page` describes it. It
   /// calls nothing of the engine.
   public var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])? {
@@ -151,6 +166,9 @@ public final class HubEngine {
     links.sendAccount(message, to: device)
     registration.removeDropped()
   }
+
+  /// Bytes for a device that its connections have not taken yet.
+  public func unsent(to device: Identifier) -> Int { links.unsent(to: device) }
 
   /// Ends the links with a device for good, and forgets what it offers.
   /// - Parameter device: nil: with all devices.

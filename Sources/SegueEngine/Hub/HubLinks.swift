@@ -58,6 +58,10 @@ final class HubLinks: HubFeature {
   func open(_ number: UInt64, _ descriptor: PassedDescriptor?, by app: Peer) {
     let request = LinkRequest(app: app.number, number: number)
     guard let descriptor else { return refuse(request, .noDescriptor) }
+    // A link carries all offers (R13.8).
+    guard app.sandbox == nil else {
+      return refuse(request, SegueError(.notAllowed, "an app in a sandbox links no other device"))
+    }
     if descriptor.isLost { return refuse(request, .lostDescriptor) }
     connections.outbox.transfer(.link(request, descriptor))
   }
@@ -153,6 +157,10 @@ final class HubLinks: HubFeature {
         send(.account(message), to: peer)
       }
     }
+  }
+
+  func unsent(to device: Identifier) -> Int {
+    peers.hubs.reduce(0) { $1.device == device ? $0 + $1.link.pendingBytes : $0 }
   }
 
   /// Ends the links with a device, or with all devices, and what they share: nothing of it resumes.

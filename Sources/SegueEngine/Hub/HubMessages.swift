@@ -98,7 +98,7 @@ final class HubMessages {
     case .failure(let type, let error, let age):
       connections.countWork(Self.failureWork)
       presence.note(type, error, age: age, of: app, peer.principal)
-    case .present, .absent, .keeps, .ask, .answer: break
+    case .present, .absent, .keeps, .ask, .answer, .folders: break
     case .link, .resume, .proceed, .linkUp, .welcome, .goodbye, .pong, .offer, .gone, .ready, .peerLost,
       .explanation, .route, .seek, .follow, .unfollow, .list, .listed, .refresh, .account:
       break
@@ -153,7 +153,7 @@ final class HubMessages {
     case .streamStatus(let id, let continuation, let to, let status):
       streams.streamStatus(id, continuations.known(continuation, by: peer), to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
-      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer:
+      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer, .folders:
       break
     }
   }

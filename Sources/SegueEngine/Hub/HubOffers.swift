@@ -313,7 +313,9 @@ final class HubOffers: HubFeature {
 
   private func sendUpdate(_ peer: Peer, _ update: inout SharedUpdate) {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
-    guard let offer = update.offer, offer.origin != peer.app?.id, update.isForSubscribers || maySee(offer, peer) else {
+    // Of public offers some are not for those who are in a sandbox (R13.8).
+    let isForAll = update.isForSubscribers && !(peer.app?.isSandboxed ?? false)
+    guard let offer = update.offer, offer.origin != peer.app?.id, isForAll || maySee(offer, peer) else {
       return send(.gone(update.id, nil), to: peer)
     }
     if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {

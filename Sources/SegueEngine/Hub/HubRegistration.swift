@@ -34,19 +34,22 @@ final class HubRegistration: HubFeature {
       return connections.disconnect(
         peer, SegueError(.unsupportedVersion, "the hub speaks protocol \(ours), the app \(minimum)…\(version)"))
     }
+    if let refusal = peer.sandbox?.refusal(of: app) { return connections.disconnect(peer, refusal) }
     if let former = peers[app: app.id] {
       // The same app again: its former connection is dead, but the end has not arrived.
       connections.disconnect(former, SegueError(.connectionUnavailable, "the app has connected again"))
       remove(former)
     }
     let manifest = knowsManifest ? nil : presence.manifests?(app.bundleIdentifier)
-    let app = manifest.map { app.adding($0) } ?? app
+    let said = peer.sandbox == nil ? app : app.sandboxed
+    let app = manifest.map { said.adding($0) } ?? said
     peers.register(peer, app)
     connections.send(
       .welcome(
         version: min(version, ProtocolVersion.current), generation: connections.generation,
         deviceName: connections.identity.deviceName, agent: presence.agent, manifest: manifest),
       to: peer)
+    presence.tellFolders(peer)
     offers.subscribe(peer, app)
     continuations.sendHeld(to: app.id)
     presence.report(peer)

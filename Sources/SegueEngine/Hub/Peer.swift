@@ -12,6 +12,8 @@ final class Peer {
   private(set) var helloBy: Int64
   /// The device whose certificate was shown on the connection; nil: an app has made the connection, or has it.
   let device: Identifier?
+  /// The sandbox of the process at the other end (R13.8); nil: it is in none.
+  let sandbox: Sandbox?
   private(set) var role: Role
   /// Whether it closes: nothing more is sent, and received bytes are ignored.
   private(set) var isClosing = false
@@ -41,10 +43,10 @@ final class Peer {
 
   init(
     number: HubEngine.PeerNumber, _ role: Role = .unidentified, of principal: Principal? = nil,
-    device: Identifier? = nil,
-    helloBy: Int64
+    device: Identifier? = nil, sandbox: Sandbox? = nil, helloBy: Int64
   ) {
     self.device = device
+    self.sandbox = sandbox
     self.number = number
     self.principal = principal ?? .connection(number)
     self.helloBy = helloBy

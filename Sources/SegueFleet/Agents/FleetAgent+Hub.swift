@@ -72,6 +72,8 @@ extension FleetAgent: LinkHub {
     hub?.call { engine, now in engine.sendAccount(message, to: device, now) }
   }
 
+  public func unsent(to device: Identifier) -> Int { hub?.engine.unsent(to: device) ?? 0 }
+
   public func endLinks(of device: Identifier?, _ error: SegueError) {
     hub?.call { engine, now in engine.endLinks(of: device, error, now) }
   }

@@ -27,6 +27,7 @@ open class FleetEnvironment: AppEnvironment, FleetProgram {
   open func drawIdentifier() throws(SegueError) -> Identifier { device.fleet.drawIdentifier() }
   open func realURL(of url: String) -> String? { nil }
   open func realFolder(_ path: [UInt8]) -> [UInt8]? { nil }
+  public final func userFolders() -> UserFolders { .none }
 
   // MARK: Opening and closing
 

@@ -59,6 +59,8 @@ open class Host {
   /// Nil: it is in no network.
   public private(set) var place: Place?
   public private(set) var isAwake = true
+  /// The commands of its user, at most one for a device (R14.4).
+  public var commands: [(device: Identifier, command: HostCommand)] = []
   /// The actions that came while it slept, and run when it wakes up.
   private var postponed: [() -> Void] = []
 

@@ -12,7 +12,7 @@ public final class HostSockets {
   /// Does something if the process lives then.
   let later: (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
   fileprivate var watches: [SimulatedTransport.Watch] = []
-  fileprivate var listeners: [SimulatedTransport.Listener] = []
+  var listeners: [SimulatedTransport.Listener] = []
   fileprivate var beacons: [SimulatedTransport.Beacons] = []
   private var sockets: [SimulatedSocket] = []
 
@@ -46,7 +46,12 @@ public final class SimulatedTransport: LinkTransport {
   private let sockets: HostSockets
   private var host: Host { sockets.host }
 
-  public init(_ sockets: HostSockets) { self.sockets = sockets }
+  public let commands: (any CommandTransport)?
+
+  public init(_ sockets: HostSockets) {
+    self.sockets = sockets
+    commands = SimulatedCommands(sockets)
+  }
 
   public var interfaces: [NetworkInterface] {
     guard let place = host.place else { return [] }
@@ -107,7 +112,7 @@ public final class SimulatedTransport: LinkTransport {
     }
   }
 
-  fileprivate final class Listener: LinkListener {
+  final class Listener: LinkListener {
     let port: UInt16
     private let sockets: HostSockets
     let accept: (Wire) -> Void

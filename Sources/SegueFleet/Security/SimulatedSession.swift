@@ -129,10 +129,12 @@ final class SimulatedSession: SecureSession {
       let parts = try Self.parts(payload, 3)
       try authenticate(parts[1], parts[2], .server, random + parts[0])
       try show(.client, [], random + parts[0])
+      exported = random + parts[0]
       stage = .secured
     case (.showing(let transcript), .client, .server):
       let parts = try Self.parts(payload, 2)
       try authenticate(parts[0], parts[1], .client, transcript)
+      exported = transcript
       stage = .secured
     case (.greeting, .joinHello, .server):
       let parts = try Self.parts(payload, 3)
@@ -198,7 +200,7 @@ final class SimulatedSession: SecureSession {
     while plain.count < buffer.count, !isClosed, let (kind, payload) = try next() {
       switch kind {
       case .data:
-        plain += payload
+        plain += try content(of: payload)
         hasReceived = true
       case .end: isClosed = true
       case .revoked:
@@ -223,10 +225,44 @@ final class SimulatedSession: SecureSession {
     var taken = 0
     while taken < bytes.count, outgoing.count < Self.outputLimit {
       let count = min(SecureChannel.recordSize, bytes.count - taken)
-      outgoing += Self.message(.data, Array(bytes[taken..<taken + count]))
+      outgoing += Self.message(.data, record(Array(bytes[taken..<taken + count])))
       taken += count
     }
     return taken
+  }
+
+  /// Records that were sent, and that have come.
+  private var (written, opened): (UInt64, UInt64) = (0, 0)
+  private static let sizeBytes = 4
+  private static let checkBytes = 8
+
+  /// A record as long as one of TLS (docs/device-links.md), which counts once, in its turn, and unchanged.
+  private func record(_ content: [UInt8]) -> [UInt8] {
+    let size = content.count < 1_024 ? 1_024 : min((content.count + 4_096) / 4_096 * 4_096, SecureChannel.recordSize)
+    let count = content.count
+    let padded = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + content
+    let body = padded + [UInt8](repeating: 0, count: max(0, size - count))
+    written += 1
+    return body + check(body, number: written, by: role)
+  }
+
+  /// Throws if it was changed, was left out, or has come before.
+  private func content(of record: [UInt8]) throws(SegueError) -> ArraySlice<UInt8> {
+    opened += 1
+    let end = record.count - Self.checkBytes
+    guard end >= Self.sizeBytes else { throw refused }
+    let size = record[..<Self.sizeBytes].reduce(0) { $0 << 8 | Int($1) }
+    let expected = check(Array(record[..<end]), number: opened, by: role == .client ? .server : .client)
+    guard size <= end - Self.sizeBytes, Array(record[end...]) == expected else { throw refused }
+    return record[Self.sizeBytes..<Self.sizeBytes + size]
+  }
+
+  /// FNV-1a, over what both ends alone know.
+  private func check(_ body: [UInt8], number: UInt64, by role: SessionRole) -> [UInt8] {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ number ^ (role == .client ? 1 << 63 : 0)
+    for byte in exported { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    body.withUnsafeBufferPointer { for byte in $0 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 } }
+    return (0..<8).map { UInt8(truncatingIfNeeded: hash >> (8 * $0)) }
   }
 
   func close() { if isAuthenticated { outgoing += Self.message(.end, []) } }

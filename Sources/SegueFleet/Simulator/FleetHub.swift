@@ -232,7 +232,8 @@ extension FleetHub: HubEnvironment {
     return .accepted(
       AcceptedConnection(
         makeEnd(connection, 1), process: connection.owners[0]?.process.number ?? 0,
-        isOwn: connection.owners[0]?.process === process, descriptor: driver.connectionCount + driver.streamCount))
+        isOwn: connection.owners[0]?.process === process, descriptor: driver.connectionCount + driver.streamCount,
+        connection.owners[0]?.process.sandbox.map { .sandboxed($0) } ?? .free))
   }
 
   func listen(_ isListening: Bool) {

@@ -30,6 +30,8 @@ public class FleetProcess {
   /// The hub that the process runs, or nil.
   var hub: FleetHub?
   public let offersFrontmostOnly: Bool
+  /// The sandbox in which it runs (R13.8); nil: in none.
+  var sandbox: Sandbox?
   /// The device's agent, which carries the hub and has no app.
   let isAgent: Bool
   /// Whether the process gets no notice of changes in the folder, but polls.

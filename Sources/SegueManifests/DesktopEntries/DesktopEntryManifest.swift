@@ -13,6 +13,8 @@ enum DesktopEntryManifest {
       throw SegueError(.malformed, "X-Segue-BundleIdentifier: is missing, and there are other keys of Segue's")
     }
     var contents = ManifestContents(bundleIdentifier: try ManifestCheck.name(identifier, "X-Segue-BundleIdentifier"))
+    contents.alternativeIdentifiers = try ManifestCheck.alternatives(
+      try entry.list("X-Segue-AlternativeIdentifiers") ?? [], "X-Segue-AlternativeIdentifiers")
     contents.name = try text(entry, "Name")
     contents.version = try text(entry, "X-Segue-Version")
     contents.team = try text(entry, "X-Segue-TeamIdentifier")

@@ -7,9 +7,18 @@ import SegueModel
 /// once, or an error.
 final class ManifestFileReader {
   private let buffer: UnsafeMutableRawBufferPointer
+  private var limit: Int { buffer.count - 1 }
 
-  init() { buffer = .allocate(byteCount: Limits.manifestBytes + 1, alignment: 16) }
+  /// - Parameter limit: the most bytes of a file that is read.
+  init(atMost limit: Int = Limits.manifestBytes) { buffer = .allocate(byteCount: limit + 1, alignment: 16) }
   deinit { buffer.deallocate() }
+
+  /// The same; nil if there is no such file.
+  func readIfThere(_ path: String) throws(SegueError) -> UnsafeRawBufferPointer? {
+    var status = stat()
+    if stat(path, &status) != 0, linux_errno() == ENOENT { return nil }
+    return try read(path)
+  }
 
   /// The bytes of a regular file; valid until the next call.
   /// Throws SYSTEM, WRONG_KIND (a folder, a device, a pipe), LIMIT_EXCEEDED.
@@ -17,12 +26,12 @@ final class ManifestFileReader {
     var status = stat()
     // Opening a device may do something already.
     guard stat(path, &status) == 0 else { throw Self.refused() }
-    try Self.check(status)
+    try check(status)
     let fd = linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0)
     guard fd >= 0 else { throw Self.refused() }
     defer { _ = close(fd) }
     guard fstat(fd, &status) == 0 else { throw Self.refused() }
-    try Self.check(status)
+    try check(status)
     var count = 0
     while count < buffer.count {
       let more = CLinux.read(fd, buffer.baseAddress! + count, buffer.count - count)
@@ -31,20 +40,20 @@ final class ManifestFileReader {
       if more == 0 { break }
       count += more
     }
-    guard count <= Limits.manifestBytes else {
-      throw SegueError(.limitExceeded, "more than \(Limits.manifestBytes) bytes")
+    guard count <= limit else {
+      throw SegueError(.limitExceeded, "more than \(limit) bytes")
     }
     return UnsafeRawBufferPointer(rebasing: buffer[..<count])
   }
 
-  private static func check(_ status: stat) throws(SegueError) {
+  private func check(_ status: stat) throws(SegueError) {
     var status = status
     guard linux_is_file(&status) != 0 else {
       throw SegueError(.wrongKind, "is no regular file, nor a link to one")
     }
-    guard status.st_size <= Limits.manifestBytes else {
+    guard status.st_size <= limit else {
       throw SegueError(
-        .limitExceeded, "\(Int64(status.st_size)) bytes, at most \(Limits.manifestBytes) are allowed")
+        .limitExceeded, "\(Int64(status.st_size)) bytes, at most \(limit) are allowed")
     }
   }
 

@@ -45,6 +45,12 @@ public struct ManifestFolders: Sendable {
       })
   }
 
+  /// The user's folder, which may be relative, and then does not count; nil: none is known.
+  static func own(_ variable: String, _ beneathHome: String) -> String? {
+    if let folder = Environment.variable(variable), folder.utf8.first == UInt8(ascii: "/") { return folder }
+    return Environment.variable("HOME").map { String(joining: "\($0)\(beneathHome)") }
+  }
+
   /// The user's folder, then those of the system, each once.
   private static func folders(
     _ own: String, _ beneathHome: String, _ system: String, _ usual: String
@@ -58,11 +64,7 @@ public struct ManifestFolders: Sendable {
       let folder = String(decoding: Array(trimmed), as: UTF8.self)
       if !folders.contains(where: { Text.isSame($0, folder) }) { folders.append(folder) }
     }
-    if let home = Environment.variable(own), home.utf8.first == UInt8(ascii: "/") {
-      add(home)
-    } else if let home = Environment.variable("HOME") {
-      add(String(joining: "\(home)\(beneathHome)"))
-    }
+    if let folder = self.own(own, beneathHome) { add(folder) }
     for folder in parts(Environment.variable(system) ?? usual) { add(folder) }
     return folders
   }

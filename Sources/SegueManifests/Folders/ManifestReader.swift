@@ -33,6 +33,11 @@ public final class ManifestReader {
   /// The programs that open files, once `read` has returned (R13.7).
   public var openers: Openers { openerReader.openers }
 
+  /// The text of the user's folders (R13.4), once `read` has returned: what is in the file. Empty if it cannot be read.
+  public private(set) var userFolders: [UInt8] = []
+  /// The reason for which that file cannot be read, or the first line that cannot be used; nil: there is none.
+  public private(set) var userFoldersProblem: SegueError?
+
   /// - Parameters:
   ///   - visits: called with each folder that has manifests or launchers, before its names are read, and with those
   ///     that would have them and are not there.
@@ -61,6 +66,13 @@ public final class ManifestReader {
       readOpeners(String(joining: "\(folder)/segue/openers"), index)
     }
     for folder in folders.mimeAppsFolders { for name in folders.mimeAppsNames { awaits(folder, name) } }
+    if let folder = UserFoldersFile.folder { awaits(folder, UserFoldersFile.name) }
+    do throws(SegueError) {
+      userFolders = try UserFoldersFile.read(file) ?? []
+      userFoldersProblem = UserFolders(userFolders).problem
+    } catch {
+      userFoldersProblem = error
+    }
     let handlers = readDesktops(desktops)
     let reader = BrowserReader(desktops, launcher, file, lists: folders.mimeAppsLists)
     browsers = reader.browsers(handlers)

@@ -10,6 +10,8 @@ enum PropertyListManifest {
       throw SegueError(.malformed, "CFBundleIdentifier: is missing; expected a string")
     }
     var contents = ManifestContents(bundleIdentifier: try ManifestCheck.name(identifier, "CFBundleIdentifier"))
+    contents.alternativeIdentifiers = try ManifestCheck.alternatives(
+      try fields.strings("SegueAlternativeIdentifiers") ?? [], "SegueAlternativeIdentifiers")
     contents.name = try text(fields, "CFBundleName")
     contents.version = try text(fields, "CFBundleVersion")
     contents.team = try text(fields, "com.apple.developer.team-identifier")

@@ -3,12 +3,12 @@
 /// A UUID as text (RFC 9562 §4): 8, 4, 4, 4 and 12 hexadecimal digits.
 extension Identifier {
   /// Characters.
-  static let textSize = 36
+  public static let textSize = 36
 
   private static func isHyphen(_ place: Int) -> Bool { place == 8 || place == 13 || place == 18 || place == 23 }
 
   /// Nil unless the text is a UUID, with letters of either case.
-  init?(hexadecimal text: UnsafeRawBufferPointer) {
+  public init?(hexadecimal text: UnsafeRawBufferPointer) {
     guard text.count == Self.textSize else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)
     for place in 0..<Self.textSize {
@@ -24,7 +24,7 @@ extension Identifier {
   }
 
   /// Writes `textSize` characters, with small letters.
-  func writeText(to target: UnsafeMutableRawPointer) {
+  public func writeText(to target: UnsafeMutableRawPointer) {
     withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
       guard let base = bytes.baseAddress else { return }
       write(to: base)

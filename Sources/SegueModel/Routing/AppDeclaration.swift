@@ -5,6 +5,8 @@ public final class AppDeclaration: Sendable {
   /// The file that says it, absolute.
   public let path: String
   public let bundleIdentifier: String
+  /// Further identifiers of the same program, such as its desktop ids, which count as the same bundle (R13.6).
+  public let alternativeIdentifiers: [String]
   /// The Team ID; an app without one is a team of its own (R6.2).
   public let team: String
   /// For people.
@@ -30,13 +32,15 @@ public final class AppDeclaration: Sendable {
   public let warnings: [String]
 
   public init(
-    path: String, bundleIdentifier: String, team: String? = nil, name: String? = nil, version: String? = nil,
-    types: [String] = [], documentTypes: [DocumentType] = [], payloadVersions: [UInt32]? = nil,
+    path: String, bundleIdentifier: String, alternativeIdentifiers: [String] = [], team: String? = nil,
+    name: String? = nil, version: String? = nil, types: [String] = [], documentTypes: [DocumentType] = [],
+    payloadVersions: [UInt32]? = nil,
     domains: [AssociatedDomain] = [], applicationIdentifier: String? = nil, desktopFile: String? = nil,
     launch: AppLaunch, warnings: [String] = []
   ) {
     self.path = path
     self.bundleIdentifier = bundleIdentifier
+    self.alternativeIdentifiers = alternativeIdentifiers
     self.team = team ?? bundleIdentifier
     self.name = name ?? bundleIdentifier
     self.version = version

@@ -44,7 +44,7 @@ extension AppIdentity {
     types.add(manifest)
     return AppIdentity(
       secret: secret, bundleIdentifier: bundleIdentifier, name: manifest.name ?? name, team: manifest.team ?? team,
-      types: types.all, isChooser: isChooser)
+      types: types.all, isChooser: isChooser, isSandboxed: isSandboxed)
   }
 }
 

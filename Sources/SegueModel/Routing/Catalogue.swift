@@ -30,6 +30,7 @@ public final class Catalogue: Sendable {
   private let byTeam: [TextKey: [AppDeclaration]]
   private let byHost: [TextKey: [Claim]]
   private let byDesktopFile: [TextKey: [AppDeclaration]]
+  private let byAlternative: [TextKey: AppDeclaration]
 
   /// A claim of an app on a site.
   public struct Claim: Sendable {
@@ -47,6 +48,7 @@ public final class Catalogue: Sendable {
     var byTeam: [TextKey: [AppDeclaration]] = [:]
     var byHost: [TextKey: [Claim]] = [:]
     var byDesktopFile: [TextKey: [AppDeclaration]] = [:]
+    var byAlternative: [TextKey: AppDeclaration] = [:]
     for manifest in manifests {
       switch manifest.result {
       case .failure(let error): entries.append(Entry(path: manifest.path, state: .broken(error)))
@@ -62,6 +64,10 @@ public final class Catalogue: Sendable {
         for type in app.types { byType[TextKey(type), default: []].append(app) }
         byTeam[TextKey(app.team), default: []].append(app)
         if let file = app.desktopFile { byDesktopFile[TextKey(file), default: []].append(app) }
+        for other in app.alternativeIdentifiers where byAlternative[TextKey(other)] == nil {
+          byAlternative[TextKey(other)] = app
+          byDesktopFile[TextKey(String(joining: "\(other).desktop")), default: []].append(app)
+        }
         for domain in app.domains { byHost[TextKey(domain.host), default: []].append(Claim(app: app, domain: domain)) }
       }
     }
@@ -72,6 +78,7 @@ public final class Catalogue: Sendable {
     self.byTeam = byTeam
     self.byHost = byHost
     self.byDesktopFile = byDesktopFile
+    self.byAlternative = byAlternative
   }
 
   /// No apps.
@@ -82,6 +89,19 @@ public final class Catalogue: Sendable {
 
   /// Nil: no manifest describes that app.
   public subscript(bundleIdentifier: String) -> AppDeclaration? { byBundle[TextKey(bundleIdentifier)] }
+
+  /// The bundle identifier of the program that has an identifier (R13.6): that of the manifest that lists it as a
+  /// further one, unless a manifest is of that identifier itself.
+  func program(of identifier: String) -> String {
+    byBundle[TextKey(identifier)] == nil
+      ? byAlternative[TextKey(identifier)]?.bundleIdentifier ?? identifier : identifier
+  }
+
+  /// Whether two identifiers are of one program.
+  func isSameProgram(_ one: String, _ other: String?) -> Bool {
+    guard let other else { return false }
+    return Text.isSame(one, other) || Text.isSame(program(of: one), program(of: other))
+  }
 
   /// The apps that declare an activity type, of any team.
   public func apps(declaring type: String) -> [AppDeclaration] { byType[TextKey(type)] ?? [] }

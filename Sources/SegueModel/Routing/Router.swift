@@ -109,15 +109,19 @@ public struct Router: Sendable {
       obstacles, isByPublicType: query.isPublic && !declarers.hasTeam && obstacles.isEmpty)
   }
 
-  /// The same team and the desktop's default count for public activities only: others are for the team alone.
+  /// Further identifiers of a program count as its own (R13.6). The same team and the desktop's default count for
+  /// public activities only: others are for the team alone.
   private func preference(
     of app: String, _ declaration: AppDeclaration?, _ declarers: Declarers, _ query: RoutingQuery
   ) -> RoutingCandidate.Preference {
+    if catalogue.isSameProgram(app, query.bundleIdentifier) { return .sameBundle }
+    if catalogue.isSameProgram(app, preferences.choice(for: query.type)) { return .chosen }
     guard query.isPublic else { return preference(of: app) }
     if declarers.hasTeam { return .sameTeam(preferences.recency(of: app)) }
     guard let file = query.contentType.flatMap({ defaults[$0] }) else { return preference(of: app) }
     let isDefault =
-      Text.isSame(declaration?.desktopFile, file) || Text.isSame(String(joining: "\(app).desktop"), file)
+      Text.isSame(String(joining: "\(app).desktop"), file)
+      || catalogue.apps(startedBy: file).contains { Text.isSame($0.bundleIdentifier, app) }
     return isDefault ? .desktopDefault : preference(of: app)
   }
 

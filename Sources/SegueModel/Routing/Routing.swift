@@ -18,7 +18,7 @@ public enum Routing {
   }
 
   /// Nil: `receiver` sees the offers of `origin` of this type.
-  /// - Parameter isPublic: as the offer says (R13.1).
+  /// - Parameter isPublic: as the offer says (R13.1). For an app in a sandbox it does not count (R13.8).
   public static func obstacle(
     for receiver: AppIdentity, origin: AppIdentity, type: String, isPublic: Bool
   ) -> Obstacle? {
@@ -28,7 +28,7 @@ public enum Routing {
   /// The same for an app of another device, of this team.
   public static func obstacle(for receiver: AppIdentity, team: String, type: String, isPublic: Bool) -> Obstacle? {
     if receiver.isChooser { return nil }
-    guard isPublic || Text.isSame(receiver.team, team) else { return .teamDiffers }
+    guard isPublic && !receiver.isSandboxed || Text.isSame(receiver.team, team) else { return .teamDiffers }
     return receiver.declares(type) ? nil : .typeNotDeclared
   }
 }

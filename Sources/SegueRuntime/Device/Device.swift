@@ -39,6 +39,8 @@ public final class Device {
         host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
         host.setPageReasons(carried.pageReasons)
+        if let folders = carried.folders { host.setFolders(folders) }
+        host.sandboxLook = carried.sandboxLook
         host.setPrivacy(carried.isPrivate)
         host.setDevices(carried.devices)
         tookPlace(generation)
@@ -114,11 +116,25 @@ public final class Device {
     carried?.host?.setManifests(manifests)
   }
 
+  /// Sets the folders of the user (R13.4), of which apps learn.
+  /// - Parameter text: as `UserFolders` reads it.
+  public func setFolders(_ text: [UInt8]) {
+    carried?.folders = text
+    carried?.host?.setFolders(text)
+  }
+
   /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not
   /// call this object.
   public func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
     carried?.pageReasons = reasons
     carried?.host?.setPageReasons(reasons)
+  }
+
+  /// Sets what looks into the sandboxes of processes for this one, which may not (R13.8).
+  /// - Parameter look: takes over the descriptor of a process of that number, and calls `done` once, later.
+  public func setSandboxLook(_ look: @escaping SandboxLook) {
+    carried?.sandboxLook = look
+    carried?.host?.sandboxLook = look
   }
 
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
@@ -139,6 +155,9 @@ public final class Device {
   public func sendAccount(_ message: [UInt8], to device: Identifier) {
     carried?.host?.sendAccount(message, to: device)
   }
+
+  /// Bytes for a device that its connections have not taken yet.
+  public func unsent(to device: Identifier) -> Int { carried?.host?.unsent(to: device) ?? 0 }
 
   /// Asks all linked devices for a sign of life: this one has another network or address, or has woken up.
   public func networkChanged() { carried?.host?.networkChanged() }
@@ -170,13 +189,18 @@ public final class Device {
   }
 }
 
+/// See `Device.setSandboxLook`.
+public typealias SandboxLook = (_ held: Int32, _ process: Int32, _ done: @escaping (PeerStanding) -> Void) -> Void
+
 /// The last hub that this agent's process has become; nil before.
 private final class CarriedHub {
   var host: HubHost?
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
   var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
+  var folders: [UInt8]?
   var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
+  var sandboxLook: SandboxLook?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
 }

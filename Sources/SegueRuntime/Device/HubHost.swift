@@ -17,6 +17,10 @@ final class HubHost {
   private var listener: Watch?
   private var timer: LoopTimer?
   private var hasEnded = false
+  /// See `Device.setSandboxLook`. Nil: this process looks itself.
+  var sandboxLook: SandboxLook?
+  /// Connections that wait for such a look.
+  private var unknown: [(number: HubEngine.PeerNumber, fd: Int32)] = []
 
   /// Nil if another process runs the generation.
   convenience init?(
@@ -88,6 +92,13 @@ final class HubHost {
   /// See `Device.setManifests`.
   func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) { engine.manifests = manifests }
 
+  /// See `Device.setFolders`.
+  func setFolders(_ text: [UInt8]) {
+    guard !hasEnded else { return }
+    engine.setFolders(text, now)
+    driver.flush()
+  }
+
   /// See `Device.setPageReasons`.
   func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
     engine.pageReasons = reasons
@@ -113,6 +124,9 @@ final class HubHost {
     engine.sendAccount(message, to: device, now)
     driver.flush()
   }
+
+  /// See `Device.unsent`.
+  func unsent(to device: Identifier) -> Int { hasEnded ? 0 : engine.unsent(to: device) }
 
   /// See `Device.networkChanged`.
   func networkChanged() {
@@ -165,6 +179,8 @@ final class HubHost {
     hasEnded = true
     listener?.close()
     timer?.close()
+    for connection in unknown { Descriptors.closeConnection(connection.fd) }
+    unknown = []
     driver.tearDown()
     socket.close(removingFiles: removingFiles)
   }
@@ -177,17 +193,41 @@ extension HubHost: HubEnvironment {
   func accept(as number: HubEngine.PeerNumber) -> AcceptResult {
     switch socket.accept() {
     case .connection(let fd):
-      let process = Socket.peerProcess(fd)
-      do throws(SegueError) {
-        let connection = try connection(fd, as: number)
-        let isOwn = process == getpid()
-        return .accepted(AcceptedConnection(connection, process: process, isOwn: isOwn, descriptor: Int(fd)))
-      } catch {
-        Log.write(.error, "\(error.message)")
-        return .exhausted
+      switch PeerSandbox.glance(at: fd) {
+      case .known(let standing): return accepted(fd, as: number, standing)
+      case .hidden(let held):
+        guard let sandboxLook else {
+          defer { Descriptors.close(held) }
+          return accepted(fd, as: number, PeerSandbox.look(at: held))
+        }
+        unknown.append((number, fd))
+        // This object lives until the look is done.
+        sandboxLook(held, Socket.peerProcess(fd)) { standing in self.looked(number, standing) }
+        return .later
       }
     case .nobody: return .none
     case .exhausted: return .exhausted
+    }
+  }
+
+  private func looked(_ number: HubEngine.PeerNumber, _ standing: PeerStanding) {
+    guard let index = unknown.firstIndex(where: { $0.number == number }) else { return }
+    if case .accepted(let accepted) = accepted(unknown.remove(at: index).fd, as: number, standing) {
+      driver.admit(accepted, as: number)
+    }
+  }
+
+  /// Takes over the socket.
+  private func accepted(_ fd: Int32, as number: UInt64, _ standing: PeerStanding) -> AcceptResult {
+    let process = Socket.peerProcess(fd)
+    do throws(SegueError) {
+      let connection = try connection(fd, as: number)
+      let isOwn = process == getpid()
+      return .accepted(
+        AcceptedConnection(connection, process: process, isOwn: isOwn, descriptor: Int(fd), standing))
+    } catch {
+      Log.write(.error, "\(error.message)")
+      return .exhausted
     }
   }
 

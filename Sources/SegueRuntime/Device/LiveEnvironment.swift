@@ -3,6 +3,7 @@
 import CLinux
 import SegueApp
 import SegueEngine
+import SegueManifests
 import SegueModel
 import SegueSystem
 import SegueTransport
@@ -38,6 +39,18 @@ final class LiveEnvironment: AppEnvironment {
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func realURL(of url: String) -> String? { ContainerFolder.realURL(of: url) }
   func realFolder(_ path: [UInt8]) -> [UInt8]? { ContainerFolder.found(path) }
+
+  func userFolders() -> UserFolders {
+    do throws(SegueError) {
+      guard let text = try UserFoldersFile.read() else { return .none }
+      let folders = UserFolders(UserFolders(text).text(ContainerFolder.found))
+      return folders
+    } catch {
+      Log.error("\(error.message)")
+      return .none
+    }
+  }
+
   func logs(_ severity: Severity) -> Bool { Log.isOn(severity) }
   func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
 

@@ -12,8 +12,9 @@ enum LocalFiles {
   /// The most bytes that are read of the list of mounts.
   private static let listLimit = 1 << 20
 
-  /// False also if the mount is not visible to this process.
-  static func has(_ fd: Int32) -> Bool {
+  /// False also if the mount is not visible to the process.
+  /// - Parameter process: in whose namespace the file is mounted.
+  static func has(_ fd: Int32, of process: DiagnosticText = "self") -> Bool {
     if linux_is_in_memory(fd) == 1 { return true }
     var mount = -1
     var isNext = false
@@ -26,7 +27,7 @@ enum LocalFiles {
     var isKnown = false
     var isIts = false
     isNext = false
-    read("/proc/self/mountinfo") { place, word in
+    read(String(joining: "/proc/\(process)/mountinfo")) { place, word in
       if place == 0 { isIts = number(word) == mount }
       if isNext, isIts { isKnown = fileSystems.contains { isSame(word, $0) } }
       isNext = isSame(word, "-")

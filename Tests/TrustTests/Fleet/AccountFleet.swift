@@ -26,6 +26,8 @@ final class AccountFleet {
   var beaconLoss = 0.0
   /// Whether all networks reach each other.
   var isRouted = false
+  /// Networks that reach each other.
+  var routes: [(Int, Int)] = []
   private(set) var log = Trace()
   /// The first broken promise.
   private(set) var violation: String?
@@ -65,9 +67,23 @@ final class AccountFleet {
       clock.uptime = max(clock.uptime, at)
       body()
       oracle.checkListed()
+      checkRelays()
       guard steps < Self.stepLimit else { return report("fleet", "what happens at one time does not end") }
     }
     clock.uptime = max(clock.uptime, end)
+  }
+
+  /// R14.3: nobody relays but who may, for devices of the account alone, within its quotas, and over one hop.
+  private func checkRelays() {
+    for machine in machines {
+      guard let devices = machine.devices else { continue }
+      let relays = devices.relays
+      if let broken = relays.broken { report(machine.name, "\(broken)") }
+      if relays.splices > 0 {
+        meet("a link through a relay")
+        if !devices.settings.isRelaying { report(machine.name, "relays, and its user has not switched that on") }
+      }
+    }
   }
 
   // MARK: Reports
@@ -94,7 +110,9 @@ extension AccountFleet: NetworkSimulation {
   func drawDelay() -> Int64 { network.delay(&random) }
   private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
   func host(at place: Place) -> Host? { hosts.first { $0.place == place } }
-  func isRouted(_ network: Int, to other: Int) -> Bool { isRouted || network == other }
+  func isRouted(_ network: Int, to other: Int) -> Bool {
+    isRouted || network == other || routes.contains { $0 == (network, other) || $0 == (other, network) }
+  }
   func isCut(_ one: Host, _ other: Host) -> Bool { false }
 
   func listeners(to host: Host) -> [Host] {

@@ -101,6 +101,9 @@ final class AccountWorkload {
     case 35 where fleet.random.chance(0.5): household.acceptTakeOvers(machine)
     case 35: machine.slowness = fleet.random.chance(0.7) ? 5 : 3_000
     case 36: try? fleet.network.setFaults(loss: fleet.random.chance(0.5) ? 0 : 0.2, duplication: 0, reordering: 0.1)
+    case 37: setCommand(at: machine)
+    case 38: machine.set("relay", .bool(fleet.random.chance(0.7)))
+    case 39: reroute()
     default: break
     }
     pass(fleet.random.chance(0.8) ? fleet.random.within(0, 12_000) : fleet.random.within(0, 90_000))
@@ -161,12 +164,32 @@ final class AccountWorkload {
     machine.move(to: network == Self.networks ? nil : fleet.newPlace(in: network))
   }
 
+  /// One network is reached from the others from now on, or none: then a machine there can relay.
+  private func reroute() {
+    let middle = fleet.random.below(Self.networks + 1)
+    let others = (0..<Self.networks).filter { $0 != middle && middle < Self.networks }
+    fleet.trace("all", "reach network", "\(middle)")
+    fleet.routes = others.map { ($0, middle) }
+  }
+
   private func nameAddresses(of machine: Machine) {
     var addresses = machines.filter { $0 !== machine && fleet.random.chance(0.5) }.compactMap { $0.listener }
     if fleet.random.chance(0.3), let place = fleet.hostiles[0].place {
       addresses.append(place.address(port: 1))
     }
     machine.name(addresses: addresses)
+  }
+
+  /// A command that leads to a device (R14.4), or elsewhere; or none any longer.
+  private func setCommand(at machine: Machine) {
+    let (meant, other) = (any(), any())
+    guard meant !== machine, let device = meant.snapshot?.identity?.device else { return }
+    let commands: [HostCommand?] = [
+      .leads(to: meant), .leads(to: meant), .leads(to: other), .fails("Permission denied"),
+      .says(Array("Welcome!".utf8)), .hangs, nil,
+    ]
+    fleet.meet("a command")
+    machine.set(commands[fleet.random.below(commands.count)], for: device)
   }
 
   private func bother() {
@@ -214,6 +237,7 @@ final class AccountWorkload {
   private func heal() {
     fleet.trace("all", "is well again")
     fleet.network = Network()
+    fleet.routes = []
     fleet.beaconLoss = 0
     for hostile in fleet.hostiles { hostile.leave() }
     household.isWilling = true

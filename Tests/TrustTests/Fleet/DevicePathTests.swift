@@ -87,6 +87,112 @@ import Testing
     end()
   }
 
+  /// Whether the laptop is linked with home by a command.
+  private func usesCommand() throws -> Bool {
+    guard areLinked, case .command = laptop.devices?.links?.path(to: try device(home)) else { return false }
+    guard case .command = home.devices?.links?.path(to: try device(laptop)) else { return false }
+    return true
+  }
+
+  private func reason() throws -> String {
+    let reports = try #require(laptop.devices?.links).reports(of: device(home))
+    for report in reports where report.cost == .command {
+      if case .failed(let reason) = report.state { return reason }
+    }
+    return ""
+  }
+
+  @Test func `R14.4 a device is linked by a command, where no address leads, and by an address again`() throws {
+    leaveHouse()
+    fleet.isRouted = false
+    laptop.move(to: fleet.newPlace(in: 2))
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(10_000)
+    #expect(try usesCommand())
+    // Both ends find the same cost, so that the link moves once they are in one network.
+    let place = try #require(laptop.place)
+    home.move(to: fleet.newPlace(in: place.network))
+    fleet.beaconLoss = 0
+    fleet.advance(120_000)
+    #expect(areLinked)
+    #expect(try !usesCommand())
+    end()
+  }
+
+  @Test func `R14.4 a command that is taken back ends its link, and an agent that starts again reads the rest`() throws
+  {
+    leaveHouse()
+    fleet.isRouted = false
+    laptop.move(to: fleet.newPlace(in: 2))
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(10_000)
+    #expect(try usesCommand())
+    laptop.crash(isPowerLost: false)
+    laptop.start()
+    fleet.advance(40_000)
+    #expect(try usesCommand())
+    laptop.set(nil, for: try device(home))
+    fleet.advance(600_000)
+    #expect(!areLinked)
+    end()
+  }
+
+  @Test func `R14.4 commands that fail say why, and the device is linked once one leads there`() throws {
+    leaveHouse()
+    fleet.isRouted = false
+    laptop.move(to: fleet.newPlace(in: 2))
+    laptop.set(.fails("Host key verification failed."), for: try device(home))
+    fleet.advance(10_000)
+    #expect(try reason() == "Host key verification failed. (the command ended with status 255)")
+    laptop.set(.leads(to: laptop), for: try device(home))
+    fleet.advance(400_000)
+    #expect(try reason() == "the connection leads back to this device")
+    laptop.set(.hangs, for: try device(home))
+    fleet.advance(800_000)
+    #expect(try reason().contains("no link within 30000 ms"))
+    #expect(!areLinked)
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(400_000)
+    #expect(try usesCommand())
+    end()
+  }
+
+  @Test func `R14.4 a command that leads to another device of the account is no link with that one`() throws {
+    let tablet = Machine("tablet", 2, in: fleet)
+    fleet.add(tablet)
+    tablet.move(to: fleet.newPlace(in: 0))
+    tablet.start()
+    fleet.advance(100)
+    household.invite(tablet, by: home)
+    fleet.advance(60_000)
+    #expect(isLinked(tablet, with: home))
+    leaveHouse()
+    fleet.isRouted = false
+    tablet.move(to: fleet.newPlace(in: 3))
+    laptop.move(to: fleet.newPlace(in: 2))
+    laptop.set(.leads(to: tablet), for: try device(home))
+    fleet.advance(60_000)
+    #expect(!isLinked(laptop, with: tablet) && !isLinked(tablet, with: laptop) && !areLinked)
+    laptop.set(.leads(to: tablet), for: try device(tablet))
+    fleet.advance(60_000)
+    #expect(isLinked(laptop, with: tablet) && isLinked(tablet, with: laptop) && !areLinked)
+    end()
+  }
+
+  @Test func `R14.4 the command of a device that is put out of the account is not started again`() throws {
+    home.move(to: nil)
+    fleet.advance(60_000)
+    home.set(.fails("Permission denied"), for: try device(laptop))
+    fleet.advance(1_000)
+    let links = try #require(home.devices?.links)
+    let gone = try device(laptop)
+    #expect(links.reports(of: gone).contains { $0.cost == .command })
+    household.revoke(gone, by: home)
+    fleet.advance(5_000)
+    #expect(!links.reports(of: gone).contains { $0.cost == .command })
+    end()
+  }
+
   @Test func `R14.2 a name that leads elsewhere at each look-up is looked up until it leads there`() throws {
     leaveHouse()
     var others = (0..<3).map { fleet.newPlace(in: 7 + $0) }

@@ -94,6 +94,25 @@ final class Machine: Host {
     devices.set(ask) { _ in }
   }
 
+  /// Its user sets the command for a device, or takes it back.
+  func set(_ command: HostCommand?, for device: Identifier) {
+    commands.removeAll { $0.device == device }
+    if let command { commands.append((device, command)) }
+    fleet.trace(name, command == nil ? "has no command to" : "has a command to", device.fingerprint)
+    devices?.readCommands()
+  }
+
+  // MARK: What its hub hears and says about the account
+
+  /// Called with each message of another device.
+  var heardAccount: ((_ message: [UInt8]) -> Void)?
+  /// Its way to pass bytes on as a relay, if it was modified.
+  var tampering: RelayTampering?
+  var tamperer = RelayTamperer()
+
+  /// Says something to a linked device that no agent would.
+  func sendAccount(_ message: [UInt8], to device: Identifier) { process?.hub?.sendAccount(message, to: device) }
+
   // MARK: Sleep, networks
 
   override func fallAsleep() {

@@ -43,13 +43,20 @@ final class SimulatedHub: HubEnvironment, LinkHub {
   }
 
   func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
-    engine.trustHandler = handler
+    guard let handler else { return engine.trustHandler = nil }
+    engine.trustHandler = { [machine = process.machine] device, message in
+      if let message { machine.heardAccount?(message) }
+      return handler(device, message)
+    }
   }
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
-    engine.sendAccount(message, to: device, now)
+    let machine = process.machine
+    for each in machine.tamperer.pass(message, machine.tampering) { engine.sendAccount(each, to: device, now) }
     driver.flush()
   }
+
+  func unsent(to device: Identifier) -> Int { engine.unsent(to: device) }
 
   func endLinks(of device: Identifier?, _ error: SegueError) {
     engine.endLinks(of: device, error, now)

@@ -16,7 +16,7 @@ final class SimulatedProcess: AgentEnvironment {
     later(time, body)
   }
   private(set) var devices: DeviceService?
-  private var hub: SimulatedHub?
+  private(set) var hub: SimulatedHub?
   private var fleet: AccountFleet { machine.fleet }
 
   init(on machine: Machine) { self.machine = machine }

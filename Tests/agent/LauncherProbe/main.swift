@@ -41,7 +41,8 @@ func launch(_ request: LaunchRequest, by launcher: Launcher, on loop: Loop) {
     do throws(SegueError) {
       try launcher.launch(request) { result in
         switch result {
-        case .success(let process): say("started \(process)")
+        case .success(.process(let process)): say("started \(process)")
+        case .success(.sandbox(let sandbox)): say("looked \(sandbox?.identifiers ?? [])")
         case .failure(let error): say(problem(error))
         }
       }

@@ -107,6 +107,7 @@ ASKS: dict[str, Callable[[segue.App], Any]] = {
     "set_devices": lambda app: app.set_devices(port=0),
     "add_address": lambda app: app.add_address(uuid4(), "laptop.example"),
     "remove_address": lambda app: app.remove_address(uuid4(), "laptop.example"),
+    "read_paths": lambda app: app.read_paths(),
     "pushes": lambda app: app.pushes(),
 }
 

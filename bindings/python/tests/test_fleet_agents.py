@@ -295,6 +295,7 @@ REQUESTS = [
     "open",
     "pushes",
     "read-invite",
+    "read-paths",
     "recover-account",
     "recovery-file",
     "remove-address",

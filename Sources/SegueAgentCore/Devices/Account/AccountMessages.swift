@@ -26,16 +26,20 @@ public final class AccountMessages {
   private let greeting: () -> [UInt8]?
   /// Called with what is about something else than the members of the account.
   private let said: (DeviceMessage, Identifier) -> Void
+  /// Called with what is about relays, at once, and with a device whose session begins or resumes (nil). It must not
+  /// call the hub.
+  private let relayed: (_ message: [UInt8]?, Identifier) -> Void
   private var isClosed = false
 
   /// - Parameter hub: `open` has its messages come here, `close` ends that.
   public init(
     _ account: AccountClient, _ hub: any LinkHub, in environment: any AgentEnvironment,
     certificate: @escaping (Identifier) -> PeerCertificate?, greeting: @escaping () -> [UInt8]?,
-    said: @escaping (DeviceMessage, Identifier) -> Void
+    said: @escaping (DeviceMessage, Identifier) -> Void, relayed: @escaping (_ message: [UInt8]?, Identifier) -> Void
   ) {
     (self.account, self.hub, self.environment) = (account, hub, environment)
     (self.certificate, self.greeting, self.said) = (certificate, greeting, said)
+    self.relayed = relayed
   }
 
   public func open() {
@@ -80,11 +84,12 @@ public final class AccountMessages {
     guard let message else {
       if !readyDevices.contains(peer) { readyDevices.append(peer) }
       if unsent.contains(where: { $0.device == peer }) { environment.post { [self] in sendWaiting(to: peer) } }
+      relayed(nil, peer)
       return greeting()
     }
     // Before its session it waits for a roster that lists this device.
     if !readyDevices.contains(peer) { readyDevices.append(peer) }
-    receive(message, from: peer)
+    if RelayMessage.isOne(message) { relayed(message, peer) } else { receive(message, from: peer) }
     return nil
   }
 

@@ -89,7 +89,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   /// Takes over a connection on which another device joins. TLS is up.
   public func accept(_ connection: DeviceConnection) {
     guard let join = add(connection) else { return }
-    let source = connection.address.bytes
+    let source = connection.path.source
     account.use({ account, now throws(SegueError) in
       guard account.mayTry(from: source, at: now) else {
         throw SegueError(.busy, "join: too many connections from there")
@@ -259,7 +259,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     let result: Result<Void, SegueError> = if let error { .failure(error) } else { .success(()) }
     if let index = joins.firstIndex(where: { $0.number == number }) {
       joins[index].end = result
-      if error == nil, !joins[index].isInviting, let connection { hasJoined?(connection.address) }
+      if error == nil, !joins[index].isInviting, let address = connection?.path.address { hasJoined?(address) }
     }
     while joins.count(where: { $0.end != nil }) > Self.endedLimit,
       let first = joins.firstIndex(where: { $0.end != nil })

@@ -14,7 +14,7 @@ final class JoinConnection {
   /// The keying material that both ends of TLS have alone.
   let exporter: [UInt8]
   /// The address of the other device.
-  var address: NetworkAddress { connection.address }
+  var path: LinkPath { connection.path }
   /// The account's number for it; nil before it has begun.
   private(set) var number: UInt64?
 

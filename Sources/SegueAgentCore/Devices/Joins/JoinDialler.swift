@@ -74,14 +74,15 @@ final class JoinDialler: DeviceConnectionOwner {
   /// Dials the addresses that are not being dialled. If this device has no way to any, it waits for another address of
   /// its own.
   private func dial() {
-    for address in targets() where !connections.contains(where: { $0.address == address }) {
+    for address in targets() where !connections.contains(where: { $0.path == .address(address) }) {
       do throws(SegueError) {
         let channel = SecureChannel(
           joiningWith: invite, nonce: try environment.drawIdentifier().bytes,
           try security.context(joiningWith: invite))
         lastNumber += 1
         let connection = DeviceConnection(
-          try transport.dial(address), address, as: lastNumber, isDialled: true, channel, of: self, in: environment)
+          try transport.dial(address), .address(address), as: lastNumber, isDialled: true, channel, of: self,
+          in: environment)
         try connection.start()
         connections.append(connection)
       } catch {
@@ -126,7 +127,7 @@ final class JoinDialler: DeviceConnectionOwner {
   func failed(_ connection: DeviceConnection, _ error: SegueError) {
     if !connection.isConnecting { isReached = true }
     failure = error
-    environment.log(.debug, "no join over \(connection.address.text): \(error.message)")
+    environment.log(.debug, "no join over \(connection.path.text): \(error.message)")
     connection.terminate()
     if connections.isEmpty { finish(.failure(explained)) }
   }

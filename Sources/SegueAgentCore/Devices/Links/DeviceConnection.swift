@@ -41,7 +41,7 @@ public final class DeviceConnection: ByteConnection {
 
   /// The number that its owner gave it.
   let number: UInt64
-  public let address: NetworkAddress
+  public let path: LinkPath
   /// Whether this device has dialled it.
   let isDialled: Bool
   /// Whether it has outlived the last change of networks.
@@ -73,13 +73,13 @@ public final class DeviceConnection: ByteConnection {
 
   /// Takes over the socket: if `start` throws, it has closed the socket.
   public init(
-    _ socket: any LinkSocket, _ address: NetworkAddress, as number: UInt64, isDialled: Bool, _ channel: SecureChannel,
+    _ socket: any LinkSocket, _ path: LinkPath, as number: UInt64, isDialled: Bool, _ channel: SecureChannel,
     of owner: any DeviceConnectionOwner, in environment: any AgentEnvironment
   ) {
     self.socket = socket
     self.environment = environment
     heardAt = environment.uptime
-    self.address = address
+    self.path = path
     self.number = number
     self.isDialled = isDialled
     isConnecting = isDialled
@@ -99,6 +99,14 @@ public final class DeviceConnection: ByteConnection {
   var hasKnocked: Bool { channel.hasKnocked }
   /// The nonce of the end that listens, once it is known.
   var challenge: [UInt8]? { channel.challenge }
+  /// Whether a device may be at the other end: only one if a relay says which, or this device has dialled a path that
+  /// is arranged for it.
+  func isMeant(_ device: Identifier) -> Bool {
+    if case .relay(through: _, to: let other) = path { return other == device }
+    return !isDialled || path.device.map { $0 == device } ?? true
+  }
+  /// The error with which it has come to nothing, with what its socket knows.
+  func explained(_ error: SegueError) -> SegueError { socket.explanation(of: error, hasKnocked: hasKnocked) }
   /// Whether its device was revoked since.
   func isRevoked(by context: any SecurityContext) -> Bool { channel.isRevoked(by: context) }
 
@@ -218,7 +226,7 @@ public final class DeviceConnection: ByteConnection {
     if isHeard, failure == nil { owner.heard(self) }
     if !isHandling { _ = flush() }
     if let failure {
-      environment.log(.info, "link with \(address.text): \(failure.message)")
+      environment.log(.info, "link with \(path.text): \(failure.message)")
       return .closed
     }
     return channel.isClosed ? .closed : result
@@ -233,7 +241,7 @@ public final class DeviceConnection: ByteConnection {
       do throws(SegueError) {
         count = try channel.write(UnsafeRawBufferPointer(rebasing: bytes[taken...]))
       } catch {
-        environment.log(.info, "link with \(address.text): \(error.message)")
+        environment.log(.info, "link with \(path.text): \(error.message)")
       }
       guard count > 0 else { break }
       taken += count

@@ -16,6 +16,8 @@ public struct DevicePaths {
   public var told: [NetworkAddress] = []
   /// The one by which this device has linked with it last; nil: the device has dialled, or was never linked.
   public var best: NetworkAddress?
+  /// Those that are no addresses, and lead to this device alone.
+  public var arranged: [LinkPath] = []
 
   public init(to device: Identifier) { self.device = device }
 }
@@ -34,7 +36,8 @@ public struct PathReport {
     case known
   }
 
-  /// An address and port, or a name.
+  /// An address and port, a name, or what the path is instead (`LinkPath.name`); ` there` follows if the other device
+  /// has arranged it.
   public let address: String
   /// Nil for a name.
   public let cost: PathCost?
@@ -50,26 +53,50 @@ extension DeviceLinks {
   /// the addresses of the user lead.
   public func setAddresses(_ addresses: [NetworkAddress], _ paths: [DevicePaths] = []) {
     self.addresses = addresses + paths.flatMap { $0.addresses }
-    table.setStatic(self.addresses, environment.uptime)
+    table.setStatic(self.addresses.map { .address($0) }, environment.uptime)
     setPaths(paths)
   }
 
   /// Sets the paths to each device of the account, after these devices have told something new.
-  public func setPaths(_ paths: [DevicePaths]) {
+  /// - Parameter isAgain: whether the user may have changed what arranged paths lead to.
+  public func setPaths(_ paths: [DevicePaths], isAgain: Bool = false) {
     for former in self.paths where !paths.contains(where: { $0.device == former.device }) {
       table.forget(former.device)
     }
     self.paths = paths
     let uptime = environment.uptime
     for each in paths {
-      for address in each.addresses { table.expect(each.device, at: address) }
-      table.setTold(each.device, each.told, best: each.best, uptime)
+      for address in each.addresses { table.expect(each.device, at: .address(address)) }
+      table.setTold(each.device, each.told.map { .address($0) }, best: each.best.map { .address($0) }, uptime)
+      table.setArranged(each.device, each.arranged, uptime)
     }
+    endUnarranged()
+    if isAgain { retryArranged() }
     names.set(
       paths.flatMap { each in
         each.names.map { NameSchedule.Entry(name: $0.name, port: $0.port, device: each.device) }
       })
     act()
+  }
+
+  /// The user may have changed what paths lead to: attempts under way end, and all arranged paths are dialled.
+  private func retryArranged() {
+    for connection in connections where connection.isDialled && connection.path.device != nil {
+      if !table.isLink(connection.number) { connection.terminate() }
+    }
+    table.retryArranged(environment.uptime)
+  }
+
+  /// Ends what this device has dialled by paths that are no longer arranged.
+  private func endUnarranged() {
+    for connection in connections where connection.isDialled {
+      // Those through a relay end with the link to it.
+      guard case .command(let device) = connection.path,
+        !paths.contains(where: { $0.device == device && $0.arranged.contains(connection.path) })
+      else { continue }
+      environment.log(.info, "\(connection.path.text): no longer leads to \(device.fingerprint)")
+      connection.terminate()
+    }
   }
 
   /// A name was looked up.
@@ -78,22 +105,24 @@ extension DeviceLinks {
       // The helper may have become another's: nothing else than what may be dialled is.
       if case .addresses(let usable) = NameLookupOutput.usable(all, of: entry.name) {
         let dialled = usable.prefix(NameLookup.addressLimit).map { $0.with(port: entry.port) }
-        table.resolved(entry.device, Array(dialled), environment.uptime)
+        table.resolved(entry.device, dialled.map { .address($0) }, environment.uptime)
       }
     }
     act()
   }
 
   /// Sets the costs of paths by the interfaces that there are.
-  func setCosts() { table.setCosts { [interfaces] address in PathCost.of(address, interfaces) } }
+  func setCosts() { table.setCosts { [interfaces] path in PathCost.of(path, interfaces) } }
 
   /// The paths to a device: the one in use first, then those that are known, the cheapest first.
   public func reports(of device: Identifier) -> [PathReport] {
     var reports: [PathReport] = []
-    let used = address(of: device)
+    let used = path(to: device)
     if let used {
-      reports.append(PathReport(address: used.text, cost: PathCost.of(used, interfaces), state: .used))
+      let name = used.isOfOther(than: identity.device) ? text(of: used) : String(joining: "\(text(of: used)) there")
+      reports.append(PathReport(address: name, cost: PathCost.of(used, interfaces), state: .used))
     }
+    var arranged: [PathReport] = []
     for path in table.paths(to: device) where path.address != used {
       var state = PathReport.State.known
       if path.isTrying {
@@ -101,7 +130,8 @@ extension DeviceLinks {
       } else if let error = path.failure {
         state = .failed(Self.reason(error.message))
       }
-      reports.append(PathReport(address: path.address.text, cost: path.cost, state: state))
+      let report = PathReport(address: text(of: path.address), cost: path.cost, state: state)
+      if path.address.device == nil { reports.append(report) } else { arranged.append(report) }
     }
     for each in paths where each.device == device {
       for (name, port) in each.names {
@@ -111,7 +141,42 @@ extension DeviceLinks {
         reports.append(PathReport(address: name.text, cost: nil, state: .failed(Self.reason(failure))))
       }
     }
-    return Array(reports.prefix(Self.reportLimit))
+    if used == nil { arranged += relays?.idle(for: device) ?? [] }
+    arranged = Array(arranged.prefix(Dialler<LinkPath>.relayLimit))
+    return Array(reports.prefix(max(1, Self.reportLimit - arranged.count)) + arranged)
+  }
+
+  /// A path as users read it.
+  func text(of path: LinkPath) -> String {
+    if case .relay(through: let relay, to: _) = path, let relays {
+      return String(joining: "through \(relays.name(of: relay))")
+    }
+    return path.name
+  }
+
+  // MARK: Relays
+
+  /// Whether a device is linked, and not through another one.
+  func isDirect(_ device: Identifier) -> Bool {
+    guard let path = path(to: device) else { return false }
+    if case .relay = path { return false }
+    return true
+  }
+
+  /// Sets the linked devices that may pass bytes on to the others of the account.
+  /// - Parameter obstacle: why a relay does not lead to a device now; nil: it does.
+  func setRelays(_ relays: [Identifier], _ obstacle: (_ relay: Identifier, _ device: Identifier) -> SegueError?) {
+    for device in announcing.others {
+      var usable: [(address: LinkPath, obstacle: SegueError?)] = []
+      var others: [(address: LinkPath, obstacle: SegueError?)] = []
+      for relay in relays where relay != device {
+        let path = LinkPath.relay(through: relay, to: device)
+        let error = obstacle(relay, device)
+        if error == nil { usable.append((path, nil)) } else { others.append((path, error)) }
+      }
+      table.setRelayed(device, usable + others, environment.uptime)
+    }
+    act()
   }
 
   private static func reason(_ message: String) -> String { Text.start(of: message, atMost: reasonLimit) }

@@ -21,7 +21,7 @@ extension DeviceLinks {
       failed: { [unowned(unsafe) self] held, error in self.turnAway(held, error) })
     provisional.append(held)
     table.hold(connection.number, until: environment.uptime + ProvisionalLink.time)
-    environment.log(.info, "the device at \(connection.address.text) is not in the list of devices")
+    environment.log(.info, "the device at \(connection.path.text) is not in the list of devices")
     held.begin(greeting)
     act()
   }
@@ -61,7 +61,7 @@ extension DeviceLinks {
   private func turnAway(_ held: ProvisionalLink, _ error: SegueError) {
     held.close()
     provisional.removeAll { $0 === held }
-    environment.log(.info, "no link with \(held.connection.address.text): \(error.message)")
+    environment.log(.info, "no link with \(held.connection.path.text): \(error.message)")
     end(held.connection, .unlisted)
     turnedAway?(held.shown)
   }
@@ -74,6 +74,10 @@ extension DeviceLinks {
 
   static var revoked: SegueError {
     SegueError(.notAllowed, "the other device's certificate was revoked meanwhile")
+  }
+
+  static func other(_ device: Identifier) -> SegueError {
+    SegueError(.notAllowed, "leads to another device of the account (\(device.fingerprint))")
   }
 
   static var unlisted: SegueError {

@@ -21,12 +21,14 @@ public final class DeviceLinks: DeviceConnectionOwner {
   }
 
   let environment: any AgentEnvironment
-  private let transport: any LinkTransport
+  let transport: any LinkTransport
   private let security: any LinkSecurity
   private let hub: any LinkHub
   private var state = State.idle
   private var listener: (any LinkListener)?
-  private let announcing: DeviceDiscovery
+  /// Accepts what comes by commands of other devices; nil if the system refuses.
+  private var commands: (any LinkListener)?
+  let announcing: DeviceDiscovery
   /// This device, by its certificate.
   public let identity: DeviceIdentity
   private(set) var context: any SecurityContext
@@ -34,11 +36,13 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   private var lastNumber: UInt64 = 0
   /// The state of each connection, by its number.
-  var table: LinkTable<NetworkAddress>
-  private var connections: [DeviceConnection] = []
+  var table: LinkTable<LinkPath>
+  private(set) var connections: [DeviceConnection] = []
   private var challenges = OwnChallenges()
   private var sleep: SleepCheck
   let names: DeviceNames
+  /// The connections through other devices (R14.3). Set by the owner, whose it is; it outlives this object.
+  unowned(unsafe) var relays: DeviceRelays?
   /// The user's addresses, and the paths to each device.
   var (addresses, paths): ([NetworkAddress], [DevicePaths]) = ([], [])
   private var log = FailedLinkLog()
@@ -52,7 +56,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Called with the address at which this device has dialled a device that is linked now.
   public var reached: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
   /// Called when two machines are one device, because a state folder was copied: this one, or another.
-  public var copied: ((_ device: Identifier, _ address: NetworkAddress) -> Void)?
+  public var copied: ((_ device: Identifier, _ path: LinkPath) -> Void)?
   /// Called when a genuine beacon is of another time, in seconds since 1970.
   public var otherTime: ((_ date: Double) -> Void)?
   /// The invites with which devices may join now.
@@ -109,8 +113,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   /// The certificate that a linked device has shown; nil if it is not linked.
   public func certificate(of device: Identifier) -> PeerCertificate? { link(with: device)?.shown }
-  /// The network address of a linked device; nil if it is not linked.
-  public func address(of device: Identifier) -> NetworkAddress? { link(with: device)?.address }
+  /// The path by which a device is linked; nil if it is not.
+  public func path(to device: Identifier) -> LinkPath? { link(with: device)?.path }
   private func link(with device: Identifier) -> DeviceConnection? {
     table.number(of: device).flatMap { connection($0) }
   }
@@ -133,6 +137,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       throw error
     }
     setCosts()
+    listenForCommands()
     // `close` ends it.
     names.resolved = { [unowned(unsafe) self] entry, lookup in self.resolved(entry, lookup) }
     announcing.open(
@@ -156,12 +161,24 @@ public final class DeviceLinks: DeviceConnectionOwner {
     // `close` ends all that may call.
     let opened = try transport.listen(
       port: port,
-      accepted: { [unowned(unsafe) self] socket, address in self.admit(socket, address, self.environment.uptime) },
+      accepted: { [unowned(unsafe) self] socket, address in self.admit(socket, .address(address)) },
       hasAccepted: { [unowned(unsafe) self] in self.act() })
     listener = opened
     former?.close()
     announcing.setPort(opened.port)
     return opened.port
+  }
+
+  private func listenForCommands() {
+    let own = LinkPath.command(identity.device)
+    do throws(SegueError) {
+      // `close` ends all that may call.
+      commands = try transport.commands?.listen(
+        accepted: { [unowned(unsafe) self] socket in self.admit(socket, own) },
+        hasAccepted: { [unowned(unsafe) self] in self.act() })
+    } catch {
+      environment.log(.error, "other devices cannot come by commands: \(error.message)")
+    }
   }
 
   /// Has beacons sent and heard, or no longer. Links stay.
@@ -173,7 +190,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Dials an address at which a device of the account listens.
   /// - Parameter isFormer: whether it was announced under a former epoch.
   public func noteAddress(_ address: NetworkAddress, isFormer: Bool = false) {
-    table.announced(address, from: address.bytes, isFormer: isFormer, environment.uptime)
+    table.announced(.address(address), from: address.bytes, isFormer: isFormer, environment.uptime)
     act()
   }
 
@@ -195,6 +212,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
     announcing.close()
     listener?.close()
     listener = nil
+    commands?.close()
+    commands = nil
     for connection in connections { connection.terminate() }
   }
 
@@ -204,6 +223,9 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func setDevices(_ devices: [Identifier]) {
     let others = devices.filter { $0 != identity.device }
     if others != announcing.others { table.devicesChanged(environment.uptime) }
+    for former in announcing.others where !others.contains(former) {
+      table.setRelayed(former, [], environment.uptime)
+    }
     announcing.setKnown(others)
     act()
   }
@@ -222,7 +244,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
         continue
       }
       if !connection.isRevoked(by: context), context.lists(device) { continue }
-      environment.log(.info, "the device at \(connection.address.text) is no longer in the account")
+      environment.log(.info, "the device at \(connection.path.text) is no longer in the account")
       connection.terminate()
     }
     for each in held { judge(each) }
@@ -242,7 +264,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
         overdue(held, uptime)
         continue
       }
-      failed(connection, SegueError(.remoteApplicationTimedOut, "no link within \(HalfOpenTable.time) ms"))
+      let time = connection.isDialled ? connection.path.time : HalfOpenTable.time
+      failed(connection, SegueError(.remoteApplicationTimedOut, "no link within \(time) ms"))
     }
     act()
   }
@@ -253,7 +276,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let uptime = environment.uptime
     if sleep.hasSlept(environment) { networkHasChanged() }
     names.act(linked: table.surelyLinked)
-    while let (address, age) = table.takeDue(uptime) { dial(address, age, uptime) }
+    while let (path, age) = table.takeDue(uptime) { dial(path, age, uptime) }
     announcing.announce(linked: table.surelyLinked, uptime)
     var next = uptime + SleepCheck.pause
     for deadline in [table.nextDeadline, announcing.nextDeadline, names.nextDeadline(linked: table.surelyLinked)] {
@@ -278,8 +301,10 @@ public final class DeviceLinks: DeviceConnectionOwner {
   // MARK: Connections
 
   /// A connection that is refused costs no more than its descriptor.
-  private func admit(_ socket: any LinkSocket, _ address: NetworkAddress, _ uptime: Int64) {
-    guard let machine = Identifier(bytes: address.bytes), let prefix = Identifier(bytes: address.prefix),
+  /// - Parameter path: by which the other end has made it; what has no address leads to this device.
+  func admit(_ socket: any LinkSocket, _ path: LinkPath) {
+    let uptime = environment.uptime
+    guard let machine = Identifier(bytes: path.source), let prefix = Identifier(bytes: path.prefix),
       let nonce = try? environment.drawIdentifier().bytes
     else { return socket.close() }
     lastNumber += 1
@@ -291,33 +316,49 @@ public final class DeviceLinks: DeviceConnectionOwner {
       failed(other, SegueError(.limitExceeded, "too many connections have not shown who they are"))
     }
     do throws(SegueError) {
+      var invites = self.invites
+      // Nobody joins through a relay, which is for devices of the account.
+      if case .relay = path { invites = [] }
       let channel = SecureChannel(answering: epochs, invites: invites, nonce: nonce, context)
-      try add(socket, address, as: number, isDialled: false, channel)
+      try add(socket, path, as: number, isDialled: false, channel)
     } catch {
       table.remove(number, epochs: epochs.count, uptime, random: environment.drawJitter())
       environment.log(.error, "\(error.message)")
     }
   }
 
-  private func dial(_ address: NetworkAddress, _ age: Int, _ uptime: Int64) {
+  private func dial(_ path: LinkPath, _ age: Int, _ uptime: Int64) {
     do throws(SegueError) {
       let nonce = try environment.drawIdentifier().bytes
       let channel = SecureChannel(knockingUnder: epochs[min(age, epochs.count - 1)], nonce: nonce, context)
       lastNumber += 1
-      try add(try transport.dial(address), address, as: lastNumber, isDialled: true, channel)
-      table.dialled(address, as: lastNumber, uptime)
+      try add(try begin(path), path, as: lastNumber, isDialled: true, channel)
+      table.dialled(path, as: lastNumber, within: path.time, uptime)
     } catch {
       environment.log(.debug, "\(error.message)")
-      table.undialled(address, uptime, random: environment.drawJitter(), failure: error)
+      table.undialled(path, uptime, random: environment.drawJitter(), failure: error)
+    }
+  }
+
+  /// Begins an attempt. Throws SYSTEM if there is no way now.
+  private func begin(_ path: LinkPath) throws(SegueError) -> any LinkSocket {
+    switch path {
+    case .address(let address): return try transport.dial(address)
+    case .command(let device):
+      guard let commands = transport.commands else { throw SegueError(.system, "this device starts no commands") }
+      return try commands.start(to: device)
+    case .relay(through: let relay, to: let device):
+      guard let relays else { throw SegueError(.system, "there are no relays") }
+      return relays.sockets.dial(device, through: relay)
     }
   }
 
   /// Takes over the socket, also if it throws.
   private func add(
-    _ socket: any LinkSocket, _ address: NetworkAddress, as number: UInt64, isDialled: Bool, _ channel: SecureChannel
+    _ socket: any LinkSocket, _ path: LinkPath, as number: UInt64, isDialled: Bool, _ channel: SecureChannel
   ) throws(SegueError) {
     let connection = DeviceConnection(
-      socket, address, as: number, isDialled: isDialled, channel, of: self, in: environment)
+      socket, path, as: number, isDialled: isDialled, channel, of: self, in: environment)
     try connection.start()
     connections.append(connection)
   }
@@ -334,20 +375,21 @@ public final class DeviceLinks: DeviceConnectionOwner {
   /// Something was heard on a link that was suspected of being dead.
   public func heard(_ connection: DeviceConnection) { table.heard(connection.number) }
 
-  public func failed(_ connection: DeviceConnection, _ error: SegueError) {
-    let what = LinkTable<NetworkAddress>.end(
+  public func failed(_ connection: DeviceConnection, _ cause: SegueError) {
+    let error = connection.explained(cause)
+    let what = LinkTable<LinkPath>.end(
       of: error, isDialled: connection.isDialled, isChallenged: connection.challenge != nil,
       hasKnocked: connection.hasKnocked)
     // The certificate is this device's, and the listener another process.
     if case .own = what, let challenge = connection.challenge, !challenges.contains(challenge) {
-      copied?(identity.device, connection.address)
+      copied?(identity.device, connection.path)
     }
-    log.write(what, at: connection.address, error, in: environment)
+    log.write(what, at: connection.path, error, in: environment)
     table.note(error, of: connection.number)
     end(connection, what)
   }
 
-  func end(_ connection: DeviceConnection, _ end: LinkTable<NetworkAddress>.End) {
+  func end(_ connection: DeviceConnection, _ end: LinkTable<LinkPath>.End) {
     table.remove(connection.number, end, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
     connection.terminate()
     act()
@@ -359,6 +401,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func isAuthenticated(_ connection: DeviceConnection) {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
+    guard connection.isMeant(peer.device) else { return failed(connection, Self.other(peer.device)) }
     if table.isSuperfluous(connection.number, to: peer.device, environment.uptime) {
       return end(connection, .linked(peer.device))
     }
@@ -374,7 +417,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
       }
     } catch {
       // The agent carries no hub for the moment.
-      environment.log(.info, "no link with the device at \(connection.address.text): \(error.message)")
+      environment.log(.info, "no link with the device at \(connection.path.text): \(error.message)")
       end(connection, .failed)
     }
   }
@@ -384,6 +427,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard let peer = connection.peer else { return passOn(connection) }
     // It may have begun under former revocations.
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
+    guard connection.isMeant(peer.device) else { return failed(connection, Self.other(peer.device)) }
     guard context.lists(peer.device) else { return hold(connection) }
     link(connection, with: peer, isAttached: connection.isAttached)
   }
@@ -393,10 +437,10 @@ public final class DeviceLinks: DeviceConnectionOwner {
     let uptime = environment.uptime
     let present = link(with: peer.device)
     let other = present?.hubNumber.flatMap { hub.hub(at: $0) }
-    switch table.choice(for: connection.number, of: peer.device, hub: other, uptime) {
+    switch table.choice(for: connection.number, of: peer.device, at: connection.path, hub: other, uptime) {
     case .refused: return end(connection, .linked(peer.device))
     case .contested:
-      copied?(peer.device, connection.address)
+      copied?(peer.device, connection.path)
       return failed(connection, SegueError(.busy, "the other device's link changes hands again and again"))
     case .taken: break
     }
@@ -406,13 +450,13 @@ public final class DeviceLinks: DeviceConnectionOwner {
     if !isAttached { attach(connection, peer) }
     guard !connection.isOver else { return act() }
     table.linked(
-      connection.number, with: peer.device, at: connection.address, epochs: epochs.count, uptime,
+      connection.number, with: peer.device, at: connection.path, epochs: epochs.count, uptime,
       random: environment.drawJitter())
     // Not before the hub has the new one: what the other device offers stays where it is (R2.8).
     ending?.terminate()
-    environment.log(.info, "linked with the device at \(connection.address.text)")
+    environment.log(.info, "linked with the device at \(connection.path.text)")
     if isReplacing { moved?(peer.device, ending != nil) } else { changed?(peer.device, true, uptime) }
-    if connection.isDialled { reached?(peer.device, connection.address) }
+    if connection.isDialled, let address = connection.path.address { reached?(peer.device, address) }
     connection.passOn()
     act()
   }
@@ -435,8 +479,12 @@ public final class DeviceLinks: DeviceConnectionOwner {
     provisional.removeAll { $0.connection === connection }
     let peer = table.remove(
       connection.number, epochs: epochs.count, environment.uptime, random: environment.drawJitter())
-    guard let peer else { return }
-    environment.log(.info, "the link with the device at \(connection.address.text) has ended")
+    guard let peer else {
+      // The link may be the former one again, by another path.
+      if connection.isAttached { relays?.linksChanged() }
+      return
+    }
+    environment.log(.info, "the link with the device at \(connection.path.text) has ended")
     names.unlinked(peer)
     changed?(peer, false, connection.heardAt)
     act()

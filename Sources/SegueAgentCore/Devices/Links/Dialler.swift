@@ -30,10 +30,16 @@ public struct Dialler<Address: Equatable> {
   /// from then on. An address that leads nowhere holds up none that does.
   public static var knockPatience: Int64 { 500 }
   public static var linkPatience: Int64 { 1_000 }
+  /// The same for all of an attempt at an arranged path, which begins with a program or another device; and the most of
+  /// those at a time.
+  public static var arrangedPatience: Int64 { 10_000 }
+  public static var arrangedAttemptLimit: Int { 4 }
+  /// The paths to one device through others.
+  public static var relayLimit: Int { 4 }
   /// The addresses of one device that are kept before others.
   public static var deviceLimit: Int { 4 }
   /// Milliseconds until a static address is looked at again that has led to a linked device, or to this one; and the
-  /// most between two attempts at an address that a device has told.
+  /// most between two attempts at an address that a device has told, or at an arranged path.
   public static var recheckPause: Int64 { 300_000 }
   /// Milliseconds between the beginnings of two attempts at one device: the cheapest path begins first (R14.1).
   public static var stagger: Int64 { 250 }
@@ -95,12 +101,18 @@ public struct Dialler<Address: Equatable> {
     case told
     /// A name of a device led there when it was looked up last.
     case resolved
+    /// The user has arranged it for one device: a command.
+    case arranged
+    /// A linked device may pass bytes on to it (R14.3).
+    case relayed
   }
 
   private struct Target {
     let address: Address
     var kind: Kind
     var isStatic: Bool { kind == .named }
+    /// Whether it stays, wherever it has led.
+    var isLasting: Bool { [.named, .arranged, .relayed].contains(kind) }
     var cost: PathCost
     /// The machine that has announced it; empty for static ones.
     var source: [UInt8] = []
@@ -128,6 +140,8 @@ public struct Dialler<Address: Equatable> {
     var improvements = Dialler.improvementLimit
     /// The reason for which the last attempt has failed.
     var failure: SegueError?
+    /// The reason for which its relay does not lead there now.
+    var obstacle: SegueError?
   }
 
   /// The connection of a link.
@@ -178,9 +192,12 @@ public struct Dialler<Address: Equatable> {
   /// Whether as many attempts as may be are under way at addresses of the machine that has announced it, or of the
   /// device that was found there.
   private func hasEnough(of target: Target) -> Bool {
+    if target.kind == .arranged {
+      return targets.count { $0.isTrying && $0.kind == .arranged } >= Self.arrangedAttemptLimit
+    }
     guard target.kind == .announced || target.kind == .told else { return false }
     let ofSource = targets.count { $0.isTrying && $0.kind == .announced && $0.source == target.source }
-    let ofDevice = targets.count { $0.isTrying && !$0.isStatic && target.device != nil && $0.device == target.device }
+    let ofDevice = targets.count { $0.isTrying && !$0.isLasting && target.device != nil && $0.device == target.device }
     return max(target.kind == .announced ? ofSource : 0, ofDevice) >= Self.sourceAttemptLimit
   }
 
@@ -194,7 +211,8 @@ public struct Dialler<Address: Equatable> {
 
   /// The uptime at which an attempt makes room for another one.
   private func patience(of target: Target) -> Int64? {
-    target.triedAt.map { $0 + (target.hasKnocked ? Self.linkPatience : Self.knockPatience) }
+    let patience = target.hasKnocked ? Self.linkPatience : Self.knockPatience
+    return target.triedAt.map { $0 + (target.kind == .arranged ? Self.arrangedPatience : patience) }
   }
 
   /// The addresses whose attempts the owner ends, so that others that are due have their turn.
@@ -211,13 +229,13 @@ public struct Dialler<Address: Equatable> {
 
   /// Whether the first of two attempts ends before the second: first the one that has come less far, then the older.
   private func goesFirst(_ one: Target, _ other: Target) -> Bool {
-    let ranks = [one, other].map { $0.standing.rawValue + ($0.isStatic ? 4 : 0) }
+    let ranks = [one, other].map { $0.standing.rawValue + ($0.isLasting ? 4 : 0) }
     return ranks[0] != ranks[1] ? ranks[0] < ranks[1] : (one.triedAt ?? 0) < (other.triedAt ?? 0)
   }
 
   /// When it is to be dialled; nil if it is not.
   private func due(_ target: Target) -> Int64? {
-    guard !target.isTrying, let planned = target.dueAt else { return nil }
+    guard !target.isTrying, target.obstacle == nil, let planned = target.dueAt else { return nil }
     let dueAt = max(planned, turn(of: target))
     guard !target.isDoubted, let device = target.device, linked.contains(device) else { return dueAt }
     if let since = improvedSince(target) { return max(dueAt, since + Self.moveInterval) }
@@ -301,9 +319,57 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// Sets the paths that are arranged for a device, and lead to no other. The owner ends an attempt at one that is
+  /// none of them any longer.
+  public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
+    targets.removeAll { $0.kind == .arranged && $0.device == device && !paths.contains($0.address) }
+    for path in paths where index(of: path) == nil {
+      targets.append(
+        Target(address: path, kind: .arranged, cost: cost(path), heardAt: .min, dueAt: uptime, device: device))
+    }
+  }
+
+  /// The user has arranged something again: all of it is dialled, whenever it was last.
+  public mutating func retryArranged(_ uptime: Int64) {
+    for index in targets.indices where targets[index].kind == .arranged {
+      targets[index].pause = Self.firstPause
+      if !targets[index].isTrying { targets[index].dueAt = uptime }
+    }
+  }
+
+  /// Sets the paths to a device through others; at most `relayLimit` count. Another attempt at one that stays comes no
+  /// sooner than at an address, whatever its relay says meanwhile.
+  /// - Parameter paths: those that can be used before those that cannot, with the reason.
+  public mutating func setRelayed(
+    _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
+  ) {
+    let paths = paths.prefix(Self.relayLimit)
+    targets.removeAll { target in
+      target.kind == .relayed && target.device == device && !paths.contains { $0.address == target.address }
+    }
+    for (path, obstacle) in paths {
+      guard let index = index(of: path) else {
+        var target = Target(
+          address: path, kind: .relayed, cost: cost(path), heardAt: .min, dueAt: uptime, device: device)
+        target.obstacle = obstacle
+        targets.append(target)
+        continue
+      }
+      if targets[index].obstacle != nil, obstacle == nil {
+        targets[index].pause = Self.firstPause
+        targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+      }
+      targets[index].obstacle = obstacle
+    }
+  }
+
   /// A device is no longer in the account.
   public mutating func forget(_ device: Identifier) {
-    targets.removeAll { [.told, .resolved].contains($0.kind) && $0.device == device && !$0.isTrying }
+    targets.removeAll { target in
+      target.device == device
+        && ([.arranged, .relayed].contains(target.kind)
+          || [.told, .resolved].contains(target.kind) && !target.isTrying)
+    }
   }
 
   /// Sets the costs of addresses, which follow from the interfaces.
@@ -368,7 +434,8 @@ public struct Dialler<Address: Equatable> {
     for index in targets.indices {
       targets[index].pause = Self.firstPause
       targets[index].quiet = .none
-      targets[index].dueAt = uptime
+      // A change is no reason to start programs again and again.
+      targets[index].dueAt = targets[index].kind == .arranged ? soonest(targets[index], uptime) : uptime
       targets[index].improvements = Self.improvementLimit
     }
   }
@@ -411,7 +478,7 @@ public struct Dialler<Address: Equatable> {
     if one.device != nil, one.device == other.device, one.cost != other.cost { return one.cost < other.cost }
     let ranks = [one, other].map { target in
       if target.isFormer { return 2 }
-      return target.isStatic || target.kind == .resolved || target.standing == .linked ? 0 : 1
+      return target.isLasting || target.kind == .resolved || target.standing == .linked ? 0 : 1
     }
     guard ranks[0] == ranks[1] else { return ranks[0] < ranks[1] }
     // One that was tried in vain lets others pass, for a while.
@@ -449,10 +516,10 @@ public struct Dialler<Address: Equatable> {
     case .own: return look(index, uptime)
     case .foreign:
       targets[index].quiet = .former(until: uptime + Self.recheckPause)
-      guard targets[index].isStatic else { return }
+      guard targets[index].isLasting else { return }
     case .unlisted:
       targets[index].quiet = .all(until: uptime + Self.recheckPause)
-      guard targets[index].isStatic else { return }
+      guard targets[index].isLasting else { return }
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
     case .unreached, .failed: break
     }
@@ -462,7 +529,7 @@ public struct Dialler<Address: Equatable> {
   /// Keeps a few addresses of one device before others: those heard of last.
   private mutating func boundAddresses(of device: Identifier) {
     let all = targets.indices.filter {
-      !targets[$0].isStatic && targets[$0].device == device && targets[$0].standing == .linked
+      !targets[$0].isLasting && targets[$0].device == device && targets[$0].standing == .linked
     }
     guard all.count > Self.deviceLimit, let oldest = all.min(by: { targets[$0].heardAt < targets[$1].heardAt }) else {
       return
@@ -482,7 +549,7 @@ public struct Dialler<Address: Equatable> {
 
   /// Plans a look at where a static address leads then; one that was announced will be announced again.
   private mutating func look(_ index: Int, _ uptime: Int64) {
-    targets[index].dueAt = targets[index].isStatic ? uptime + Self.recheckPause : nil
+    targets[index].dueAt = targets[index].isLasting ? uptime + Self.recheckPause : nil
   }
 
   private mutating func plan(_ index: Int, _ uptime: Int64, _ random: UInt32) {
@@ -491,7 +558,10 @@ public struct Dialler<Address: Equatable> {
     let pause = targets[index].pause
     // Between half and all of it, so that two devices do not go on dialling at the same moments.
     let jitter = pause / 2 + Int64(random) % (pause / 2 + 1)
-    targets[index].pause = min(2 * pause, targets[index].kind == .told ? Self.recheckPause : Self.longestPause)
+    let isArranged = targets[index].kind == .arranged
+    let longest = isArranged || targets[index].kind == .told ? Self.recheckPause : Self.longestPause
+    // A server of ssh may shut out who fails often.
+    targets[index].pause = min((isArranged ? 4 : 2) * pause, longest)
     let next = max(uptime + jitter, targets[index].isStatic ? uptime : soonest(targets[index], uptime))
     // Sooner, if the network has changed meanwhile.
     targets[index].dueAt = min(targets[index].dueAt ?? .max, next)
@@ -517,6 +587,15 @@ public struct Dialler<Address: Equatable> {
     return cost(address) < link.cost && uptime - link.since >= Self.moveInterval
   }
 
+  /// Whether an address is a worse path than that of the link with a device: true or false if one of the two begins
+  /// with another device or a program, and so both ends see the same; nil: it does not matter.
+  func isWorse(_ address: Address, for device: Identifier) -> Bool? {
+    guard let link = present.first(where: { $0.device == device }) else { return nil }
+    let cost = cost(address)
+    guard (cost >= .relay) != (link.cost >= .relay) else { return nil }
+    return cost > link.cost
+  }
+
   /// The connection of a link, by whichever end it was dialled.
   public mutating func uses(_ address: Address, for device: Identifier, _ uptime: Int64) {
     present.removeAll { $0.device == device }
@@ -535,7 +614,7 @@ public struct Dialler<Address: Equatable> {
   /// The addresses that are known for a device, the cheapest first.
   public func paths(to device: Identifier) -> [DialledPath<Address>] {
     let known = targets.filter { $0.device == device }.map {
-      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.failure)
+      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.obstacle ?? $0.failure)
     }
     return PathCost.all.flatMap { cost in known.filter { $0.cost == cost } }
   }

@@ -2,7 +2,6 @@
 
 import SegueEngine
 import SegueModel
-import SegueSystem
 
 /// The log of connections that have come to nothing.
 struct FailedLinkLog {
@@ -14,7 +13,7 @@ struct FailedLinkLog {
 
   /// One that has knocked is a device of the account, or was: worth a word, but not one for each try.
   mutating func write(
-    _ end: LinkTable<NetworkAddress>.End, at address: NetworkAddress, _ error: SegueError,
+    _ end: LinkTable<LinkPath>.End, at path: LinkPath, _ error: SegueError,
     in environment: any AgentEnvironment
   ) {
     let uptime = environment.uptime
@@ -24,6 +23,6 @@ struct FailedLinkLog {
       case .linked, .own, .silent, .unreached: false
       }
     if isTold { writtenAt = uptime }
-    environment.log(isTold ? .info : .debug, "no link with \(address.text): \(error.message)")
+    environment.log(isTold ? .info : .debug, "no link with \(path.text): \(error.message)")
   }
 }

@@ -25,6 +25,8 @@ public protocol LinkHub: AnyObject {
   func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?)
   /// Sends a message about the account to a device, if it is linked.
   func sendAccount(_ message: [UInt8], to device: Identifier)
+  /// Bytes for a device that its connections have not taken yet.
+  func unsent(to device: Identifier) -> Int
   /// Ends the links with a device for good, or with all (nil), and forgets what it offers.
   func endLinks(of device: Identifier?, _ error: SegueError)
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).

@@ -58,6 +58,11 @@ public struct LinkTable<Address: Equatable> {
   /// The link with a device; nil if there is none.
   public func number(of device: Identifier) -> UInt64? { entries.first { $0.link?.peer == device }?.number }
 
+  /// Whether a connection is a link, or was one before another has taken its place.
+  public func isLink(_ number: UInt64) -> Bool {
+    entries.contains { $0.number == number && ($0.link != nil || $0.former != nil) }
+  }
+
   /// Whether a connection that this device has dialled leads to one with which there is a link, not suspected of being
   /// dead. It ends (`.linked`) before it shows anything of this device.
   public func isSuperfluous(_ number: UInt64, to peer: Identifier, _ uptime: Int64) -> Bool {
@@ -90,12 +95,21 @@ public struct LinkTable<Address: Equatable> {
   /// The user has named an address as one of a device.
   public mutating func expect(_ device: Identifier, at address: Address) { dialler.expect(device, at: address) }
 
-  /// See `Dialler.setTold`, `Dialler.resolved`, `Dialler.forget`, `Dialler.setCosts`.
+  /// See the functions of the same names of `Dialler`.
   public mutating func setTold(_ device: Identifier, _ addresses: [Address], best: Address?, _ uptime: Int64) {
     dialler.setTold(device, addresses, best: best, uptime)
   }
   public mutating func resolved(_ device: Identifier, _ addresses: [Address], _ uptime: Int64) {
     dialler.resolved(device, addresses, uptime)
+  }
+  public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
+    dialler.setArranged(device, paths, uptime)
+  }
+  public mutating func retryArranged(_ uptime: Int64) { dialler.retryArranged(uptime) }
+  public mutating func setRelayed(
+    _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
+  ) {
+    dialler.setRelayed(device, paths, uptime)
   }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
@@ -134,8 +148,11 @@ public struct LinkTable<Address: Equatable> {
   public mutating func takeDue(_ uptime: Int64) -> (address: Address, age: Int)? { dialler.takeDue(uptime) }
 
   /// A connection to an address that was due is on its way.
-  public mutating func dialled(_ address: Address, as number: UInt64, _ uptime: Int64) {
-    entries.append(Entry(number: number, dialled: address, deadline: Self.deadline(uptime)))
+  /// - Parameter time: milliseconds until it must be a link.
+  public mutating func dialled(
+    _ address: Address, as number: UInt64, within time: Int64 = HalfOpenTable.time, _ uptime: Int64
+  ) {
+    entries.append(Entry(number: number, dialled: address, deadline: Self.deadline(uptime, time)))
   }
 
   /// An address that was due cannot be dialled.
@@ -156,8 +173,8 @@ public struct LinkTable<Address: Equatable> {
     return admission
   }
 
-  private static func deadline(_ uptime: Int64) -> Int64 {
-    let (deadline, overflow) = uptime.addingReportingOverflow(HalfOpenTable.time)
+  private static func deadline(_ uptime: Int64, _ time: Int64 = HalfOpenTable.time) -> Int64 {
+    let (deadline, overflow) = uptime.addingReportingOverflow(time)
     return overflow ? .max : deadline
   }
 
@@ -213,9 +230,11 @@ public struct LinkTable<Address: Equatable> {
   }
 
   /// The other end of a connection has shown the certificate of a device that belongs to the account.
-  /// - Parameter hub: at the other end of the link that there is with that device; nil if it has not said so.
+  /// - Parameters:
+  ///   - address: that of the other end; nil: it is not known.
+  ///   - hub: at the other end of the link that there is with that device; nil if it has not said so.
   public mutating func choice(
-    for number: UInt64, of peer: Identifier, hub: Identifier? = nil, _ uptime: Int64
+    for number: UInt64, of peer: Identifier, at address: Address? = nil, hub: Identifier? = nil, _ uptime: Int64
   ) -> Choice {
     guard let former = entries.first(where: { $0.link?.peer == peer }), let link = former.link else {
       return .taken(replacing: nil)
@@ -223,8 +242,11 @@ public struct LinkTable<Address: Equatable> {
     // One that is suspected of being dead is no link that anybody fights for.
     guard dialler.isLinked(peer) else { return .taken(replacing: former.number) }
     let isDialled = entries.contains { $0.number == number && $0.dialled != nil }
-    let replaces = LinkChoice.replaces(
-      own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: uptime - link.since)
+    let (age, isWorse) = (uptime - link.since, address.flatMap { dialler.isWorse($0, for: peer) })
+    var replaces = LinkChoice.replaces(
+      own: own, peer: peer, isDialled: isDialled, wasDialled: former.dialled != nil, age: age)
+    // The better of two that are made at once stays, whoever has dialled it.
+    if let isWorse, age < LinkChoice.sameTime { replaces = !isWorse }
     guard replaces || hasMoved(peer, to: number) else { return .refused }
     return replacements.take(peer, hub: hub, uptime) ? .taken(replacing: former.number) : .contested
   }

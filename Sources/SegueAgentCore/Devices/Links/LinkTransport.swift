@@ -4,8 +4,8 @@ import SegueEngine
 import SegueModel
 import SegueSystem
 
-/// The networks of a device, as links with other devices use them: TCP and multicast in the product, simulated networks
-/// in the fleet. For one thread. No call blocks.
+/// The networks of a device, as links with other devices use them: TCP, multicast and commands in the product,
+/// simulated ones in the fleet. For one thread. No call blocks.
 public protocol LinkTransport: AnyObject {
   /// The addresses of this device now.
   var interfaces: [NetworkInterface] { get }
@@ -23,26 +23,36 @@ public protocol LinkTransport: AnyObject {
   ) throws(SegueError) -> any LinkListener
   /// Begins to connect. Throws SYSTEM if this device has no way there.
   func dial(_ address: NetworkAddress) throws(SegueError) -> any LinkSocket
+  /// Links through commands (R14.4); nil: there are none.
+  var commands: (any CommandTransport)? { get }
   /// Hears the datagrams of the groups of beacons, on the interfaces that are joined, until the sockets are closed.
   /// - Parameter heard: called with the first bytes of each datagram, and the address of its sender.
   func openBeacons(_ heard: @escaping ([UInt8], NetworkAddress) -> Void) -> any BeaconSockets
 }
 
-/// One end of a connection between two machines: a TCP socket in the product.
+/// One end of a connection between two machines: a TCP socket in the product, or the end of a command.
 public protocol LinkSocket: ByteConnection {
   /// Starts to call `ready` with the events of `watch`. A dialled one is writable once connecting has ended. `close`
   /// comes before what `ready` uses is released. Throws SYSTEM; then it is closed.
   func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) throws(SegueError)
   /// The reason for which connecting has failed; nil if it has not.
   var failure: SegueError? { get }
+  /// The error with which the connection has come to nothing, with what is known here.
+  /// - Parameter hasKnocked: whether the other end has proved the knock key.
+  func explanation(of error: SegueError, hasKnocked: Bool) -> SegueError
   /// Bytes that have arrived, and are not read yet.
   var unread: Int { get }
   /// Has it end soon after the other machine has gone, although neither end says anything for minutes.
   func probe()
 }
 
+extension LinkSocket {
+  public func explanation(of error: SegueError, hasKnocked: Bool) -> SegueError { error }
+}
+
 /// A listening socket.
 public protocol LinkListener: AnyObject {
+  /// 0 for one of this machine.
   var port: UInt16 { get }
   func close()
 }
@@ -52,6 +62,10 @@ public protocol InterfaceWatch: AnyObject {
   /// The addresses at the last change.
   var interfaces: [NetworkInterface] { get }
   func close()
+}
+
+extension LinkTransport {
+  public var commands: (any CommandTransport)? { nil }
 }
 
 /// The sockets of the groups of beacons.

@@ -4,7 +4,7 @@ import SegueModel
 import SegueSystem
 
 /// The cost of a path to a device (R14.1), the cheapest first. Both ends of a connection find the same cost: it follows
-/// from the address and the interface, and each end has one in the network of the other.
+/// from the kind of path, or from the address and the interface: each end has one in the network of the other.
 public enum PathCost: UInt8, Comparable, Sendable {
   /// Within one network.
   case neighbour
@@ -12,9 +12,13 @@ public enum PathCost: UInt8, Comparable, Sendable {
   case routed
   /// Through a tunnel: a VPN or a tailnet, which itself goes over one of the above.
   case tunnel
+  /// Through another device of the account.
+  case relay
+  /// By a command of the user (R14.4).
+  case command
 
   /// All of them, the cheapest first.
-  static var all: [PathCost] { [.neighbour, .routed, .tunnel] }
+  static var all: [PathCost] { [.neighbour, .routed, .tunnel, .relay, .command] }
 
   public static func < (left: PathCost, right: PathCost) -> Bool { left.rawValue < right.rawValue }
 
@@ -24,10 +28,20 @@ public enum PathCost: UInt8, Comparable, Sendable {
     case .neighbour: "same network"
     case .routed: "other network"
     case .tunnel: "tunnel"
+    case .relay: "relay"
+    case .command: "command"
     }
   }
 
   /// - Parameter interfaces: those of this device.
+  public static func of(_ path: LinkPath, _ interfaces: [NetworkInterface]) -> PathCost {
+    switch path {
+    case .address(let address): of(address, interfaces)
+    case .relay: .relay
+    case .command: .command
+    }
+  }
+
   public static func of(_ address: NetworkAddress, _ interfaces: [NetworkInterface]) -> PathCost {
     if isOfTailnet(address) { return .tunnel }
     let near = interfaces.filter { interface in

@@ -33,16 +33,16 @@ extension DeviceService {
   }
 
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
-  func isCopied(_ device: Identifier, _ address: NetworkAddress) {
+  func isCopied(_ device: Identifier, _ path: LinkPath) {
     let uptime = environment.uptime
     guard device == snapshot.identity?.device else {
       let error = CopyAdvice.error(
-        "\(name(of: device)): links from two machines by turns, lately from \(address.host)",
+        "\(name(of: device)): links from two machines by turns, lately from \(path.host)",
         isManager: isManager(device))
       if notices.add(error, of: device, at: uptime) { publish() }
       return
     }
-    let error = CopyAdvice.error("the machine at \(address.host) is this device, too", isManager: snapshot.isManager)
+    let error = CopyAdvice.error("the machine at \(path.host) is this device, too", isManager: snapshot.isManager)
     copy.met(error, at: uptime)
     tellOfCopy(links?.devices ?? [])
     if notices.add(error, of: device, at: uptime) { publish() }
@@ -61,7 +61,7 @@ extension DeviceService {
     if notices.add(error, of: peer, at: environment.uptime) { publish() }
   }
 
-  private func name(of device: Identifier) -> String {
+  func name(of device: Identifier) -> String {
     snapshot.devices.first { $0.id == device }?.name ?? "another device"
   }
   private func isManager(_ device: Identifier) -> Bool {

@@ -42,13 +42,39 @@ extension DeviceService {
   /// Has the user's addresses dialled, wherever they have led.
   func dialAgain() { links?.setAddresses(settings.dialled, paths) }
 
-  private var paths: [DevicePaths] {
+  var paths: [DevicePaths] {
     let interfaces = links?.interfaces ?? []
-    return settings.records.all.map { record in
+    var all = settings.records.all.map { record in
       var paths = record.paths(interfaces)
-      // Without discovery only addresses that the user has set are dialled.
+      // Without discovery only what the user has set is dialled.
       if !settings.isAnnounced { (paths.told, paths.best) = ([], nil) }
       return paths
+    }
+    for device in commands where isOther(device) {
+      let index = all.firstIndex { $0.device == device }
+      if index == nil { all.append(DevicePaths(to: device)) }
+      all[index ?? all.count - 1].arranged.append(.command(device))
+    }
+    return all
+  }
+
+  // MARK: Commands
+
+  /// Reads for which devices the user has set a command (R14.4), and dials these.
+  /// - Parameter done: called once, if this is not closed before.
+  func readCommands(_ done: @escaping (SegueError?) -> Void = { _ in }) {
+    guard let transport = links?.transport.commands else { return done(nil) }
+    transport.find { [self] result in
+      guard !isClosed else { return }
+      switch result {
+      case .success(let devices): (commands, commandProblem) = (devices, nil)
+      case .failure(let error):
+        environment.log(.error, "\(error.message)")
+        (commands, commandProblem) = ([], error)
+      }
+      links?.setPaths(paths, isAgain: true)
+      publish()
+      done(commandProblem)
     }
   }
 

@@ -66,7 +66,7 @@ extension DeviceService {
   }
 
   private func value(of device: DeviceDescription, _ room: inout Int) throws(SegueError) -> Value {
-    let address = links?.address(of: device.id)
+    let path = links?.path(to: device.id)
     var entries: Entries = [
       (key: .string("device"), value: .uuid(device.id)),
       (key: .string("name"), value: .string(device.name)),
@@ -74,7 +74,7 @@ extension DeviceService {
       (key: .string("this_device"), value: .bool(device.isThisDevice)),
       (key: .string("manager"), value: .bool(device.isManager)),
       (key: .string("confirmed"), value: .bool(device.isConfirmed)),
-      (key: .string("linked"), value: .bool(address != nil)),
+      (key: .string("linked"), value: .bool(path != nil)),
       (key: .string("joined"), value: try .date(Double(device.joined))),
       (key: .string("certificate_ends"), value: try .date(Double(device.certificateEnds))),
     ]
@@ -82,7 +82,7 @@ extension DeviceService {
       entries.append((key: .string("fingerprint"), value: .string(fingerprint)))
     }
     if device.isOutdated { entries.append((key: .string("outdated"), value: .bool(true))) }
-    if let address { entries.append((key: .string("address"), value: .string(address.text))) }
+    if let address = path?.address { entries.append((key: .string("address"), value: .string(address.text))) }
     if let record = settings.records[device.id], !record.addresses.isEmpty {
       entries.append((key: .string("addresses"), value: try .array(record.addresses.map { .string($0.text) })))
     }

@@ -17,6 +17,11 @@ public final class DeviceService {
   public let joins: AccountJoins
   let watchers: StateWatchers
   public let pushes: DevicePushes
+  private(set) lazy var relays = DeviceRelays(hub, in: environment, after: number) { [unowned(unsafe) self] in
+    self.links
+  }
+  /// A random one, for channels through relays.
+  private let number: UInt64
   /// Nil before `open`, and after `close`.
   private var timer: (any AgentTimer)?
   public private(set) var links: DeviceLinks?
@@ -30,6 +35,8 @@ public final class DeviceService {
   var (learned, learnedAt, keptAt): ([DeviceRecord], Int64?, Int64) = ([], nil, -learningPause)
   /// Rations the addresses that each device tells.
   var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
+  /// The devices for which the user has set a command, and why these could not be read.
+  var (commands, commandProblem): ([Identifier], SegueError?) = ([], nil)
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()
@@ -38,7 +45,7 @@ public final class DeviceService {
   /// The TCP port on which this device listens; 0: none.
   public var port: UInt16 { listening.number }
   var problem: SegueError? {
-    copy.problem ?? settingsProblem ?? settings.problem ?? listening.problem ?? otherClock.problem
+    copy.problem ?? settingsProblem ?? settings.problem ?? commandProblem ?? listening.problem ?? otherClock.problem
   }
   var notices: AccountNotices
   private(set) var lastSigns = LastSigns()
@@ -61,13 +68,13 @@ public final class DeviceService {
   ) throws(SegueError) {
     self.init(
       environment, transport, security, hub, stored, resolver, try StateWatchers(of: "account", in: environment),
-      try DevicePushes(inbox, in: environment))
+      try DevicePushes(inbox, in: environment), try environment.drawIdentifier())
   }
 
   private init(
     _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
     _ hub: any LinkHub, _ stored: any DeviceStorage, _ resolver: (any NameResolver)?, _ watchers: StateWatchers,
-    _ pushes: DevicePushes
+    _ pushes: DevicePushes, _ drawn: Identifier
   ) {
     self.environment = environment
     self.transport = transport
@@ -77,6 +84,7 @@ public final class DeviceService {
     self.resolver = resolver
     self.watchers = watchers
     self.pushes = pushes
+    number = drawn.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     account = AccountClient(stored)
     notices = AccountNotices(in: environment)
     joins = AccountJoins(account, in: environment, over: transport, security)
@@ -87,6 +95,7 @@ public final class DeviceService {
   public func open(_ ready: @escaping () -> Void = {}) throws(SegueError) {
     // `close` ends all that may call.
     timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    try relays.open()
     account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
     joins.changed = { [unowned(unsafe) self] in self.publish() }
     pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
@@ -103,7 +112,10 @@ public final class DeviceService {
       account, hub, in: environment,
       certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
       greeting: { [unowned(unsafe) self] in self.snapshot.greeting(at: self.environment.now) },
-      said: { [unowned(unsafe) self] message, peer in self.heard(message, from: peer) })
+      said: { [unowned(unsafe) self] message, peer in self.heard(message, from: peer) },
+      relayed: { [unowned(unsafe) self] message, peer in
+        if let message { self.relays.heard(message, from: peer) } else { self.relays.began(peer) }
+      })
     messages.open()
     self.messages = messages
     stored.load { [self] snapshot, kept in
@@ -113,6 +125,7 @@ public final class DeviceService {
       if let problem { environment.log(.error, "\(problem.message)") }
       if case .unusable(let error) = snapshot.status { environment.log(.error, "\(error.message)") }
       hub.setPrivacy(settings.privacy)
+      relays.set(isOn: settings.isRelaying)
       apply(snapshot, [])
       ready()
     }
@@ -120,6 +133,7 @@ public final class DeviceService {
 
   /// Ends the links and what waits. No call may follow.
   public func close() {
+    transport.commands?.name = nil
     keepLearned(.max)
     isClosed = true
     messages?.close()
@@ -128,6 +142,7 @@ public final class DeviceService {
     pushes.close()
     joins.close()
     closeLinks()
+    relays.close()
     timer?.close()
     timer = nil
   }
@@ -166,7 +181,11 @@ public final class DeviceService {
       hub.endLinks(of: peer, SegueError(.notAllowed, "this device was removed from the account"))
     case .credentialsChanged: renewLinks()
     // A new epoch comes with new revocations: `credentialsChanged` has passed on both.
-    case .devicesChanged: links?.setDevices(snapshot.devices.map { $0.id })
+    case .devicesChanged:
+      links?.setDevices(snapshot.devices.map { $0.id })
+      relays.linksChanged()
+      // A command leads to a device of the account, or is none.
+      if !commands.isEmpty { links?.setPaths(paths) }
     case .send(let peer, let message): messages?.send(message, to: peer)
     case .sendToAll(let except, let message):
       for peer in links?.devices ?? [] where peer != except { messages?.send(message, to: peer) }
@@ -203,6 +222,7 @@ public final class DeviceService {
       links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
       links.moved = { [unowned(unsafe) self] peer, hasEnded in
         if hasEnded { self.messages?.linkChanged(peer) }
+        self.relays.linksChanged()
         self.publish()
       }
       links.reached = { [unowned(unsafe) self] peer, address in self.reached(peer, at: address) }
@@ -219,12 +239,15 @@ public final class DeviceService {
       links.turnedAway = { [unowned(unsafe) self] shown in
         self.account.perform({ account, now in account.refuse(shown.encoding, at: now) })
       }
-      links.copied = { [unowned(unsafe) self] device, address in self.isCopied(device, address) }
+      links.copied = { [unowned(unsafe) self] device, path in self.isCopied(device, path) }
+      links.relays = relays
       self.links = links
       try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
+      transport.commands?.name = { [unowned(unsafe) self] device in self.name(of: device) }
       dialAgain()
+      readCommands()
       linksPause.end()
     } catch {
       listening.fail(error)
@@ -246,6 +269,7 @@ public final class DeviceService {
     links = nil
     listening.close()
     former.close()
+    relays.linksChanged()
     keepPushes()
   }
 
@@ -262,6 +286,7 @@ public final class DeviceService {
   private func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
     if isLinked { removal = nil }
     messages?.linkChanged(peer)
+    relays.linksChanged()
     if isLinked {
       tellOfCopy([peer])
       tellAddresses([peer])
@@ -292,6 +317,7 @@ public final class DeviceService {
       adopt(changed)
       settingsProblem = nil
       hub.setPrivacy(settings.privacy)
+      relays.set(isOn: settings.isRelaying)
       var isMoved = false
       if let links {
         links.setAnnounced(settings.isAnnounced)
@@ -390,7 +416,7 @@ public final class DeviceService {
       !names.elementsEqual(self.names, by: { $0.device == $1.device && Text.isSame($0.name, $1.name) })
     else { return }
     self.names = names
-    pushes.names = names
+    (pushes.names, relays.names) = (names, names)
     let own = found.first { $0.isThisDevice }?.id
     hub.setDevices(own.map { AccountDevices(own: $0, all: names) })
   }

@@ -21,6 +21,8 @@ public struct DeviceSettings {
   private(set) var addresses: [String] = []
   /// Whether beacons are sent and heard.
   private(set) var isAnnounced = true
+  /// Whether this device passes bytes on between others of the account (R14.3).
+  private(set) var isRelaying = false
   /// The policy for an activity that another device pushes (R3.15).
   private(set) var push = PushPolicy.ask
   /// R10.2: this device offers nothing to other devices; not these types; not activities of these apps.
@@ -90,7 +92,7 @@ public struct DeviceSettings {
 
   private static let lists = ["addresses", "private_types", "private_apps"]
   /// The keys that the user sets.
-  private static let keys = ["port", "discovery", "push", "private"] + lists
+  private static let keys = ["port", "discovery", "push", "private", "relay"] + lists
   private static let lastPortKey = "last_port"
   private static let recordsKey = "devices"
 
@@ -149,6 +151,7 @@ public struct DeviceSettings {
       (key: .string("discovery"), value: .bool(isAnnounced)),
       (key: .string("push"), value: .string(String(joining: "\(push.word)"))),
       (key: .string("private"), value: .bool(isPrivate)),
+      (key: .string("relay"), value: .bool(isRelaying)),
       (key: .string("private_types"), value: try .array(privateTypes.map { .string($0) })),
       (key: .string("private_apps"), value: try .array(privateApps.map { .string($0) })),
     ]
@@ -207,6 +210,7 @@ public struct DeviceSettings {
       }
       self.push = push
     case Text.isSame(key, "private"): isPrivate = try Self.bool(value, "private")
+    case Text.isSame(key, "relay"): isRelaying = try Self.bool(value, "relay")
     case Text.isSame(key, "private_types"):
       privateTypes = try Self.texts(value, "private_types", atMost: Self.privateLimit, of: Limits.type)
     case Text.isSame(key, "private_apps"):

@@ -30,11 +30,12 @@ class DevicePath:
     """A path to a device (R14.1)."""
 
     address: str
-    """With a port; of a name that leads nowhere now, the name."""
+    """With a port; of a name that leads nowhere now, the name; "command" for that of the user (R14.4), "command there"
+    for one that has been started at the other device."""
     state: str
     """"used" by the link, "trying", "failed", or "known": not needed yet."""
     cost: str | None = None
-    """"same network", "other network" or "tunnel", the cheapest first; None: not known."""
+    """"same network", "other network", "tunnel", "relay" or "command", the cheapest first; None: not known."""
     message: str | None = None
     """Why it has failed."""
 
@@ -61,7 +62,7 @@ class KnownDevice:
     last_seen: datetime | Timestamp | None = None
     """None: not since the agent has started."""
     address: str | None = None
-    """None: not linked."""
+    """None: not linked, or by a path that has no address."""
     outdated: bool = False
     """It runs an older Segue, and hears of no revocation."""
     addresses: tuple[str, ...] = ()
@@ -147,6 +148,8 @@ class DeviceSettings:
     """The same for offers of these activity types, at most 64."""
     private_apps: tuple[str, ...] = ()
     """The same for offers of these apps, by bundle identifier, at most 64."""
+    relay: bool = False
+    """It passes bytes on between devices of the account that do not reach each other (R14.3)."""
 
 
 @dataclass(frozen=True)

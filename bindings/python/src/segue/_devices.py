@@ -173,6 +173,7 @@ class DeviceCalls(Asking):
         private: bool | None = None,
         private_types: Iterable[str] | None = None,
         private_apps: Iterable[str] | None = None,
+        relay: bool | None = None,
     ) -> None:
         """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is."""
         settings: dict[str, Any] = {}
@@ -182,7 +183,7 @@ class DeviceCalls(Asking):
             if _arguments.instance(push, str, "push") not in _PUSHES:
                 raise InvalidArgumentError(f"push is {push!r}, not one of {', '.join(map(repr, _PUSHES))}")
             settings["push"] = push
-        for name, truth in (("discovery", discovery), ("private", private)):
+        for name, truth in (("discovery", discovery), ("private", private), ("relay", relay)):
             if truth is not None:
                 settings[name] = _arguments.truth(truth, name)
         texts = (("addresses", addresses), ("private_types", private_types), ("private_apps", private_apps))
@@ -205,6 +206,11 @@ class DeviceCalls(Asking):
     def remove_address(self, device: UUID, address: str) -> None:
         """Takes back an address that was given with `add_address`. Raises: NotFoundError (it was not)."""
         self._change_address("remove-address", device, address)
+
+    def read_paths(self) -> None:
+        """Has the agent read again for which devices there is a command (R14.4), after the file of paths has changed,
+        which `segue devices --add-path` writes. Raises: MalformedError (the file cannot be used)."""
+        self._ask("read-paths")
 
     def _change_address(self, request: str, device: UUID, address: str) -> None:
         text = _arguments.string(address, "address")

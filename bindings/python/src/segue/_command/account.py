@@ -83,6 +83,7 @@ def add(verbs: Verbs) -> None:
         help="dialled beside those found; several times; '': none",
     )
     setting.add_argument("--discovery", choices=("on", "off"), help="find others, and be found, by multicast")
+    setting.add_argument("--relay", choices=("on", "off"), help="pass bytes on between others of the account")
     setting.add_argument(
         "--push",
         choices=("ask", "at-once", "never"),
@@ -295,6 +296,7 @@ async def set_devices(options: argparse.Namespace) -> int:
     wanted: dict[str, Any] = {
         "port": options.port,
         "discovery": truth(options.discovery),
+        "relay": truth(options.relay),
         "push": options.push,
         "private": truth(options.private),
         "addresses": several(options.addresses),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notifications of the desktop: their settings, and `setup desktop`."""
+"""Notifications and searches of the desktop: their settings, and `setup desktop`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from .._terminal import shown
+from . import searches
 from .checks import Finding, State
 from .installed import config_folder, first_program, libexec_programs
 from .output import CommandError, UsageError, said, show_json
 from .verbs import Verbs
 
 NAME = "segue-desktop"
-APP_ID = "local.segue.Segue"
-"""The same as in libexec/common/app_id.h."""
+APP_ID = searches.APP_ID
 UNIT = f"{NAME}.service"
 SECONDS = 10
 """For systemd to answer."""
@@ -33,16 +33,16 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "desktop",
         desktop,
-        "when notifications say that something of another device can be continued, and what they say",
+        "when notifications say that something of another device can be continued, and what they and searches say",
         "`segue setup desktop` switches them on. Without options, the settings are shown.",
     )
     help = "when you arrive (unlock, wake up, come back), for every new offer, or never"
     parser.add_argument("--notify", choices=("arrival", "always", "never"), help=help)
-    parser.add_argument("--titles", choices=("shown", "hidden"), help="whether notifications have titles of documents")
+    parser.add_argument("--titles", choices=("shown", "hidden"), help="whether titles of documents are shown")
     parser.add_argument(
         "--idle", type=idle, metavar="SECONDS", help="without input, after which the next one is an arrival"
     )
-    for word, effect in (("off", "no notifications about this app, type or device"), ("on", "the reverse of --off")):
+    for word, effect in (("off", "nothing about this app, type or device"), ("on", "the reverse of --off")):
         parser.add_argument(f"--{word}", nargs=2, action="append", metavar=("KIND", "NAME"), default=[], help=effect)
 
 
@@ -176,10 +176,12 @@ def set_up() -> tuple[list[Path], list[str]]:
         new = copy.with_suffix(".new")
         new.write_text(entry.read_text())
         new.replace(copy)
+        searching, left = searches.set_up(program.parents[2] / "share")
     except OSError as error:
         raise CommandError(said(error)) from error
     started = systemd("daemon-reload") and systemd("start", UNIT)
-    return [link, copy], [] if started else ["Log out and in again: it starts with the session."]
+    later = [] if started else ["Log out and in again: it starts with the session."]
+    return [link, copy, *searching], [*later, *left]
 
 
 def take_away() -> list[Path]:
@@ -191,7 +193,7 @@ def take_away() -> list[Path]:
             removed.append(file)
     if removed:
         systemd("daemon-reload")
-    return removed
+    return [*removed, *searches.take_away()]
 
 
 def systemd(*words: str) -> bool:
@@ -220,6 +222,9 @@ def findings() -> Iterator[Finding]:
         yield Finding("desktop", State.NOTE, "notifications are not enabled for you", "`segue setup desktop`")
     elif enabled:
         yield Finding("desktop", State.OK, f"{link if link.is_symlink() else copy}")
+    if program is not None and enabled and not searches.is_enabled():
+        why = "searches of the desktop do not find what other devices offer, as setup was done before there were any"
+        yield Finding("desktop", State.NOTE, why, "`segue setup desktop`")
     try:
         problem = problem_of(settings_lines())
     except CommandError as error:

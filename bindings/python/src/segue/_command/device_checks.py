@@ -13,15 +13,30 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from .._account import Account, KnownDevice, Membership
+from .._account import Account, DevicePath, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
 from .checks import Finding, State
-from .devices import heard, named, stranger
+from .devices import COMMAND, heard, named, stranger, with_command
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
 """The port and the groups by which devices find each other: docs/device-links.md."""
+ADVICE = (
+    (
+        "Host key verification failed",
+        "look at the host's key with `ssh HOST` in a terminal, and then say whether it is right",
+    ),
+    (
+        "Permission denied",
+        "it must need no password here: a key without one, or one in an ssh-agent that the agent knows",
+    ),
+    ("something writes", "keep the shell's profile there silent unless the shell is interactive"),
+    ("no agent runs", "start it there: `segue agent`, or `systemctl --user enable --now segue-agent`"),
+    ("in no account", "let it join there: `segue join`"),
+    ("not found", "name the program by its full path, such as /usr/bin/segue-agent"),
+)
+"""Advice about a command to a device, by words that it has said."""
 EARLY = 30 * 86_400
 """Seconds before the end of a certificate from which on that is worth a note: it is renewed after half a year."""
 IFF_UP, IFF_LOOPBACK, IFF_MULTICAST = 0x1, 0x8, 0x1000
@@ -53,6 +68,7 @@ def findings(account: Account) -> list[Finding]:
     if not any(interfaces()):
         why = "no network interface is up, so this device can neither invite nor be reached"
         found.append(Finding("network", State.NOTE, why, "connect it to a network"))
+    found += relayed(account)
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
     return found + told
@@ -138,8 +154,10 @@ def network(account: Account) -> Iterator[Finding]:
     for each in missing:
         for tried in each.paths:
             if tried.message:
-                why = f"{named(each)} at {shown(tried.address)}: {shown(tried.message, None)}"
-                yield Finding("path", State.NOTE, why)
+                place = with_command(tried, each)
+                at = "by" if place is not tried else "at"
+                why = f"{named(each)} {at} {shown(place.address, None)}: {shown(tried.message, None)}"
+                yield Finding("path", State.NOTE, why, advice_on(tried))
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
@@ -150,6 +168,21 @@ def network(account: Account) -> Iterator[Finding]:
     for name in firewalls():
         why = f"{name} is in use, and may drop what devices need"
         yield Finding("firewall", State.NOTE, why, f"let in TCP port {account.port} and {BEACONS}")
+
+
+def advice_on(tried: DevicePath) -> str | None:
+    """Says what to do about a command that has failed: it has no terminal, where it could ask."""
+    said = tried.message or ""
+    return next((advice for words, advice in ADVICE if tried.address == COMMAND and words in said), None)
+
+
+def relayed(account: Account) -> Iterator[Finding]:
+    """Says which devices are linked through another one."""
+    for each in account.devices:
+        for used in each.paths:
+            if used.state == "used" and used.cost == "relay":
+                said = f"{named(each)} is linked {shown(used.address)}, which passes bytes on"
+                yield Finding("path", State.NOTE, said)
 
 
 def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:

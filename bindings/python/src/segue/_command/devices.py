@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from .._account import Account, DevicePath, Join, KnownDevice, Membership, Notic
 from .._app import App
 from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
+from . import device_paths
 from .answers import agreed
 from .output import CommandError, ago, note, show_json, show_table, table, when
 from .session import asked, chooser
@@ -19,6 +21,8 @@ from .verbs import Verbs
 
 HEADS = ("ID", "NAME", "SYSTEM", "STATE", "CERTIFICATE")
 NO_ACCOUNT = "this device is in no account: `segue account create NAME`, or `segue join LINK`"
+COMMAND = "command"
+"""The address of a path that is one."""
 LONGEST_WAIT = 60.0
 """Seconds of one question; it is asked again."""
 
@@ -36,6 +40,13 @@ def add(verbs: Verbs) -> None:
             if option == "add"
             else f"{what} dial DEVICE there",
         )
+    listing.add_argument(
+        "--add-path",
+        nargs=2,
+        metavar=("DEVICE", "COMMAND"),
+        help="reach DEVICE by a command, too: 'ssh HOST segue-agent --stdio'; without a shell",
+    )
+    listing.add_argument("--remove-path", metavar="DEVICE", help="no longer reach DEVICE by its command")
     revoking = verbs.add(
         "revoke",
         revoke,
@@ -55,6 +66,7 @@ def add(verbs: Verbs) -> None:
 async def devices(options: argparse.Namespace) -> int:
     async with chooser() as app:
         await change_addresses(app, options)
+        await change_paths(app, options)
         found: Account = await asked(app, app.account)
         show(found, options)
         while options.watch:
@@ -75,6 +87,22 @@ async def change_addresses(app: App, options: argparse.Namespace) -> None:
         if named_address is not None:
             name, address = named_address
             await asked(app, change, only(await member(app), name).device, address)
+
+
+async def change_paths(app: App, options: argparse.Namespace) -> None:
+    """Sets the command of a device, or takes it back, and has the agent read that again. The agent gets the device
+    alone: its launcher reads the file."""
+    if options.add_path is not None:
+        name, command = options.add_path
+        words = device_paths.words_of(command)
+        device = only(await member(app), name)
+        if device.this_device:
+            raise CommandError(f"{named(device)} is this device")
+        device_paths.change(device.device, words)
+    if options.remove_path is not None:
+        device_paths.change(only(await member(app), options.remove_path).device, None)
+    if options.add_path is not None or options.remove_path is not None:
+        await asked(app, app.read_paths)
 
 
 def show(account: Account, options: argparse.Namespace) -> None:
@@ -103,12 +131,18 @@ def show(account: Account, options: argparse.Namespace) -> None:
 def details(device: KnownDevice, with_paths: bool) -> list[str]:
     """Returns lines about the addresses of a device, and about the paths to it."""
     lines = [f"{named(device)}: dialled at {', '.join(map(shown, device.addresses))}"] if device.addresses else []
-    return lines + [f"{named(device)}: {path(each)}" for each in device.paths if with_paths]
+    return lines + [f"{named(device)}: {path(with_command(each, device))}" for each in device.paths if with_paths]
+
+
+def with_command(found: DevicePath, device: KnownDevice) -> DevicePath:
+    """Returns a path with the words of its command, which the agent does not know."""
+    command = device_paths.shown_of(device.device) if found.address == COMMAND else None
+    return dataclasses.replace(found, address=f"`{command}`") if command else found
 
 
 def path(found: DevicePath) -> str:
     """Returns a path in words: its address, whether it is used, and why it has failed."""
-    words = [shown(found.address), shown(found.cost)] if found.cost else [shown(found.address)]
+    words = [shown(found.address, None), shown(found.cost)] if found.cost else [shown(found.address)]
     message = f": {shown(found.message, None)}" if found.message else ""
     return ", ".join([*words, shown(found.state)]) + message
 
@@ -132,7 +166,7 @@ def changes(former: Account, now: Account) -> list[str]:
         if each.manager and old and not old.manager:
             lines.append(f"manager   {named(each)}")
         if each.linked and not (old and old.linked):
-            lines.append(f"linked    {named(each)} at {shown(each.address or 'an unknown address')}")
+            lines.append(f"linked    {named(each)} {where(each)}")
         if old and old.linked and not each.linked:
             lines.append(f"gone      {named(each)}")
     if now.status == Membership.MEMBER:
@@ -156,7 +190,7 @@ def row(device: KnownDevice) -> tuple[str, ...]:
     if device.this_device:
         words.append("this device")
     elif device.linked:
-        words.append(f"linked, {shown(device.address or '')}".rstrip(", "))
+        words.append(f"linked, {shown(device.address or used(device) or '')}".rstrip(", "))
     elif isinstance(device.last_seen, datetime):
         words.append(f"seen {ago(max(0.0, time.time() - device.last_seen.timestamp()))} ago")
     else:
@@ -166,6 +200,19 @@ def row(device: KnownDevice) -> tuple[str, ...]:
     if not device.confirmed:
         words.append("not confirmed")
     return (str(device.device)[:8], named(device), shown(device.platform), ", ".join(words), ends(device))
+
+
+def used(device: KnownDevice) -> str | None:
+    """Returns the path of the link of a device that has no address."""
+    return next((each.address for each in device.paths if each.state == "used"), None)
+
+
+def where(device: KnownDevice) -> str:
+    """Returns where a device is linked, for a line."""
+    if device.address:
+        return f"at {shown(device.address)}"
+    found = used(device)
+    return f"by a {shown(found)}" if found else "at an unknown address"
 
 
 def ends(device: KnownDevice) -> str:

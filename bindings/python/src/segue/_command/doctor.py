@@ -36,6 +36,7 @@ from .checks import (
 )
 from .device_checks import devices
 from .output import count, show_json, when
+from .parts import plugins
 from .session import asked, chooser, seconds, value_of, within
 from .verbs import Verbs
 
@@ -57,7 +58,7 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "doctor",
         doctor,
-        "folders, hub, agent, versions, manifests, store, devices, browsers, desktop: what is wrong, and what to do",
+        "folders, hub, agent, versions, manifests, store, devices, browsers, desktop, plugins: what is wrong",
         "Notes are no problems: without an agent, apps that run continue each other's activities.\n"
         "The exit status is 1 if there is a problem.",
     )
@@ -77,7 +78,7 @@ async def doctor(options: argparse.Namespace) -> int:
         else:
             advice = "SEGUE_LOG=debug shows what the library does; the message says what it could not do"
             findings.append(Finding("hub", State.PROBLEM, str(error), advice))
-    findings += [*store(), *browsers(), *desktop.findings()]
+    findings += [*store(), *browsers(), *desktop.findings(), *plugins()]
     if options.json:
         show_json(findings)
     else:

@@ -51,6 +51,21 @@ def config_folder() -> Path:
     return Path(named) if named.startswith("/") else home_folder() / ".config"
 
 
+def data_folder() -> Path:
+    """The folder of the user's data, in which programs look for plugins."""
+    named = os.environ.get("XDG_DATA_HOME", "")
+    return Path(named) if named.startswith("/") else home_folder() / ".local" / "share"
+
+
+def integration(name: str, file: str) -> Path | None:
+    """Returns a file of a plugin, where `make install` and packages put it, or where a tree has it."""
+    tree = beside_library().parent
+    places = (prefix / "share" / "segue" / "integrations" / name / file for prefix in prefixes())
+    built = {"mpv/segue.so": tree / "lib" / "segue-mpv.so", "vscode/segue.vsix": tree / "dist" / "segue.vsix"}
+    own = built.get(f"{name}/{file}", tree / "integrations" / name / file)
+    return next((path for path in (*places, own) if path.exists()), None)
+
+
 def execute(program: str, name: str, *arguments: str) -> NoReturn:
     """Runs a program in place of this one."""
     sys.stdout.flush()

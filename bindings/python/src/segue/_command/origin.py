@@ -18,13 +18,11 @@ from ..errors import Error
 from . import pushes
 from .agent import NAME as AGENT
 from .checks import folder_problem, space_problem, state_folder
-from .launching import NAME
 from .output import CommandError, UsageError, bytes_in_words, note, said, show_json
-from .session import PATIENCE, asked, beside, chooser, connected, first, offer_record, seconds, within
+from .session import IDENTIFIER, NAME, PATIENCE, asked, beside, chooser, connected, first, offer_record, seconds, within
 from .streams import standard_input
 from .verbs import Verbs
 
-IDENTIFIER = "segue.command"
 FIRST_LOOK = 2.0
 """Seconds until what is wrong with the disk is looked at."""
 MOST_STATE = 16 << 20

@@ -22,6 +22,7 @@ from .._terminal import shown, shown_lines
 from ..errors import Error, RemoteApplicationTimedOutError
 from .arguments import arguments
 from .output import MESSAGE, CommandError, UsageError, said
+from .receiver import report_ending
 from .streams import die_of, discard_output, prepare_streams
 
 FAILED, WRONG_USAGE, TIMED_OUT = 1, 2, 3
@@ -42,10 +43,10 @@ class Escaping(logging.Formatter):
         return shown(super().format(record), MESSAGE)
 
 
-def main(verb: Callable[[], int] | None = None) -> int:
+def main(done: str | None = None) -> int:
     """Runs the command of this process. Returns its exit status; dies of signals and SIGPIPE as other programs do.
 
-    verb: what is left of it to do; None: the arguments say it
+    done: how a continuation has ended that the starter has made, as JSON; None: nothing was done
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside of a loop there is nothing to tidy up
@@ -55,7 +56,7 @@ def main(verb: Callable[[], int] | None = None) -> int:
         handler.setFormatter(Escaping())
         logger.addHandler(handler)
         try:
-            return run(verb)
+            return run(done)
         finally:
             sys.stdout.flush()
     except CommandError as error:
@@ -69,11 +70,11 @@ def main(verb: Callable[[], int] | None = None) -> int:
         return fail(f"standard output: {said(error)}")
 
 
-def run(verb: Callable[[], int] | None = None) -> int:
+def run(done: str | None = None) -> int:
     name = "python -m segue" if Path(sys.argv[0]).name == "__main__.py" else "segue"
     try:
-        if verb is not None:
-            return verb()
+        if done is not None:
+            return report_ending(done)
         options = arguments(name).parse_args()
         result: Any = options.run(options)
         return int(looped(result) if inspect.iscoroutine(result) else result)

@@ -9,11 +9,12 @@ from functools import partial
 
 from .._agent import Launch, launch_of
 from .._app import App
+from .._json import JSONMode
 from .._offer import Offer
 from .._receipt import Outcome
 from .._terminal import shown
-from .._values import taken
-from ..errors import Error, NotAllowedError, NotFoundError
+from .._values import decode_json
+from ..errors import NotAllowedError, NotFoundError, error_of
 from .answers import agreed
 from .bar import Elsewhere
 from .document import show_activity, stale
@@ -106,14 +107,15 @@ async def launch(app: App, offer: Offer, options: argparse.Namespace) -> int:
     return report(await asked(app, launches), options)
 
 
-def report_launch(result: int | None, error: Error | None) -> int:
-    """Says how a continuation ended that `launching` has made.
+def report_ending(done: str) -> int:
+    """Says how a continuation ended that the starter has made (libexec/continue).
 
-    result: the handle of a value
+    done: {"result"} or {"status", "message"} as tagged JSON
     """
-    if error is not None:
-        raise with_advice(error)
-    return report(launch_of(taken(result)), argparse.Namespace(json=False))
+    ending = decode_json(done, JSONMode.TAGGED)
+    if "result" not in ending:
+        raise with_advice(error_of(ending["status"], ending["message"]))
+    return report(launch_of(ending["result"]), argparse.Namespace(json=False))
 
 
 def report(result: Launch, options: argparse.Namespace) -> int:

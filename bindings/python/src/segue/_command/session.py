@@ -14,15 +14,18 @@ from typing import Any, Callable, TypeVar, cast
 from .._app import App
 from .._offer import Offer
 from .._terminal import shown
-from ..errors import ConnectionUnavailableError, Error, NotFoundError
+from ..errors import ConnectionUnavailableError, Error, NotAllowedError, NotFoundError
 from .agent import NAME as AGENT
 from .agent import START
 from .checks import stopped_agent
-from .launching import IDENTIFIER, NAME
 from .output import CommandError, ago, note, table
 
+IDENTIFIER, NAME = "segue.command", "segue command line"
+"""The app that the command is."""
 PATIENCE = 10.0
 """Seconds to find the hub."""
+REFUSAL = 0.25
+"""Seconds after which the command looks whether the hub has refused it."""
 SILENCE = 2.0
 """Seconds without an answer after which people are told if the agent is stopped."""
 MOST_SECONDS = 1e9
@@ -53,8 +56,20 @@ async def within(patience: float | None, awaited: Awaitable[_T]) -> _T:
 
 
 async def connected(app: App, patience: float | None = PATIENCE) -> None:
-    """Waits for the hub. Raises: TimeoutError."""
-    await within(patience, app.ready())
+    """Waits for the hub. Raises: TimeoutError; NotAllowedError: it refuses this app, which is in a sandbox (R13.8)."""
+    await within(patience, _ready(app))
+
+
+async def _ready(app: App) -> None:
+    """An app that a hub refuses for its sandbox asks again every 30 s. People hear the reason at once."""
+    task = asyncio.ensure_future(app.ready())
+    try:
+        while not (await asyncio.wait([task], timeout=REFUSAL))[0]:
+            if isinstance(problem := app.connection_problem, NotAllowedError):
+                raise problem
+        task.result()
+    finally:
+        task.cancel()
 
 
 async def asked(app: App, question: Callable[..., _T], *arguments: Any) -> _T:

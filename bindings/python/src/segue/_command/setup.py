@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sets browsers and the desktop up for the user: `setup`."""
+"""Switches browsers, the desktop, plugins and shells on for the user: `setup`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from .._terminal import shown
 from . import desktop
+from .answers import agreed
 from .installed import config_folder, first_program, home_folder, libexec_programs, prefixes
 from .output import CommandError, said, show_json
+from .parts import PARTS, Done, Part
 from .verbs import Verbs
 
 HOST = "segue-browser-host"
@@ -28,8 +31,6 @@ PACKAGES = {"firefox": "segue-firefox.xpi", "chromium": "chromium"}
 SYSTEM_SCOPE = Path("/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}")
 """The folder from which Debian's Firefox takes extensions for all users, unsigned ones too."""
 UNSUPPORTED = "a Snap or Flatpak, which cannot start programs of the system: it is not supported"
-DESKTOP = "desktop"
-DONE = {DESKTOP: "enabled by"}
 SECONDS = 10
 """For the host to print its entry."""
 
@@ -69,47 +70,125 @@ def add(verbs: Verbs) -> None:
     parser = verbs.add(
         "setup",
         setup,
-        "set browsers up, so that pages can be continued from and in them, and notifications of the desktop",
-        "It writes the entry by which a browser finds segue-browser-host, and says what is left to do in the browser:\n"
-        "no program but the browser can add an extension to it. Without names, the browsers that are installed.\n"
-        "desktop: notifications when you arrive, which `segue desktop` adjusts.",
+        "switch on what takes part: browsers, editors, players, shells, notifications of the desktop",
+        "Without names it shows what is on this machine and, in a terminal, asks about each; --remove asks about what\n"
+        "is switched on. With names it asks nothing. It changes files of yours only, and says which, and what is left\n"
+        "to do: no program but a browser can add an extension to it.",
     )
-    # argparse compares an empty list with the choices, too, so the names are checked here.
-    help = "firefox or chromium, for all that are like it; desktop"
+    help = f"{', '.join(part.name for part in parts())}; firefox and chromium stand for all that are like them"
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=help)
     parser.add_argument("--host", metavar="PATH", help=f"of {HOST}; by default it is where `make install` puts it")
-    parser.add_argument("--remove", action="store_true", help="take the entries away again")
+    parser.add_argument("--remove", action="store_true", help="take away again what was written")
 
 
-def setup(options: argparse.Namespace) -> int:
-    if wrong := [each for each in options.programs if each not in KINDS and each != DESKTOP]:
-        raise CommandError(f"{shown(wrong[0])}: it is firefox, chromium or desktop")
-    programs = options.programs or [name for name in KINDS if installed(name)]
-    if not programs:
-        raise CommandError("no browser is installed that Segue knows; name firefox or chromium to prepare one")
-    host = None if options.remove or programs == [DESKTOP] else found_host(options.host)
-    results = []
-    for program in programs:
-        files, left = desktop_result(options) if program == DESKTOP else browser_result(program, host)
-        results.append({"browser": program, "files": [str(path) for path in files], "to_do": left})
+def parts(host: str | None = None) -> list[Part]:
+    """Returns what can be switched on.
+
+    host: the path of the native host of browsers; None: it is looked for
+    """
+    return [*(BrowserPart(name, host) for name in KINDS), Desktop(), *PARTS]
+
+
+async def setup(options: argparse.Namespace) -> int:
+    every = {part.name: part for part in parts(options.host)}
+    if wrong := [each for each in options.programs if each not in every]:
+        raise CommandError(f"{shown(wrong[0])}: it is {', '.join(every)}")
+    chosen = [every[name] for name in dict.fromkeys(options.programs)]
+    if not chosen:
+        present = [part for part in every.values() if part.here() or part.is_on()]
+        if options.json:
+            show_json([record(part) for part in present])
+            return 0
+        show(present)
+        if not sys.stdin.isatty():
+            return 0
+        chosen = await wanted(present, removes=options.remove)
+    results: list[tuple[Part, Done]] = []
+    failures = []
+    for part in chosen:
+        try:
+            results.append((part, (part.take_away(), []) if options.remove else part.set_up()))
+        except CommandError as error:
+            if len(chosen) == 1:
+                raise
+            failures.append(error)
     if options.json:
-        show_json(results)
-        return 0
-    for result in results:
-        done = "taken away" if options.remove else DONE.get(result["browser"], "the entry of the native host is in")
-        print(f"{result['browser']}: {done} {', '.join(result['files']) or 'nothing'}")
-        for number, step in enumerate(result["to_do"], 1):
-            print(f"  {number}. {step}")
+        said_of = [(part.name, [str(path) for path in files], left) for part, (files, left) in results]
+        show_json([{"program": name, "files": files, "to_do": left} for name, files, left in said_of])
+    else:
+        tell(results, removed=options.remove)
+    if failures:
+        raise CommandError("\n".join(map(str, failures)))
     return 0
 
 
-def browser_result(browser: str, host: Path | None) -> tuple[list[Path], list[str]]:
-    """host: None: to be removed"""
-    return (remove(browser), []) if host is None else (write(browser, host), list(to_do(browser)))
+def record(part: Part) -> dict[str, object]:
+    return {"program": part.name, "about": part.about, "path": part.here(), "on": part.is_on()}
 
 
-def desktop_result(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
-    return (desktop.take_away(), []) if options.remove else desktop.set_up()
+def show(present: list[Part]) -> None:
+    for part in present:
+        print(f"{'on' if part.is_on() else 'off':<5}{part.name:<10} {part.about}")
+        if problem := part.problem():
+            print(f"{'':<5}{'':<10} {shown(problem, None)}")
+    print("`segue setup PROGRAM...` switches on, `segue setup --remove PROGRAM...` off.")
+
+
+async def wanted(present: list[Part], *, removes: bool) -> list[Part]:
+    """Asks the user about each that is off, or on."""
+    word = "off" if removes else "on"
+    open_ones = [part for part in present if part.is_on() == removes]
+    return [part for part in open_ones if await agreed(f"Switch {part.name} {word}: {part.about}?")]
+
+
+def tell(results: list[tuple[Part, Done]], *, removed: bool) -> None:
+    for part, (files, left) in results:
+        done = "taken away" if removed else part.done
+        print(f"{part.name}: {done} {', '.join(map(str, files)) or 'nothing'}")
+        for number, step in enumerate(left, 1):
+            print(f"  {number}. {step}")
+
+
+class BrowserPart(Part):
+    """The entry by which browsers of a kind find the native host."""
+
+    done = "the entry of the native host is in"
+
+    def __init__(self, name: str, host: str | None):
+        super().__init__(name, "pages of Firefox" if name == "firefox" else "pages of Chromium and the like")
+        self.host = host
+
+    def here(self) -> str | None:
+        return next(iter([*installed(self.name), *boxed(self.name)]), None)
+
+    def is_on(self) -> bool:
+        return any((folder / f"{NAME}.json").is_file() for folder in folders(self.name))
+
+    def set_up(self) -> Done:
+        return write(self.name, found_host(self.host)), list(to_do(self.name))
+
+    def take_away(self) -> list[Path]:
+        return remove(self.name)
+
+
+class Desktop(Part):
+    """Notifications."""
+
+    def __init__(self) -> None:
+        super().__init__("desktop", "notifications when you arrive")
+
+    def here(self) -> str | None:
+        return str(desktop.found() or "") or None
+
+    def is_on(self) -> bool:
+        link, copy = desktop.places()
+        return link.is_symlink() or copy.exists()
+
+    def set_up(self) -> Done:
+        return desktop.set_up()
+
+    def take_away(self) -> list[Path]:
+        return desktop.take_away()
 
 
 # ---- The host

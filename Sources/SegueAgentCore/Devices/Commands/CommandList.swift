@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueModel
+
+/// The output of the process that reads which devices have a command (R14.4): `+`, the 16 bytes of each, and a line
+/// feed; or `!`, a reason and a line feed.
+public enum CommandList {
+  /// Bytes of all of it.
+  public static let sizeLimit = 2 + Limits.devices * 16
+  /// Milliseconds until the process is killed.
+  public static let time: Int64 = 5_000
+  private static let (found, refused, end) = (UInt8(ascii: "+"), UInt8(ascii: "!"), UInt8(ascii: "\n"))
+
+  public static func encode(_ result: Result<[Identifier], SegueError>) -> [UInt8] {
+    switch result {
+    case .success(let devices): [found] + devices.prefix(Limits.devices).flatMap { $0.bytes } + [end]
+    case .failure(let error): [refused] + Text.oneLine(Text.start(of: error.message, atMost: 512)) + [end]
+    }
+  }
+
+  /// Reads the output; all that is not whole is an error.
+  public static func decode(_ bytes: [UInt8]) -> Result<[Identifier], SegueError> {
+    guard bytes.count >= 2, bytes.count <= sizeLimit, bytes.last == end else {
+      return .failure(SegueError(.system, "paths: they were not read within \(time / 1_000) s"))
+    }
+    let content = bytes[1..<(bytes.count - 1)]
+    guard bytes[0] == found else {
+      let reason = Text.decoded(Text.oneLine(Text.decoded(Array(content))))
+      return .failure(SegueError(.malformed, "\(reason)"))
+    }
+    guard content.count % 16 == 0 else { return .failure(SegueError(.system, "paths: the list of devices is damaged")) }
+    var devices: [Identifier] = []
+    for start in stride(from: content.startIndex, to: content.endIndex, by: 16) {
+      if let device = Identifier(bytes: content[start..<(start + 16)]), !devices.contains(device) {
+        devices.append(device)
+      }
+    }
+    return .success(devices)
+  }
+}

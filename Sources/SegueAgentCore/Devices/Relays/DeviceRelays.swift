@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+
+/// Connections between two devices of the account through a third one (R14.3): this device as one of the two, and as
+/// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
+/// the account do, and waits for no thread. For one thread.
+final class DeviceRelays {
+  /// Bytes of messages of one device that wait for a turn; those beyond are lost, which ends the channel.
+  private static let inboxLimit = 512 * 1024
+
+  private let environment: any AgentEnvironment
+  private let hub: any LinkHub
+  /// Nil once it is closed.
+  private var timer: (any AgentTimer)?
+  /// The links of this device; nil without an account.
+  private let links: () -> DeviceLinks?
+  private var relay: RelaySwitch
+  private var directory = RelayDirectory()
+  private var incoming: [(message: [UInt8], device: Identifier)] = []
+  private var outgoing: [(message: RelayMessage, device: Identifier)] = []
+  /// Devices with which a session of the hubs has begun or resumed.
+  private var begun: [Identifier] = []
+  private var isPosted = false
+  private(set) lazy var sockets = RelayedSockets(
+    after: number,
+    later: { [unowned(unsafe) self] body in self.environment.post(body) },
+    send: { [unowned(unsafe) self] message, relay in
+      self.outgoing.append((message, relay))
+      self.schedule()
+    }, nameOf: { [unowned(unsafe) self] device in self.name(of: device) })
+  private let number: UInt64
+  /// Rations the lines of the log about requests that are refused.
+  private var lines = RateLimiter(burst: 8)
+  /// The names of the devices.
+  var names: [(device: Identifier, name: String)] = []
+
+  /// - Parameters:
+  ///   - number: a random one, so that a channel is none of a former process.
+  ///   - links: those of this device; nil without an account.
+  init(
+    _ hub: any LinkHub, in environment: any AgentEnvironment, after number: UInt64,
+    links: @escaping () -> DeviceLinks?
+  ) {
+    (self.hub, self.environment, self.links, self.number) = (hub, environment, links, number)
+    relay = RelaySwitch(after: number) { device in hub.unsent(to: device) }
+  }
+
+  /// Throws SYSTEM.
+  func open() throws(SegueError) {
+    // `close` ends it.
+    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+  }
+
+  func close() {
+    timer?.close()
+    timer = nil
+  }
+
+  /// The connections that pass through this device now.
+  var splices: Int { relay.count }
+  /// The promise that is broken; nil: none. A test reads it after each step.
+  var broken: StaticString? { relay.broken ?? sockets.broken(relay.direct) }
+
+  func name(of device: Identifier) -> String {
+    names.first { $0.device == device }?.name ?? device.fingerprint
+  }
+
+  // MARK: The role
+
+  /// The user has switched it on or off.
+  func set(isOn: Bool) {
+    guard relay.set(isOn: isOn) else { return }
+    tellAll()
+    schedule()
+  }
+
+  private func tellAll() { for device in relay.direct { outgoing.append((relay.role, device)) } }
+
+  /// The links of this device have changed.
+  func linksChanged() {
+    guard let links = links() else {
+      _ = relay.setLinked(direct: [], indirect: [])
+      directory.keep([])
+      return sockets.keep([])
+    }
+    let all = links.devices
+    let direct = all.filter { links.isDirect($0) }
+    if relay.setLinked(direct: direct, indirect: all.filter { !direct.contains($0) }) { tellAll() }
+    directory.keep(direct)
+    sockets.keep(direct)
+    offerPaths()
+    schedule()
+  }
+
+  /// Has the paths through relays dialled.
+  private func offerPaths() {
+    links()?.setRelays(relay.direct.filter { directory.knows($0) }) { relay, device in
+      directory.obstacle(of: relay, to: device).map { $0.error(name(of: relay), name(of: device)) }
+    }
+  }
+
+  /// The linked devices that have not said that they pass bytes on, as paths to one that is not linked.
+  func idle(for device: Identifier) -> [PathReport] {
+    relay.direct.filter { !directory.knows($0) && $0 != device }.map { other in
+      let error = RelayEnd.off.error(name(of: other), name(of: device))
+      return PathReport(
+        address: String(joining: "through \(name(of: other))"), cost: .relay, state: .failed(error.message))
+    }
+  }
+
+  // MARK: Messages
+
+  /// A session with a device has begun, or resumes. The hub must not be called from here, nor from the next one.
+  func began(_ device: Identifier) {
+    begun.append(device)
+    schedule()
+  }
+
+  /// A device has said something about a relay.
+  func heard(_ message: [UInt8], from device: Identifier) {
+    let waiting = incoming.reduce(0) { $1.device == device ? $0 + $1.message.count : $0 }
+    guard waiting + message.count <= Self.inboxLimit else { return }
+    incoming.append((message, device))
+    schedule()
+  }
+
+  private func schedule() {
+    guard !isPosted, timer != nil else { return }
+    isPosted = true
+    environment.post { [self] in
+      isPosted = false
+      guard timer != nil else { return }
+      turn()
+    }
+  }
+
+  private func turn() {
+    let messages = incoming
+    incoming = []
+    for (message, device) in messages { take(message, from: device) }
+    let begun = self.begun
+    self.begun = []
+    if relay.isOn { for device in begun where relay.direct.contains(device) { outgoing.append((relay.role, device)) } }
+    send()
+  }
+
+  private func take(_ encoding: [UInt8], from device: Identifier) {
+    // Nothing that a revoked device says counts.
+    guard let links = links(), links.certificate(of: device) != nil else { return }
+    guard let message = try? RelayMessage(encoding) else {
+      return environment.log(.info, "\(name(of: device)) says of a relay what cannot be read")
+    }
+    switch message {
+    case .role(let isRelaying, let linked):
+      directory.set(device, isRelaying: isRelaying, linked: linked)
+      offerPaths()
+    case .toRelay(let channel, let step):
+      relay.take(step, channel, from: device, environment.uptime)
+      log(relay.takeDecision(), of: device)
+    case .fromRelay(let channel, let step):
+      sockets.take(step, channel, from: device) { socket in
+        // A relay is reached without one itself.
+        guard links.isDirect(device) else { return false }
+        links.admit(socket, .relay(through: device, to: socket.device))
+        return true
+      }
+    }
+  }
+
+  private func log(_ decision: RelaySwitch.Decision?, of device: Identifier) {
+    switch decision {
+    case .opened(let other):
+      environment.log(.info, "\(name(of: device)) reaches \(name(of: other)) through this device")
+    case .refused(let other, let reason):
+      guard lines.take(at: environment.uptime) else { return }
+      let error = reason.error("this device", name(of: other))
+      environment.log(.info, "\(name(of: device)) does not reach \(name(of: other)): \(error.message)")
+    case nil: break
+    }
+  }
+
+  private func send() {
+    for (message, device) in relay.takeOutgoing() + takeOutgoing() {
+      guard let encoding = try? message.encoding() else { continue }
+      hub.sendAccount(encoding, to: device)
+    }
+    timer?.set(relay.nextDeadline(environment.uptime))
+  }
+
+  private func takeOutgoing() -> [(message: RelayMessage, device: Identifier)] {
+    let all = outgoing
+    outgoing = []
+    return all
+  }
+
+  private func tick() {
+    relay.tick(environment.uptime)
+    send()
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// The end of a channel through a relay, as a socket: the knock, TLS and the hub's session run over it as over TCP. It
+/// reports events again and again while they last, as a loop does. For one thread.
+final class RelayedSocket: LinkSocket {
+  private enum State {
+    /// The relay was asked for it.
+    case connecting
+    case open
+    /// The relay or the other end has ended it.
+    case ended
+    /// This end has closed it.
+    case closed
+  }
+
+  let relay: Identifier
+  let channel: UInt64
+  /// The device at the other end, as the relay says.
+  let device: Identifier
+  /// Outlives it, as its owner's connections end before that goes.
+  private unowned(unsafe) let sockets: RelayedSockets
+  private var state: State
+  private(set) var failure: SegueError?
+  private var (arrived, window): ([UInt8], RelayWindow) = ([], RelayWindow())
+  /// Bytes that were read.
+  private var consumed: UInt64 = 0
+  /// Bytes that were sent, and those that the other end has consumed.
+  private var (sent, granted): (UInt64, UInt64) = (0, 0)
+  private var wanted = (reading: true, writing: false)
+  private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
+  private var isReporting = false
+
+  /// - Parameter isDialled: whether this device has asked for it.
+  init(
+    through relay: Identifier, as channel: UInt64, to device: Identifier, isDialled: Bool, of sockets: RelayedSockets
+  ) {
+    (self.relay, self.channel, self.device, self.sockets) = (relay, channel, device, sockets)
+    state = isDialled ? .connecting : .open
+  }
+
+  // MARK: From the relay
+
+  func take(_ step: RelayStep) {
+    switch step {
+    case .open: break
+    case .opened: if case .connecting = state { state = .open }
+    case .data(let offset, let bytes):
+      switch window.take(offset, bytes.count) {
+      case .next: arrived += bytes
+      case .repeated: break
+      case .wrong(let end): fail(end)
+      }
+    case .credit(let consumed):
+      guard consumed <= sent else { return fail(.violated) }
+      granted = max(granted, consumed)
+    case .closed(let end): over(end)
+    }
+    report()
+  }
+
+  /// Ends it, and tells the other end.
+  func fail(_ end: RelayEnd) {
+    sockets.send(.closed(end), of: self)
+    over(end)
+    report()
+  }
+
+  /// The relay knows nothing of it any more.
+  func over(_ end: RelayEnd) {
+    switch state {
+    case .connecting, .open:
+      failure = sockets.error(end, of: self)
+      state = .ended
+    case .ended, .closed: break
+    }
+  }
+
+  // MARK: LinkSocket
+
+  func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) {
+    self.ready = ready
+    if case .open = state { sockets.send(.opened, of: self) }
+    report()
+  }
+
+  private var events: (isReadable: Bool, isWritable: Bool) {
+    switch state {
+    case .connecting, .closed: (false, false)
+    case .open: (wanted.reading && !arrived.isEmpty, wanted.writing && room > 0)
+    case .ended: (wanted.reading, wanted.writing)
+    }
+  }
+
+  func report() {
+    guard !isReporting, ready != nil, events.isReadable || events.isWritable else { return }
+    isReporting = true
+    sockets.later { [self] in
+      isReporting = false
+      let events = events
+      guard events.isReadable || events.isWritable else { return }
+      ready?(events.isReadable, events.isWritable)
+      report()
+    }
+  }
+
+  func watch(reading: Bool, writing: Bool) {
+    wanted = (reading, writing)
+    report()
+  }
+
+  func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
+    guard !arrived.isEmpty else { return isOver ? .closed : .drained }
+    let isFull = arrived.count > limit
+    let bytes = isFull ? Array(arrived[..<limit]) : arrived
+    arrived.removeFirst(bytes.count)
+    consumed += UInt64(bytes.count)
+    // Half a window at a time: the other end can go on meanwhile.
+    if !isOver, consumed - window.granted >= RelayWindow.size / 2 {
+      window.grant(consumed)
+      sockets.send(.credit(consumed), of: self)
+    }
+    body(bytes, nil)
+    return isFull ? .full : .drained
+  }
+
+  var isOver: Bool {
+    switch state {
+    case .connecting, .open: false
+    case .ended, .closed: true
+    }
+  }
+
+  /// Bytes that may be sent now.
+  private var room: Int { Int(granted + RelayWindow.size - sent) }
+
+  func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
+    guard case .open = state else { return .bytes(0) }
+    let count = min(bytes.count, room)
+    var taken = 0
+    while taken < count {
+      let next = min(taken + RelayMessage.dataLimit, count)
+      sockets.send(.data(sent, Array(bytes[taken..<next])), of: self)
+      sent += UInt64(next - taken)
+      taken = next
+    }
+    return .bytes(count)
+  }
+
+  var unread: Int { arrived.count }
+  /// Links with relays have heartbeats.
+  func probe() {}
+
+  func close() {
+    if !isOver { sockets.send(.closed(.ended), of: self) }
+    state = .closed
+    ready = nil
+    sockets.release(self)
+  }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import Testing
+
+@testable import SegueAgentCore
+
+/// A relay between two devices, message by message (R14.3).
+@Suite struct RelaySwitchTests {
+  private static let (one, two, stranger) = (device(1), device(2), device(9))
+
+  private static func device(_ number: UInt64) -> Identifier { Identifier(high: 0, low: number) }
+
+  /// A relay that is on, and linked with two devices.
+  private func relay(unsent: @escaping (Identifier) -> Int = { _ in 0 }) -> RelaySwitch {
+    var relay = RelaySwitch(after: 0, unsent: unsent)
+    _ = relay.setLinked(direct: [Self.one, Self.two], indirect: [])
+    _ = relay.set(isOn: true)
+    _ = relay.takeOutgoing()
+    return relay
+  }
+
+  /// The messages of a relay, as words: the device, the channel and the step.
+  private func said(_ relay: inout RelaySwitch) -> [String] {
+    relay.takeOutgoing().map { message, device in
+      guard case .fromRelay(let channel, let step) = message else { return "else" }
+      let words =
+        switch step {
+        case .open(let other): "open \(other.bytes[15])"
+        case .opened: "opened"
+        case .data(let offset, let bytes): "data \(offset) \(bytes.count)"
+        case .credit(let consumed): "credit \(consumed)"
+        case .closed(let end): "closed \(end)"
+        }
+      return "\(device.bytes[15]) \(channel) \(words)"
+    }
+  }
+
+  /// Channel 1 of the first device is spliced with channel 2 of the second.
+  private func spliced(unsent: @escaping (Identifier) -> Int = { _ in 0 }) -> RelaySwitch {
+    var relay = relay(unsent: unsent)
+    relay.take(.open(Self.two), 1, from: Self.one, 0)
+    relay.take(.opened, 2, from: Self.two, 0)
+    #expect(said(&relay) == ["2 2 open 1", "1 1 opened"])
+    return relay
+  }
+
+  private func bytes(_ count: Int) -> [UInt8] { Array(repeating: 7, count: count) }
+
+  @Test func `R14.3 bytes and credit pass, and an end`() {
+    var relay = spliced()
+    relay.take(.data(0, bytes(5)), 1, from: Self.one, 0)
+    relay.take(.data(0, bytes(9)), 2, from: Self.two, 0)
+    relay.take(.credit(5), 2, from: Self.two, 0)
+    relay.take(.closed(.ended), 2, from: Self.two, 0)
+    #expect(said(&relay) == ["2 2 data 0 5", "1 1 data 0 9", "1 1 credit 5", "1 1 closed ended"])
+    #expect(relay.count == 0)
+  }
+
+  @Test func `R14.3 no byte is lost or doubled: one that comes twice goes out once, a gap ends the channel`() {
+    var relay = spliced()
+    relay.take(.data(0, bytes(5)), 1, from: Self.one, 0)
+    relay.take(.data(0, bytes(5)), 1, from: Self.one, 0)
+    #expect(said(&relay) == ["2 2 data 0 5"])
+    relay.take(.data(6, bytes(5)), 1, from: Self.one, 0)
+    #expect(said(&relay) == ["1 1 closed lost", "2 2 closed lost"])
+  }
+
+  @Test func `A23 a sender gets no further than the window, so a relay holds 64 KiB of a channel at most`() {
+    var relay = spliced()
+    for offset in stride(from: 0, to: Int(RelayWindow.size), by: 16_384) {
+      relay.take(.data(UInt64(offset), bytes(16_384)), 1, from: Self.one, 0)
+    }
+    #expect(said(&relay).count == 2)
+    relay.take(.data(RelayWindow.size, bytes(1)), 1, from: Self.one, 0)
+    #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"])
+  }
+
+  @Test func `A23 credit for bytes that never came ends the channel`() {
+    var relay = spliced()
+    relay.take(.credit(1), 2, from: Self.two, 0)
+    #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"])
+  }
+
+  @Test func `A23 who lies about what it has read gets no more than it reads`() {
+    let backlog = Backlog()
+    var relay = spliced { _ in backlog.bytes }
+    relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
+    backlog.bytes = RelaySwitch.unsentLimit + 1
+    relay.take(.credit(16_384), 2, from: Self.two, 0)
+    #expect(said(&relay) == ["2 2 data 0 16384"])
+    #expect(relay.nextDeadline(0) == RelaySwitch.creditPause)
+    backlog.bytes = 0
+    relay.tick(RelaySwitch.creditPause)
+    #expect(said(&relay) == ["1 1 credit 16384"] && relay.nextDeadline(0) == nil)
+  }
+
+  private final class Backlog { var bytes = 0 }
+
+  @Test func `A23 who sends more bytes than its share waits for credit`() {
+    var relay = spliced()
+    var (offset, uptime): (UInt64, Int64) = (0, 0)
+    // All is read at once; no time passes but what the relay asks for.
+    for _ in 0..<512 {
+      relay.take(.data(offset, bytes(16_384)), 1, from: Self.one, uptime)
+      offset += 16_384
+      relay.take(.credit(offset), 2, from: Self.two, uptime)
+      if let next = relay.nextDeadline(uptime) {
+        uptime = next
+        relay.tick(uptime)
+      }
+      #expect(said(&relay).suffix(1) == ["1 1 credit \(offset)"])
+    }
+    let least = (Int64(offset) - RelayAllowance.bytesAtOnce) * 1_000 / RelayAllowance.bytesInSecond
+    #expect(uptime >= least && uptime < least + 100)
+  }
+
+  @Test func `A23 of 10,000 channels a device gets 8, and the others keep theirs`() {
+    var relay = relay()
+    _ = relay.setLinked(direct: [Self.one, Self.two, Self.device(3), Self.device(4)], indirect: [])
+    relay.take(.open(Self.two), 1, from: Self.device(3), 0)
+    #expect(relay.count == 1)
+    _ = relay.takeOutgoing()
+    var reasons: [String] = []
+    for number in 0..<10_000 {
+      let other = number % 2 == 0 ? Self.two : Self.device(4)
+      relay.take(.open(other), UInt64(2 * number + 1), from: Self.one, Int64(number))
+      reasons += said(&relay).filter { $0.contains("closed") }
+    }
+    #expect(relay.count == 1 + RelayAllowance.channelsOfDevice)
+    #expect(reasons.count == 10_000 - RelayAllowance.channelsOfDevice)
+    #expect(reasons.allSatisfy { $0.hasSuffix("closed tooMany") || $0.hasSuffix("closed tooOften") })
+    // A channel that nobody takes does not stay.
+    relay.tick(30_000)
+    relay.take(.open(Self.two), 3, from: Self.device(3), 30_000)
+    #expect(relay.count == 1)
+  }
+
+  @Test func `A23 only between devices that are linked, only if it is on, and one hop`() {
+    var relay = RelaySwitch(after: 0) { _ in 0 }
+    let refused = { (relay: inout RelaySwitch, device: Identifier, other: Identifier) -> String? in
+      relay.take(.open(other), 1, from: device, 0)
+      return self.said(&relay).last
+    }
+    _ = relay.setLinked(direct: [Self.one, Self.two], indirect: [Self.device(3)])
+    #expect(refused(&relay, Self.one, Self.two) == "1 1 closed off")
+    _ = relay.set(isOn: true)
+    #expect(refused(&relay, Self.one, Self.stranger) == "1 1 closed notLinked")
+    #expect(refused(&relay, Self.one, Self.device(3)) == "1 1 closed secondHop")
+    #expect(refused(&relay, Self.device(3), Self.one) == "3 1 closed secondHop")
+    #expect(refused(&relay, Self.one, Self.one) == "1 1 closed violated")
+    #expect(relay.count == 0)
+  }
+
+  @Test func `R14.3 switched off, or without one of the links, it ends what it has`() {
+    var relay = spliced()
+    _ = relay.set(isOn: false)
+    #expect(said(&relay) == ["1 1 closed off", "2 2 closed off"])
+    relay = spliced()
+    _ = relay.setLinked(direct: [Self.two], indirect: [Self.one])
+    #expect(said(&relay) == ["2 2 closed cut"])
+  }
+
+  @Test func `R14.3 messages are read as they were written, and others are refused`() throws {
+    let steps: [RelayStep] = [
+      .open(Self.one), .opened, .data(70_000, bytes(16_384)), .credit(70_000), .closed(.secondHop),
+    ]
+    for step in steps {
+      for message in [RelayMessage.toRelay(1 << 40 | 1, step), .fromRelay(2, step)] {
+        let encoding = try message.encoding()
+        #expect(RelayMessage.isOne(encoding))
+        #expect(try RelayMessage(encoding).encoding() == encoding)
+        for end in 0..<min(encoding.count, 40) {
+          #expect(throws: SegueError.self) { try RelayMessage(Array(encoding[..<end])) }
+        }
+      }
+    }
+    let role = try RelayMessage.role(isRelaying: true, linked: [Self.one, Self.two]).encoding()
+    #expect(try RelayMessage(role).encoding() == role)
+    #expect(throws: SegueError.self) {
+      try RelayMessage(RelayMessage.toRelay(1, .data(0, bytes(RelayMessage.dataLimit + 1))).encoding())
+    }
+    #expect(try !RelayMessage.isOne(DeviceMessage.copied.encoding()) && !RelayMessage.isOne([0x0F, 15]))
+  }
+}
