@@ -124,7 +124,7 @@ import Testing
     _ = relay.takeOutgoing()
     var reasons: [String] = []
     for number in 0..<10_000 {
-      let other = number % 2 == 0 ? Self.two : Self.device(4)
+      let other = Self.device(UInt64(2 + number % 3))
       relay.take(.open(other), UInt64(2 * number + 1), from: Self.one, Int64(number))
       reasons += said(&relay).filter { $0.contains("closed") }
     }
@@ -160,6 +160,19 @@ import Testing
     relay = spliced()
     _ = relay.setLinked(direct: [Self.two], indirect: [Self.one])
     #expect(said(&relay) == ["2 2 closed cut"])
+  }
+
+  @Test func `R14.3 a relay tells who is there when that changes, and says so to nobody while it is off`() {
+    var relay = relay()
+    let all = [Self.one, Self.two, Self.device(3)]
+    let isNews = [relay.setLinked(direct: all, indirect: []), relay.setLinked(direct: all, indirect: [])]
+    #expect(isNews == [true, false])
+    guard case .role(true, let linked) = relay.role else { return #expect(Bool(false)) }
+    #expect(linked == all)
+    let isChange = [relay.set(isOn: false), relay.set(isOn: false), relay.setLinked(direct: [], indirect: [])]
+    #expect(isChange == [true, false, false])
+    guard case .role(false, let none) = relay.role else { return #expect(Bool(false)) }
+    #expect(none == [])
   }
 
   @Test func `R14.3 messages are read as they were written, and others are refused`() throws {

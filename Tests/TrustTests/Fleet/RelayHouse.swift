@@ -101,6 +101,8 @@ enum RelayTampering: CaseIterable {
   case reorder
   case flip
   case stall
+  /// It says that another device asks for a connection.
+  case misname
 }
 
 /// Tampers with what an agent sends as a relay.
@@ -110,6 +112,10 @@ struct RelayTamperer {
 
   /// The messages that go out in the place of one.
   mutating func pass(_ message: [UInt8], _ tampering: RelayTampering?) -> [[UInt8]] {
+    if case .misname? = tampering, case .fromRelay(let channel, .open)? = try? RelayMessage(message) {
+      let other = Identifier(high: 7, low: 7)
+      return (try? [RelayMessage.fromRelay(channel, .open(other)).encoding()]) ?? []
+    }
     guard case .fromRelay(let channel, .data(let offset, let bytes))? = try? RelayMessage(message),
       RelayMessage.isOne(message)
     else { return [message] }
@@ -130,10 +136,11 @@ struct RelayTamperer {
     case .reorder where held.isEmpty:
       held.append(message)
       return []
-    case .reorder, nil:
+    case .reorder, .misname, nil:
       let others = held
       held = []
-      return tampering == nil ? others + [message] : [message] + others
+      if case .reorder? = tampering { return [message] + others }
+      return others + [message]
     }
   }
 }

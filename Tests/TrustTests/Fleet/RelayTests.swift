@@ -162,6 +162,18 @@ import Testing
     #expect(try log(ofNames: ["laptop", "phone", String(repeating: "x", count: 2_000)]) != seen)
   }
 
+  @Test func `A17 a relay that says that another device is there gets no link`() throws {
+    let home = house.relays[0]
+    home.tampering = .misname
+    home.set("relay", .bool(true))
+    house.fleet.advance(60_000)
+    #expect(!house.areLinked)
+    home.tampering = nil
+    house.fleet.advance(120_000)
+    #expect(house.areLinked)
+    house.end()
+  }
+
   @Test(arguments: [RelayTampering.drop, .truncate, .repeated, .reorder, .flip, .stall])
   func `A17 a relay that tampers delays at worst, and nothing wrong is heard`(_ tampering: RelayTampering) throws {
     let home = house.relays[0]
