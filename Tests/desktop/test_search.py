@@ -200,14 +200,14 @@ def test_nothing_is_found_nor_continued_while_the_session_is_locked(
     assert not any("continue" in line for line in here.events())
 
 
-def test_the_entry_among_the_apps_continues_the_frontmost_offer(desk: Desk, notes: Notes, searched: Desk) -> None:
+def test_the_entry_among_the_apps_continues_the_frontmost_offer(desk: Desk, notes: Notes, shell: Shell) -> None:
     here, there = notes
     client, server = Client(desk), Server(desk, "body", "actions")
     arguments = GLib.Variant("(a{sv})", ({"activation-token": GLib.Variant("s", "t")},))
     client.call("org.freedesktop.Application", "Activate", arguments)
     assert server.shows()["summary"] == "Nothing to continue"
     there.tell("offer budget.md").hears("offered")
-    here.hears("appeared budget.md")
+    until(lambda: shell.initial("budget"))
     client.call("org.freedesktop.Application", "Activate", arguments)
     here.hears(r"continue \w+ \d+ budget.md")
 
