@@ -33,7 +33,7 @@ import Testing
     #"{"5d0c22f1-0000-4000-8000-000000000001": ["a"], "5D0C22F1-0000-4000-8000-000000000001": ["b"]}"#,
     #"{"5d0c22f1-0000-4000-8000-000000000001": ["\#(String(repeating: "a", count: 4_097))"]}"#,
     #"{"5d0c22f1-0000-4000-8000-000000000001": [\#(Array(repeating: "\"a\"", count: 65).joined(separator: ","))]}"#,
-    String(repeating: " ", count: 64 * 1024 + 1),
+    "{}" + String(repeating: " ", count: 64 * 1024 - 1),
   ]) func `R14.4 what is no file of paths is refused, all of it, and says so`(text: String) {
     let error = #expect(throws: SegueError.self) { try file(text) }
     #expect(error?.status == .malformed && (error?.message ?? "").hasPrefix("paths: "))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueApp
 import SegueModel
 import SegueWire
 import Testing
@@ -73,6 +74,18 @@ import Testing
     world.device.hub?.flush()
     world.settle()
     #expect(early.folders == [["notes"], ["notes", "src"], []])
+  }
+
+  @Test func `R13.4: a container that the app registers itself comes first`() throws {
+    let world = World(hasHub: true)
+    let settings = try AppSettings(bundleIdentifier: "com.example.editor")
+    let app = App(settings, in: FleetEnvironment(on: world.device, SingleThread()), hasSystemClock: false)
+    try app.add(Container(identifier: "notes", folder: "/own", realFolder: nil))
+    app.foldersAre(UserFolders(Array("notes\t/notes\nother\t/own\nsrc\t/src\n".utf8)))
+    func folder(_ identifier: String) -> [UInt8]? { app.currentContainers[identifier]?.folder }
+    #expect(folder("notes") == Array("/own".utf8) && folder("other") == nil && folder("src") == Array("/src".utf8))
+    try app.removeContainer("notes")
+    #expect(folder("notes") == Array("/notes".utf8) && folder("other") == Array("/own".utf8))
   }
 
   @Test func `R13.4: a hub that an app carries has no say in them`() throws {

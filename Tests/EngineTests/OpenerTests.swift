@@ -48,6 +48,19 @@ import Testing
     #expect(agent.documents.count == 1 && agent.inbox.owed.isEmpty && agent.answers.count == 1)
   }
 
+  @Test func `R13.4: the file is where the user's folder is here`() throws {
+    editor.containers = try containers("/home/ada")
+    agent.folders = try containers("/srv/ada")
+    world.ask(agent, for: try offerFile())
+    #expect(shown == ["url=file:///srv/ada/budget.md line=7"])
+  }
+
+  private func containers(_ folder: String) throws -> Containers {
+    var containers = Containers()
+    try containers.add(Container(identifier: "notes", folder: folder, realFolder: nil))
+    return containers
+  }
+
   @Test func `the file is the one that the origin says when it is asked (R13.7)`() throws {
     let id = try offerFile()
     editor.onSave = { editor in

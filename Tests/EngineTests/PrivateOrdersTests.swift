@@ -115,7 +115,7 @@ import Testing
 }
 
 /// The monitor of an app that one thread uses.
-private final class SingleThread: AppMonitor {
+final class SingleThread: AppMonitor {
   func lock() {}
   func unlock() {}
   func wait() {}
