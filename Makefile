@@ -131,7 +131,7 @@ lib/segue-desktop: APP_LIBRARIES = -lsystemd
 lib/segue-continue: $(call app_files,libexec/continue)
 # Searches of desktops; what they share with segue-desktop, and who searches in the tests.
 DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
-SEARCH_SHARES = asking bus folders launches notifier presence requests settings text token worker
+SEARCH_SHARES = asking bus folders launches notifier presence requests settings start text token worker
 lib/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
 lib/segue-search: $(wildcard libexec/desktop/*.h)
 lib/segue-search: APP_FLAGS += -Ilibexec/desktop

@@ -5,11 +5,9 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <systemd/sd-daemon.h>
 
@@ -21,6 +19,7 @@
 #include "notifier.h"
 #include "presence.h"
 #include "pushes.h"
+#include "start.h"
 #include "token.h"
 #include "worker.h"
 
@@ -127,52 +126,15 @@ static void watch_settings(struct desktop *desktop) {
 
 /* The start. */
 
-static void log_library(void *context, segue_log_level level, const char *message, size_t length) {
-  (void)context, (void)level;
-  log_line("%.*s", (int)length, message);
-}
-
-static segue_status open_app(struct desktop *desktop) {
-  segue_status status = segue_app_create(APP_ID, SEGUE_NUL_TERMINATED, &desktop->app);
-  if (status == SEGUE_OK)
-    status = segue_app_set_name(desktop->app, "Segue", SEGUE_NUL_TERMINATED);
-  if (status == SEGUE_OK)
-    status = segue_app_set_chooser(desktop->app, true);
-  if (status == SEGUE_OK)
-    status = segue_app_delegate_create(desktop, NULL, &desktop->delegate);
-  if (status == SEGUE_OK)
-    status = segue_app_delegate_on_offer(desktop->delegate, on_offer);
-  if (status == SEGUE_OK)
-    status = segue_app_delegate_on_connection(desktop->delegate, on_connection);
-  if (status == SEGUE_OK)
-    status = segue_app_set_delegate(desktop->app, desktop->delegate);
-  if (status == SEGUE_OK)
-    status = segue_app_open(desktop->app);
-  return status;
-}
-
 /** Adds what the loop waits for. Returns a negative errno if the system refuses it. */
 static int prepare_loop(struct desktop *desktop) {
-  sigset_t ending;
-  int descriptor = -1;
-  sigemptyset(&ending);
-  sigaddset(&ending, SIGTERM);
-  sigaddset(&ending, SIGINT);
-  sigprocmask(SIG_BLOCK, &ending, NULL);
-  signal(SIGPIPE, SIG_IGN);
-  int result = sd_event_default(&desktop->loop);
-  if (result >= 0)
-    result = sd_event_add_signal(desktop->loop, NULL, SIGTERM, NULL, NULL);
-  if (result >= 0)
-    result = sd_event_add_signal(desktop->loop, NULL, SIGINT, NULL, NULL);
+  int result = start_loop(&desktop->loop, desktop->app, dispatch, desktop);
   if (result >= 0)
     result = worker_prepare(&desktop->asking, desktop->loop);
   if (result >= 0)
     result = worker_prepare(&desktop->launching, desktop->loop);
   if (result >= 0)
     result = watcher_prepare(&desktop->pushes.watcher, desktop->loop);
-  if (result >= 0 && segue_app_fd(desktop->app, &descriptor) == SEGUE_OK)
-    result = sd_event_add_io(desktop->loop, NULL, descriptor, EPOLLIN, dispatch, desktop);
   return result;
 }
 
@@ -220,19 +182,14 @@ static void end(struct desktop *desktop) {
 
 int main(int count, char **arguments) {
   static struct desktop desktop;
-  char error[SEGUE_MESSAGE_SIZE];
   if (count > 1) {
     fprintf(stderr, "usage: %s\nIt takes no arguments: see `segue desktop`.\n", arguments[0]);
     return 2;
   }
   token_prepare();
-  if (!getenv("SEGUE_LOG"))
-    segue_log_set(SEGUE_LOG_ERROR, log_library, NULL, NULL);
-  if (open_app(&desktop) != SEGUE_OK) {
-    segue_last_error(error, sizeof error);
-    log_line("%s", error);
+  if (!start_app(APP_ID, (struct start_callbacks){.offer = on_offer, .connection = on_connection}, &desktop,
+                 &desktop.app, &desktop.delegate))
     return 1;
-  }
   int result = prepare_loop(&desktop);
   if (result < 0) {
     log_line("the system refuses what it needs: %s", strerror(-result));

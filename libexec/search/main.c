@@ -5,16 +5,15 @@
  * and may die or hang.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <time.h>
 
 #include "interfaces.h"
 #include "log.h"
 #include "query.h"
+#include "start.h"
 #include "token.h"
 
 #define SECOND 1000000ull
@@ -66,28 +65,6 @@ static int offers_are_late(sd_event_source *source, uint64_t usec, void *context
   search->has_offers = true;
   query_begin_waiting(search);
   return 0;
-}
-
-static void log_library(void *context, segue_log_level level, const char *message, size_t length) {
-  (void)context, (void)level;
-  log_line("%.*s", (int)length, message);
-}
-
-static segue_status open_app(struct search *search) {
-  segue_status status = segue_app_create(SEARCH_ID, SEGUE_NUL_TERMINATED, &search->app);
-  if (status == SEGUE_OK)
-    status = segue_app_set_name(search->app, "Segue", SEGUE_NUL_TERMINATED);
-  if (status == SEGUE_OK)
-    status = segue_app_set_chooser(search->app, true);
-  if (status == SEGUE_OK)
-    status = segue_app_delegate_create(search, NULL, &search->delegate);
-  if (status == SEGUE_OK)
-    status = segue_app_delegate_on_connection(search->delegate, on_connection);
-  if (status == SEGUE_OK)
-    status = segue_app_set_delegate(search->app, search->delegate);
-  if (status == SEGUE_OK)
-    status = segue_app_open(search->app);
-  return status;
 }
 
 /* Signals of the session. */
@@ -190,24 +167,11 @@ static void connect_parts(struct search *search) {
 
 /** Adds what the loop waits for. Returns a negative errno if the system refuses it. */
 static int prepare_loop(struct search *search) {
-  sigset_t ending;
-  int descriptor = -1;
-  sigemptyset(&ending);
-  sigaddset(&ending, SIGTERM);
-  sigaddset(&ending, SIGINT);
-  sigprocmask(SIG_BLOCK, &ending, NULL);
-  signal(SIGPIPE, SIG_IGN);
-  int result = sd_event_default(&search->loop);
-  if (result >= 0)
-    result = sd_event_add_signal(search->loop, NULL, SIGTERM, NULL, NULL);
-  if (result >= 0)
-    result = sd_event_add_signal(search->loop, NULL, SIGINT, NULL, NULL);
+  int result = start_loop(&search->loop, search->app, dispatch, search);
   if (result >= 0)
     result = worker_prepare(&search->asking, search->loop);
   if (result >= 0)
     result = worker_prepare(&search->launching, search->loop);
-  if (result >= 0 && segue_app_fd(search->app, &descriptor) == SEGUE_OK)
-    result = sd_event_add_io(search->loop, NULL, descriptor, EPOLLIN, dispatch, search);
   if (result >= 0)
     result = sd_event_add_time_relative(search->loop, NULL, CLOCK_MONOTONIC, OFFERS_USEC, 0, offers_are_late, search);
   if (result >= 0)
@@ -231,7 +195,6 @@ static bool take_arguments(int count, char **arguments, struct search *search) {
 
 int main(int count, char **arguments) {
   static struct search search;
-  char error[SEGUE_MESSAGE_SIZE];
   if (!take_arguments(count, arguments, &search)) {
     fprintf(stderr,
             "usage: %s [--stay SECONDS]\nThe session's bus starts it. It ends when nobody has searched for so "
@@ -240,13 +203,9 @@ int main(int count, char **arguments) {
     return 2;
   }
   token_prepare();
-  if (!getenv("SEGUE_LOG"))
-    segue_log_set(SEGUE_LOG_ERROR, log_library, NULL, NULL);
-  if (open_app(&search) != SEGUE_OK) {
-    segue_last_error(error, sizeof error);
-    log_line("%s", error);
+  if (!start_app(SEARCH_ID, (struct start_callbacks){.connection = on_connection}, &search, &search.app,
+                 &search.delegate))
     return 1;
-  }
   int result = prepare_loop(&search);
   if (result < 0) {
     log_line("the system refuses what it needs: %s", strerror(-result));
