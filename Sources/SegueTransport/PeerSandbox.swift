@@ -100,7 +100,7 @@ public enum PeerSandbox {
         guard words.count >= 2 else { continue }
         if words[0].elementsEqual("Pid:".utf8) {
           // A process that is gone has -1.
-          process = words[1].reduce(0) { (0x30...0x39).contains($1) ? $0 &* 10 &+ Int32($1 - 0x30) : Int32.min }
+          process = words[1].reduce(0) { $0 >= 0 && (0x30...0x39).contains($1) ? $0 &* 10 &+ Int32($1 - 0x30) : -1 }
         }
         if words[0].elementsEqual("NSpid:".utf8) { areOwn = words.count > 2 }
       }

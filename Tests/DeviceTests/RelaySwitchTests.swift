@@ -50,11 +50,11 @@ import Testing
 
   @Test func `R14.3 bytes and credit pass, and an end`() {
     var relay = spliced()
-    relay.take(.data(0, bytes(5)), 1, from: Self.one, 0)
+    relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
     relay.take(.data(0, bytes(9)), 2, from: Self.two, 0)
-    relay.take(.credit(5), 2, from: Self.two, 0)
+    relay.take(.credit(16_384), 2, from: Self.two, 0)
     relay.take(.closed(.ended), 2, from: Self.two, 0)
-    #expect(said(&relay) == ["2 2 data 0 5", "1 1 data 0 9", "1 1 credit 5", "1 1 closed ended"])
+    #expect(said(&relay) == ["2 2 data 0 16384", "1 1 data 0 9", "1 1 credit 16384", "1 1 closed ended"])
     #expect(relay.count == 0)
   }
 
@@ -81,6 +81,25 @@ import Testing
     var relay = spliced()
     relay.take(.credit(1), 2, from: Self.two, 0)
     #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"])
+  }
+
+  @Test func `A23 credit in small parts, or again, reaches nobody`() {
+    var relay = spliced()
+    relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
+    relay.take(.data(16_384, bytes(16_384)), 1, from: Self.one, 0)
+    _ = said(&relay)
+    for consumed: UInt64 in [0, 1, 16_383, 16_384, 16_384, 16_385, 32_767] {
+      relay.take(.credit(consumed), 2, from: Self.two, 0)
+    }
+    #expect(said(&relay) == ["1 1 credit 16384"])
+  }
+
+  @Test func `A23 bytes in too many messages end the channel`() {
+    var relay = spliced()
+    for offset: UInt64 in 0..<2_048 { relay.take(.data(offset, bytes(1)), 1, from: Self.one, 0) }
+    #expect(said(&relay).count == 2_048 && relay.count == 1)
+    relay.take(.data(2_048, bytes(1)), 1, from: Self.one, 0)
+    #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"] && relay.count == 0)
   }
 
   @Test func `A23 who lies about what it has read gets no more than it reads`() {

@@ -35,6 +35,22 @@ import Testing
     #expect(dialler.takeDue(1_000 + Dialler<String>.leastPause)?.address == "relay")
   }
 
+  @Test func `A8 a relay that leaves the list of paths and comes back causes no more attempts`() {
+    var dialler = dialler([("relay", nil)])
+    #expect(dialler.takeDue(0)?.address == "relay")
+    for time in stride(from: Int64(100), to: Dialler<String>.leastPause, by: 100) {
+      dialler.setRelayed(device, [], time)
+      if time == 1_000 { dialler.ended("relay", .failed, epochs: 1, time, random: 0) }
+      #expect(dialler.takeDue(time) == nil)
+      dialler.setRelayed(device, [("relay", nil)], time)
+      #expect(dialler.takeDue(time) == nil)
+    }
+    #expect(dialler.takeDue(Dialler<String>.leastPause)?.address == "relay")
+    dialler.ended("relay", .failed, epochs: 1, 6_000, random: 0)
+    dialler.setRelayed(device, [], 6_000 + Dialler<String>.leastPause)
+    #expect(dialler.paths(to: device).isEmpty && dialler.nextDeadline == nil)
+  }
+
   @Test func `R14.3 an address comes before a relay, and four relays are all`() {
     let relays = (1...6).map { (address: "relay \($0)", obstacle: nil as SegueError?) }
     var dialler = dialler(relays)

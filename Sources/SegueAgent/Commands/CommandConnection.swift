@@ -110,7 +110,11 @@ final class CommandConnection: LinkSocket {
 
   private func begin(_ descriptor: Int32) {
     do throws(SegueError) {
-      guard linux_prepare(descriptor) == 0 else { throw .system("the command") }
+      guard linux_prepare(descriptor) == 0 else {
+        let error = SegueError.system("the command")
+        Descriptors.close(descriptor)
+        throw error
+      }
       let data = TCPConnection(descriptor, nil, on: loop)
       try data.start { [unowned(unsafe) self] isReadable, isWritable in self.ready?(isReadable, isWritable) }
       data.watch(reading: wanted.reading, writing: wanted.writing)

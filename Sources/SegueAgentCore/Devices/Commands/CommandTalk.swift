@@ -8,9 +8,12 @@ public struct CommandTalk {
   /// Bytes of a line that is kept, and of the output that is.
   private static let lineSize = 512
   private static let outputSize = 40
+  /// Lines that are told: more would have other lines left out of the log.
+  private static let lineLimit = 16
 
   private var line: [UInt8] = []
   private var errorSize = 0
+  private var lineCount = 0
   private var lastLine: String?
   private var output: [UInt8] = []
   private var outputCount = 0
@@ -19,7 +22,8 @@ public struct CommandTalk {
   public init() {}
 
   /// Takes what the command has written to its standard error.
-  /// - Returns: the lines that are whole now, without control characters. What is beyond 64 KiB of all is dropped.
+  /// - Returns: the lines that are whole now, without control characters: the first 16. What is beyond 64 KiB of all is
+  ///   dropped.
   public mutating func takeErrors(_ bytes: [UInt8]) -> [String] {
     var lines: [String] = []
     for byte in bytes.prefix(max(0, CommandReport.errorLimit - errorSize)) {
@@ -38,7 +42,8 @@ public struct CommandTalk {
     line = []
     guard clean.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return [] }
     lastLine = clean
-    return [clean]
+    lineCount += 1
+    return lineCount <= Self.lineLimit ? [clean] : []
   }
 
   /// The command has ended.

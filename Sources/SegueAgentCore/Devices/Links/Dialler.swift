@@ -344,8 +344,15 @@ public struct Dialler<Address: Equatable> {
     _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
   ) {
     let paths = paths.prefix(Self.relayLimit)
+    for index in targets.indices where targets[index].kind == .relayed && targets[index].device == device {
+      guard !paths.contains(where: { $0.address == targets[index].address }) else { continue }
+      targets[index].obstacle = SegueError(.connectionUnavailable, "other relays come first, or it leads there no more")
+    }
+    // One that was tried lately is remembered: what its relay says makes no pause shorter.
     targets.removeAll { target in
-      target.kind == .relayed && target.device == device && !paths.contains { $0.address == target.address }
+      target.kind == .relayed && target.device == device && !target.isTrying
+        && target.triedAt.map { $0 + Self.leastPause <= uptime } ?? true
+        && !paths.contains { $0.address == target.address }
     }
     for (path, obstacle) in paths {
       guard let index = index(of: path) else {

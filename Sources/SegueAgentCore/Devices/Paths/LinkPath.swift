@@ -46,8 +46,8 @@ public enum LinkPath: Equatable, Sendable {
   /// The part that the sources of one network have in common.
   var prefix: [UInt8] { address?.prefix ?? source }
 
-  /// An address of no machine: the loopback address of IPv6 (RFC 4291 §2.5.3).
-  private static let commandSource = [UInt8](repeating: 0, count: 15) + [1]
+  /// An address that no machine has: the first one of those that are discarded (RFC 6666).
+  private static let commandSource = [1] + [UInt8](repeating: 0, count: 15)
 
   /// As logs and users read it.
   public var text: String {

@@ -23,6 +23,8 @@ final class DeviceRelays {
   /// Devices with which a session of the hubs has begun or resumed.
   private var begun: [Identifier] = []
   private var isPosted = false
+  /// Whether a device has told its role in this turn.
+  private var hasRoles = false
   private(set) lazy var sockets = RelayedSockets(
     after: number,
     later: { [unowned(unsafe) self] body in self.environment.post(body) },
@@ -140,6 +142,9 @@ final class DeviceRelays {
     let messages = incoming
     incoming = []
     for (message, device) in messages { take(message, from: device) }
+    // Once in a turn, however many roles were told.
+    if hasRoles { offerPaths() }
+    hasRoles = false
     let begun = self.begun
     self.begun = []
     if relay.isOn { for device in begun where relay.direct.contains(device) { outgoing.append((relay.role, device)) } }
@@ -155,7 +160,7 @@ final class DeviceRelays {
     switch message {
     case .role(let isRelaying, let linked):
       directory.set(device, isRelaying: isRelaying, linked: linked)
-      offerPaths()
+      hasRoles = true
     case .toRelay(let channel, let step):
       relay.take(step, channel, from: device, environment.uptime)
       log(relay.takeDecision(), of: device)

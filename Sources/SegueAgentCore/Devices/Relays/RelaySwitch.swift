@@ -132,7 +132,9 @@ struct RelaySwitch {
       }
     case .credit(let consumed):
       guard other.window.isPossible(consumed) else { return end(splice, .violated) }
-      splices[index].ends[1 - side].consumed = max(consumed, other.consumed ?? 0)
+      // Credit in smaller parts, or again, would cost the other one more than it is worth.
+      guard consumed >= max(other.window.granted, other.consumed ?? 0) + RelayWindow.step else { return }
+      splices[index].ends[1 - side].consumed = consumed
       grant(index, 1 - side, uptime)
     case .closed(let reason):
       splices.remove(at: index)

@@ -118,8 +118,7 @@ final class RelayedSocket: LinkSocket {
     let bytes = isFull ? Array(arrived[..<limit]) : arrived
     arrived.removeFirst(bytes.count)
     consumed += UInt64(bytes.count)
-    // Half a window at a time: the other end can go on meanwhile.
-    if !isOver, consumed - window.granted >= RelayWindow.size / 2 {
+    if !isOver, consumed - window.granted >= RelayWindow.step {
       window.grant(consumed)
       sockets.send(.credit(consumed), of: self)
     }

@@ -158,6 +158,8 @@ public final class DeviceService {
 
   private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
     snapshot = account
+    // First: no command is started for a device that was just revoked.
+    if !commands.isEmpty, !events.isEmpty { links?.setPaths(paths) }
     for event in events { handle(event) }
     if !events.isEmpty { forgetOthers() }
     align()
