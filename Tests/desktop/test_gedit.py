@@ -26,6 +26,7 @@ from programs import programs
 from public_types import problems
 from screen import Screen
 
+LONG = "file:///tmp/" + "x" * 300
 TEXT = "# Budget\n\nrent 900\nfood ünä 400\n"
 pytestmark = pytest.mark.skipif(not shutil.which("gedit"), reason="gedit is missing: make deps-desktop")
 
@@ -173,13 +174,12 @@ def test_unsaved_changes_here_are_kept(gedit, take, host: Host, note: Path) -> N
     assert info_of(host, note.name)["text"] == "mine " + TEXT
 
 
-def test_another_version_of_the_file_is_told(gedit, take, host: Host, note: Path, screen: Screen) -> None:
-    """R13.3"""
+def test_a_file_of_another_version_is_opened(gedit, take, host: Host, note: Path) -> None:
     editor = gedit()
     assert take(editor, url=note.as_uri(), contentDigest="sha-256:" + "0" * 64)["outcome"] == "restored"
 
 
-@pytest.mark.parametrize("url", ["file:///no/such/file", "https://example.com/x", "file://elsewhere/x", "pipe"])
+@pytest.mark.parametrize("url", ["file:///no/such/file", "https://example.com/x", "file://elsewhere/x", "pipe", LONG])
 def test_what_is_no_file_here_is_declined(gedit, take, host: Host, tmp_path: Path, url: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     editor = gedit()

@@ -212,25 +212,25 @@ class Handoff(GObject.Object, Gedit.AppActivatable):
             self.menu.append_menu_item(item)
 
     def open(self, params: Message, number: int) -> None:
-        info, session, waits = params["userInfo"], self.session, []
+        info, session, waits = params["userInfo"] or {}, self.session, []
 
         def done(reason: str = "") -> None:
             session.send(id=number, result={"handled": not reason, "reason": reason})
-            if not reason:
-                session.call("activity/release", activity=params["activity"])
+            reason or session.call("activity/release", activity=params["activity"])
 
         windows = [*self.app.get_main_windows(), self.app.get_active_window()]
         window = [each for each in windows if isinstance(each, Gedit.Window)][-1]
         location = Gio.File.new_for_uri(info["url"]) if "url" in info else None
         path = Path(location.get_path() or "/nowhere") if location else None
         tab = window.get_tab_from_location(location) if location else None
-        is_here = path and info["url"].startswith("file:///") and (path.is_file() if path.exists() else "text" in info)
+        is_new = path and not os.path.exists(path)
+        is_here = path and info["url"].startswith("file:///") and ("text" in info if is_new else os.path.isfile(path))
         if path and not is_here:
             return done(f"{path} is no file here")
         if tab and "text" in info and tab.get_document().get_modified():
             return done("unsaved changes here")
         if path and not tab:
-            tab = window.create_tab_from_location(location, None, 0, 0, not path.exists(), True)
+            tab = window.create_tab_from_location(location, None, 0, 0, is_new, True)
         tab = tab or window.create_tab(True)
 
         def settled() -> None:

@@ -6,7 +6,8 @@
  *     segue-continue COMMAND... -- continue WORD...
  *
  * COMMAND is `segue` in Python. It takes over what cannot be done at once, and all for which it alone has words:
- * SEGUE_CONTINUED in its environment is empty if nothing was done, else {"result"} or {"status", "message"} as JSON.
+ * SEGUE_CONTINUED in its environment is empty if nothing was done, {} if it was only said what is continued, else
+ * {"result"} or {"status", "message"} as JSON.
  */
 #include <fcntl.h>
 #include <segue.h>
@@ -122,9 +123,9 @@ static bool has_receiver(struct continuing *self) {
       segue_value_get_count(against, &count) == SEGUE_OK)
     segue_value_find_string(route, "candidates/0/role", NUL, &role, NULL);
   /* A program that opens any file is a candidate for what this device itself offers, too (R13.7). */
-  bool fits = count == 0 && role && strcmp(role, "opener") != 0 && strcmp(role, "default application") != 0;
+  bool is_another = count == 0 && role && strcmp(role, "opener") != 0 && strcmp(role, "default application") != 0;
   segue_free(role);
-  return fits;
+  return is_another;
 }
 
 /** Tells whether the offer is surely not that of the app which is to continue it. */
@@ -222,7 +223,7 @@ int main(int count, char **arguments) {
   stopped_end();
   /* The command may ask its user whether text is left behind (R13.7), and tries once more. */
   if (status == SEGUE_ERROR_NOT_ALLOWED)
-    leave(&self, "");
+    leave(&self, "{}");
   if (!result || !say_restored(result))
     leave(&self, ending(status, result));
   segue_app_close(self.app);

@@ -163,7 +163,7 @@ static void begin(struct launches *launches, segue_offer *offer, segue_value *sa
 
 void launches_begin(struct launches *launches, segue_offer *offer, const char *token) {
   char *title = NULL, clean[TEXT_SIZE];
-  if (segue_offer_get_title(offer, &title, NULL) != SEGUE_OK || !title)
+  if (launches->settings->hides_titles || segue_offer_get_title(offer, &title, NULL) != SEGUE_OK || !title)
     segue_offer_get_app_name(offer, &title, NULL);
   text_clean(title, clean);
   segue_free(title);
@@ -209,8 +209,9 @@ bool launches_closed(struct launches *launches, uint32_t id) {
 }
 
 void launches_forget_cards(struct launches *launches) {
+  /* The server still answers for those that it was asked to show, unless the bus is gone. */
   for (int index = 0; index < LAUNCHES_MOST; index++)
-    if (launches->list[index].card != 0 || launches->list[index].is_showing)
+    if (launches->list[index].card != 0 || (launches->list[index].is_showing && !launches->notifier->bus.bus))
       release(&launches->list[index]);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "notifier.h"
+#include "settings.h"
 #include "text.h"
 #include "worker.h"
 
@@ -28,6 +29,7 @@ struct launch {
 struct launches {
   segue_app *app;
   struct notifier *notifier;
+  const struct settings *settings;
   /** does one launch at a time: the environment has room for one activation token */
   struct worker *worker;
   struct launch list[LAUNCHES_MOST];

@@ -151,8 +151,10 @@ static void connect_parts(struct desktop *desktop) {
   desktop->presence.locked = locked;
   desktop->notifier.context = desktop->presence.context = desktop;
   desktop->presence.settings = &desktop->devices.settings;
-  desktop->launches =
-      (struct launches){.app = desktop->app, .notifier = &desktop->notifier, .worker = &desktop->launching};
+  desktop->launches = (struct launches){.app = desktop->app,
+                                        .notifier = &desktop->notifier,
+                                        .settings = &desktop->devices.settings,
+                                        .worker = &desktop->launching};
   desktop->devices.app = desktop->pushes.app = desktop->app;
   desktop->devices.loop = desktop->loop;
   desktop->devices.notifier = desktop->pushes.notifier = &desktop->notifier;

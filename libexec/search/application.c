@@ -12,7 +12,7 @@ static void continue_first(struct query *query, struct result *const *results, s
     notifier_show(&search->notifier,
                   &(struct notice){.urgency = URGENCY_LOW,
                                    .summary = "Nothing to continue",
-                                   .body = "No other device shows anything that can be continued here."},
+                                   .body = "Nothing was found that can be continued here."},
                   NULL, NULL);
   sd_bus_reply_method_return(query->call, "");
 }

@@ -162,7 +162,8 @@ static void connect_parts(struct search *search) {
   search->presence.locked = locked;
   search->notifier.context = search->presence.context = search;
   search->presence.settings = &search->settings;
-  search->launches = (struct launches){.app = search->app, .notifier = &search->notifier, .worker = &search->launching};
+  search->launches = (struct launches){
+      .app = search->app, .notifier = &search->notifier, .settings = &search->settings, .worker = &search->launching};
 }
 
 /** Adds what the loop waits for. Returns a negative errno if the system refuses it. */

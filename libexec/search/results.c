@@ -45,6 +45,9 @@ static struct result **place_of(struct results *results, const char *peer, const
 struct result *results_add(struct results *results, const char *peer, const struct found *found, uint64_t until) {
   struct result **place = place_of(results, peer, found), *result;
   if (!*place || !is_same(*place, peer, found)) {
+    /* All are of this moment: somebody may be about to read them. */
+    if (*place && (*place)->until >= until)
+      return NULL;
     forget(place);
     if (!(*place = calloc(1, sizeof **place)) || !make_id((*place)->id)) {
       forget(place);

@@ -40,7 +40,7 @@ struct results {
 };
 
 /**
- * Keeps a result for a peer, under its former identifier if it has one. Returns NULL: there is no memory.
+ * Keeps a result for a peer, under its former identifier if it has one. Returns NULL: there is no memory, or no room.
  *   until  microseconds of CLOCK_MONOTONIC at which the identifier expires
  */
 struct result *results_add(struct results *results, const char *peer, const struct found *found, uint64_t until);

@@ -14,6 +14,7 @@ from typing import Any
 from .._terminal import shown
 from . import searches
 from .checks import Finding, State
+from .files import replace_file
 from .installed import config_folder, first_program, libexec_programs
 from .output import CommandError, UsageError, said, show_json
 from .verbs import Verbs
@@ -121,11 +122,8 @@ def write(lines: list[str]) -> None:
     off = sum(line.startswith("off ") for line in lines)
     if len(text) > LONGEST or off > MOST_OFF:
         raise CommandError(f"there is no room for more: {MOST_OFF} names, {LONGEST} bytes")
-    new = path().with_suffix(".new")
     try:
-        path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new.write_bytes(text)
-        new.replace(path())
+        replace_file(path(), text)
     except OSError as error:
         raise CommandError(said(error)) from error
 
@@ -164,18 +162,15 @@ def set_up() -> tuple[list[Path], list[str]]:
     """Enables it for the user. Returns the files, and what is left to do."""
     program = found()
     if program is None:
-        raise CommandError(f"there is no {NAME}: install it (`make desktop install`)")
+        raise CommandError(f"there is no {NAME}: install it (the package segue-desktop, or `make desktop install`)")
     unit = installed_file(program, "lib", "systemd", "user", UNIT)
     entry = installed_file(program, "share", "segue", "desktop", f"{APP_ID}.desktop")
     link, copy = places()
     try:
-        for file in (link, copy):
-            file.parent.mkdir(parents=True, exist_ok=True)
+        link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(unit)
-        new = copy.with_suffix(".new")
-        new.write_text(entry.read_text())
-        new.replace(copy)
+        replace_file(copy, entry.read_bytes(), mode=0o644)
         searching, left = searches.set_up(program.parents[2] / "share")
     except OSError as error:
         raise CommandError(said(error)) from error

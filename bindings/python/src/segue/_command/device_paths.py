@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 from pathlib import Path
 from uuid import UUID
 
+from .files import replace_file
 from .installed import config_folder
 from .output import CommandError
 
@@ -34,7 +34,9 @@ def read() -> dict[UUID, list[str]]:
         if len(content) > FILE_BYTES:
             raise ValueError
         found = {UUID(device): words for device, words in json.loads(content).items()}
-        if not all(isinstance(word, str) for words in found.values() for word in [*words, "".join(words)]):
+        if not all(isinstance(words, list) and words for words in found.values()):
+            raise ValueError
+        if not all(isinstance(word, str) for words in found.values() for word in words):
             raise ValueError
     except (ValueError, TypeError, AttributeError) as error:
         raise CommandError(f"{file()}: is no file of paths; mend it, or move it away") from error
@@ -45,6 +47,7 @@ def words_of(command: str) -> list[str]:
     """Splits a command as a shell does, which is not asked: the agent's launcher starts these words. Raises:
     CommandError."""
     try:
+        command.encode()
         words = shlex.split(command)
     except ValueError as error:
         raise CommandError(f"the command '{command}': {str(error).lower()}") from error
@@ -67,27 +70,9 @@ def change(device: UUID, words: list[str] | None) -> None:
     if len(content.encode()) > FILE_BYTES:
         raise CommandError(f"{file()}: would have more than {FILE_BYTES} bytes")
     try:
-        write(content)
+        replace_file(file(), content.encode())
     except OSError as error:
         raise CommandError(f"{file()}: {error.strerror}") from error
-
-
-def write(content: str) -> None:
-    """Replaces the file, also one behind a symbolic link. Others may neither read nor write it."""
-    place = file().resolve()
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = place.with_name(f"{place.name}.{os.getpid()}")
-    made = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(made, "w", encoding="utf-8") as new:
-            new.write(content)
-            new.flush()
-            os.fsync(made)
-        os.replace(beside, place)
-    except OSError:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
 
 
 def shown_of(device: UUID) -> str | None:

@@ -142,7 +142,7 @@ def with_command(found: DevicePath, device: KnownDevice) -> DevicePath:
 
 def path(found: DevicePath) -> str:
     """Returns a path in words: its address, whether it is used, and why it has failed."""
-    words = [shown(found.address, None), shown(found.cost)] if found.cost else [shown(found.address)]
+    words = [shown(found.address, None), *([shown(found.cost)] if found.cost else [])]
     message = f": {shown(found.message, None)}" if found.message else ""
     return ", ".join([*words, shown(found.state)]) + message
 

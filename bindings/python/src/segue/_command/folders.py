@@ -7,11 +7,11 @@ import argparse
 import os
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from .._terminal import shown
+from .files import replace_file
 from .installed import config_folder
 from .output import CommandError, UsageError, note, said, show_json, show_table
 from .verbs import Verbs
@@ -187,16 +187,6 @@ def write(folders: list[Folder]) -> None:
     if len({each.identifier for each in folders}) > MOST or len(text) > LONGEST:
         raise CommandError(f"there is no room for more: {MOST} folders, {LONGEST} bytes")
     try:
-        file().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, new = tempfile.mkstemp(prefix=".folders.", dir=file().parent)
-        try:
-            with os.fdopen(descriptor, "wb") as made:
-                made.write(text)
-                made.flush()
-                os.fsync(made.fileno())
-            os.replace(new, file())
-        except BaseException:
-            os.unlink(new)
-            raise
+        replace_file(file(), text)
     except OSError as error:
         raise CommandError(said(error)) from error

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Callable
 from .._terminal import shown
 from .checks import Finding, State
 from .desktop import APP_ID
+from .files import replace_file
 from .installed import config_folder, data_folder, home_folder, integration
 from .output import CommandError, said
 
@@ -196,19 +196,15 @@ class Line(Part):
         lines = self.lines()
         while MARK.encode() in lines:
             at = lines.index(MARK.encode())
-            del lines[at : at + 2]
+            # The user may have removed the line alone.
+            is_ours = any(b"shell-init" in line or b"segue" in line for line in lines[at + 1 : at + 2])
+            del lines[at : at + 1 + is_ours]
         return lines
 
     def write(self, lines: list[bytes]) -> None:
         file = self.file()
         with errors_told():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            place = file.resolve()  # such files are links in some homes
-            with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".segue-", delete=False) as new:
-                new.write(b"\n".join(lines))
-            if place.exists():
-                shutil.copystat(place, new.name)
-            os.replace(new.name, place)
+            replace_file(file, b"\n".join(lines), mode=0o644)  # such files are links in some homes
 
 
 class Bridge(Plugin):

@@ -46,7 +46,8 @@ class Escaping(logging.Formatter):
 def main(done: str | None = None) -> int:
     """Runs the command of this process. Returns its exit status; dies of signals and SIGPIPE as other programs do.
 
-    done: how a continuation has ended that the starter has made, as JSON; None: nothing was done
+    done: how a continuation has ended that the starter has made, as JSON; "{}": it has only said what is continued;
+        None: nothing was done
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside of a loop there is nothing to tidy up
@@ -73,9 +74,10 @@ def main(done: str | None = None) -> int:
 def run(done: str | None = None) -> int:
     name = "python -m segue" if Path(sys.argv[0]).name == "__main__.py" else "segue"
     try:
-        if done is not None:
+        if done not in (None, "{}"):
             return report_ending(done)
         options = arguments(name).parse_args()
+        options.is_announced = done is not None
         result: Any = options.run(options)
         return int(looped(result) if inspect.iscoroutine(result) else result)
     except SystemExit as leaving:  # of argparse

@@ -59,7 +59,8 @@ async def take(options: argparse.Namespace) -> int:
             fits = partial(is_of_another, app, options.app) if launches else None
             offer = await first(app, options, fits=fits)
         names = (shown(name) for name in (offer.type, offer.app_name, offer.device_name))
-        note("continuing {} from {} on {}".format(*names))
+        if not options.is_announced:
+            note("continuing {} from {} on {}".format(*names))
         if launches:
             return await launch(app, offer, options)
         async with app.continue_(offer, options.timeout) as activity:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .._terminal import shown
-from .installed import home_folder
+from .files import replace_file
+from .installed import data_folder
 
 APP_ID = "local.segue.Segue"
 """The same as in libexec/common/app_id.h."""
@@ -21,11 +22,6 @@ COPIES = {
     Path("segue", "desktop", f"{NAME}.desktop"): Path("applications", f"{NAME}.desktop"),
     Path("segue", "desktop", f"{APP_ID}.krunner.desktop"): Path("krunner", "dbusplugins", f"{NAME}.desktop"),
 }
-
-
-def data_home() -> Path:
-    named = os.environ.get("XDG_DATA_HOME", "")
-    return Path(named) if named.startswith("/") else home_folder() / ".local" / "share"
 
 
 def data_folders() -> list[Path]:
@@ -42,7 +38,7 @@ def is_everywhere(share: Path) -> bool:
 
 def files() -> list[Path]:
     """Returns all files that `set_up` may have written."""
-    return [data_home() / each for each in (*COPIES.values(), SERVICE)]
+    return [data_folder() / each for each in (*COPIES.values(), SERVICE)]
 
 
 def set_up(share: Path) -> tuple[list[Path], list[str]]:
@@ -57,11 +53,8 @@ def set_up(share: Path) -> tuple[list[Path], list[str]]:
     for source, place in copies.items():
         if not (share / source).is_file():
             continue
-        file = data_home() / place
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_name(file.name + ".new")
-        new.write_text((share / source).read_text())
-        new.replace(file)
+        file = data_folder() / place
+        replace_file(file, (share / source).read_bytes(), mode=0o644)
         written.append(file)
     return written, left if written else []
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from .._terminal import shown
 from . import desktop
 from .answers import agreed
+from .files import replace_file
 from .installed import config_folder, first_program, home_folder, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .parts import PARTS, Done, Part
@@ -108,10 +109,11 @@ async def setup(options: argparse.Namespace) -> int:
     for part in chosen:
         try:
             results.append((part, (part.take_away(), []) if options.remove else part.set_up()))
-        except CommandError as error:
+        except (CommandError, OSError) as error:
+            told = error if isinstance(error, CommandError) else CommandError(said(error))
             if len(chosen) == 1:
-                raise
-            failures.append(error)
+                raise told from error
+            failures.append(told)
     if options.json:
         said_of = [(part.name, [str(path) for path in files], left) for part, (files, left) in results]
         show_json([{"program": name, "files": files, "to_do": left} for name, files, left in said_of])
@@ -129,7 +131,7 @@ def record(part: Part) -> dict[str, object]:
 def show(present: list[Part]) -> None:
     for part in present:
         print(f"{'on' if part.is_on() else 'off':<5}{part.name:<10} {part.about}")
-        if problem := part.problem():
+        if part.is_on() and (problem := part.problem()):
             print(f"{'':<5}{'':<10} {shown(problem, None)}")
     print("`segue setup PROGRAM...` switches on, `segue setup --remove PROGRAM...` off.")
 
@@ -234,11 +236,8 @@ def write(browser: str, host: Path) -> list[Path]:
     written = []
     for folder in folders(browser):
         path = folder / f"{NAME}.json"
-        new = path.with_suffix(".new")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            new.write_text(made)
-            new.replace(path)
+            replace_file(path, made.encode(), mode=0o644)
         except OSError as error:
             raise CommandError(said(error)) from error
         written.append(path)

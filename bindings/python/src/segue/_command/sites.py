@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from .._terminal import shown
+from .files import replace_file
 from .installed import config_folder
 from .output import CommandError, UsageError, show_json
 
@@ -105,7 +105,4 @@ def store(host: str, own: dict[str, Any]) -> None:
     text = json.dumps(all_of_them, indent=2, sort_keys=True) + "\n"
     if len(text) > SIZE_LIMIT:
         raise CommandError(f"{file()}: there is no room for another host, the file may have {SIZE_LIMIT} bytes")
-    file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file().parent, delete=False) as made:
-        made.write(text)
-    Path(made.name).replace(file())
+    replace_file(file(), text.encode())
