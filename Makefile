@@ -42,9 +42,9 @@ TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-de
              appstream xauth
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
-            diffoscope-minimal
+            diffoscope-minimal python3-venv
 # For ARCH=aarch64: the compiler of C there, whose linker is not used; and what runs programs of aarch64.
-AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-user-static
+AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-user-static python3-venv
 # For make site.
 SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
@@ -57,24 +57,25 @@ PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-# These do nothing when all is there, so they need neither root nor a network then.
-deps-build: PACKAGES = $(BUILD_PACKAGES)
-deps-build: install-packages ## installs the Debian packages that a build needs and that are missing
-
-deps: PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES)
-deps: install-packages ## the same for builds and tests, and Python packages into .venv
-	@$(MAKE) --no-print-directory .venv/.tools
-
-deps-packages: PACKAGES = $(BUILD_PACKAGES) $(DEB_PACKAGES)
-deps-packages: install-packages ## the same for a build, Debian packages and their tests
-
-install-packages:
-	@missing=$$(for package in $(PACKAGES); do \
+# $(call install,PACKAGES): the shell's words that install those that are missing. They are no target's prerequisite:
+# make runs one of these once, with the packages of the first target that asks.
+install = missing=$$(for package in $(1); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done); \
 	if [ -n "$$missing" ]; then \
 	  sudo=; [ $$(id -u) -eq 0 ] || sudo=sudo; \
 	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -qy $$missing; \
 	fi
+
+# These do nothing when all is there, so they need neither root nor a network then.
+deps-build: ## installs the Debian packages that a build needs and that are missing
+	@$(call install,$(BUILD_PACKAGES))
+
+deps: ## the same for builds and tests, and Python packages into .venv
+	@$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES))
+	@$(MAKE) --no-print-directory .venv/.tools
+
+deps-packages: ## the same for a build, Debian packages and their tests
+	@$(call install,$(BUILD_PACKAGES) $(DEB_PACKAGES))
 
 .venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
@@ -146,8 +147,8 @@ lib/segue-stdio lib/segue-browser-host lib/segue-desktop lib/segue-continue lib/
 browser: lib/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
 	browser/package dist
 
-deps-web: PACKAGES = $(WEB_PACKAGES)
-deps-web: install-packages ## the browsers that make test-web and make demo-web need
+deps-web: deps ## the browsers that make test-web and make demo-web need
+	@$(call install,$(WEB_PACKAGES))
 
 test-web: deps-web embedded ## two real browsers, headless: pages continue at their place, attacks fail
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
@@ -157,8 +158,8 @@ demo-web: deps-web embedded ## a page is continued from Chromium in Firefox, at 
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-browser-host
 	@.venv/bin/python bindings/demo/web
 
-deps-desktop: PACKAGES = $(DESKTOP_PACKAGES)
-deps-desktop: install-packages ## what make test-desktop needs: a notification server, and a stand-in for logind
+deps-desktop: deps ## what make test-desktop needs: a notification server, and a stand-in for logind
+	@$(call install,$(DESKTOP_PACKAGES))
 
 test-desktop: deps-desktop embedded ## notifications by dunst in Xvfb: a click continues what another device offers
 	@$(MAKE) --no-print-directory .venv/.segue lib/segue-desktop lib/segue-stdio lib/segue-mpv.so
@@ -259,15 +260,15 @@ test-packages: deps-packages ## the packages of what is built in lib: twice the 
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
 
-deps-aarch64: PACKAGES = $(BUILD_PACKAGES) $(AARCH64_PACKAGES)
-deps-aarch64: install-packages ## the same for ARCH=aarch64 and its tests
+deps-aarch64: ## the same for ARCH=aarch64 and its tests
+	@$(call install,$(BUILD_PACKAGES) $(AARCH64_PACKAGES))
 
 test-aarch64: deps-aarch64 ## what make lib agent ARCH=aarch64 has built, under qemu, beside this machine's; minutes
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group aarch64
 
-deps-site: PACKAGES = $(SITE_PACKAGES)
-deps-site: install-packages ## the same for make site
+deps-site: ## the same for make site
+	@$(call install,$(SITE_PACKAGES))
 
 site: deps-site ## dist/site: the pages of docs, and C and Python name by name, as HTML; needs no network
 	packaging/site/build dist/site
@@ -407,7 +408,7 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
+.PHONY: help deps deps-build lib probe agent embedded demo pictures demo-devices test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web demo-desktop version \
