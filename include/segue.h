@@ -834,6 +834,9 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  *           "stale_reason": string (one line: why it is stale; absent if it is not, or the reason is unknown, as of
  *           what has waited in the inbox of the agent),
  *           "redelivered": bool (the agent has begun to deliver it before: R3.8),
+ *           "activation_token": string (at most 1,024 bytes; absent if there is none: by the click of the user on this
+ *           device the window may come to the front, as by XDG_ACTIVATION_TOKEN and DESKTOP_STARTUP_ID. The app ran
+ *           already: one that was started has both in its environment instead),
  *           "document": bool (the URL of its document came as that of a container that this app has: section 12)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
@@ -1983,7 +1986,8 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  * REPORTS of segue_activity_validate. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
  * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
  * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
- * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
+ * Such a URL travels on as that file: an app that has the container gets a file: URL again. On the device of the origin
+ * such a file arrives as the file: URL of the origin instead, unchecked (R13.4). Two keys of a dictionary,
  * or two elements of a set, that name one file in two ways cannot travel (INVALID_ARGUMENT), nor can user_info that
  * becomes too large (USER_INFO_TOO_LARGE): then the activity cannot be continued, and the log says why.
  * --------------------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@ public struct Limits: Sendable {
   public static let type = 255
   /// Bytes of UTF-8: names and identifiers, also the reason of a decline.
   public static let identifier = 255
+  /// Bytes of the token by which a window comes to the front; a longer one is not passed on.
+  public static let activationToken = 1024
   /// Bytes of the label of an app (R13.6).
   public static let label = 128
   /// Bytes of UTF-8.

@@ -64,10 +64,12 @@ public struct ContinuedFrom: Sendable {
   public let isRedelivered: Bool
   /// The URL of the activity's document, if it came as container + path, and the app has that container (R3.5).
   public let documentURL: String?
+  /// The token by which the app may bring its window to the front, if the agent has delivered it to a running app.
+  public let activationToken: String?
 
   public init(
     continuation: Identifier, wireName: Identifier? = nil, offer: Offer, isStale: Bool, staleReason: String? = nil,
-    isRedelivered: Bool = false, documentURL: String? = nil
+    isRedelivered: Bool = false, documentURL: String? = nil, activationToken: String? = nil
   ) {
     self.continuation = continuation
     self.wireName = wireName ?? continuation
@@ -76,5 +78,6 @@ public struct ContinuedFrom: Sendable {
     self.staleReason = staleReason
     self.isRedelivered = isRedelivered
     self.documentURL = documentURL
+    self.activationToken = activationToken
   }
 }

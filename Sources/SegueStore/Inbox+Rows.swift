@@ -107,9 +107,16 @@ extension Inbox {
       CREATE INDEX askers_of_account ON askers (account);
       """,
       StoredClock.table,
+      """
+      CREATE TABLE origin_folders (
+        continuation BLOB PRIMARY KEY NOT NULL REFERENCES entries (continuation) ON DELETE CASCADE,
+        urls BLOB NOT NULL
+      ) STRICT;
+      """,
     ],
     probes: [
       StoredClock.row,
+      "SELECT continuation, urls FROM origin_folders",
       "SELECT continuation, account FROM askers",
       "SELECT continuation, process FROM sent",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",

@@ -87,6 +87,9 @@ public final class Inbox: @unchecked Sendable {
       if let principal = entry.principal {
         try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(principal)])
       }
+      if !entry.originFolders.isEmpty, entry.originFolders.count <= OriginFolders.sizeLimit {
+        try database.run("INSERT INTO origin_folders (continuation, urls) VALUES (?1, ?2)", [id, .blob(entry.originFolders)])
+      }
       return .stored
     }
   }
@@ -137,6 +140,14 @@ public final class Inbox: @unchecked Sendable {
       }
       return nil
     }
+  }
+
+  /// The folders of the origin of an entry, as `OriginFolders` reads them; empty if it has sent none, or the entry has
+  /// ended.
+  public func originFolders(of continuation: Identifier) throws(SegueError) -> [UInt8] {
+    try database.first("SELECT urls FROM origin_folders WHERE continuation = ?1", [Cell(continuation)]) {
+      row throws(SegueError) in try row.blob(0, atMost: OriginFolders.sizeLimit)
+    } ?? []
   }
 
   /// Notes that a process of the app was sent the whole document: of the last one only its word counts (R3.6).
@@ -287,6 +298,7 @@ public final class Inbox: @unchecked Sendable {
         "UPDATE entries SET state = ?2, ended = ?3, payload = NULL WHERE continuation = ?1",
         [id, .integer(state), .real(now)])
       try removePayload(payload)
+      try database.run("DELETE FROM origin_folders WHERE continuation = ?1", [id])
       count += 1
     }
     try database.run(

@@ -118,7 +118,8 @@ public enum InboxJobs {
   ) throws(SegueError) -> InboxItem? {
     guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: date) else { return nil }
     return InboxItem(
-      continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale, isRedelivered: entry.isRedelivered)
+      continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale, isRedelivered: entry.isRedelivered,
+      originFolders: try inbox.originFolders(of: entry.continuation))
   }
 
   private static func put(
@@ -131,7 +132,7 @@ public enum InboxJobs {
         attachments: record.attachments.map { attachment in
           let source = withContent ? attachment.source.map { holder.content(of: $0) } : nil
           return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
-        }, principal: record.principal)
+        }, principal: record.principal, originFolders: record.originFolders)
     }
     func put(withContent: Bool, in inbox: Inbox, at now: Double) throws(SegueError) -> InboxItem? {
       try inbox.atOnce { () throws(SegueError) in

@@ -14,10 +14,12 @@ public struct IncomingEntry: Sendable {
   public let attachments: [AttachmentContent]
   /// The requester whose share of the inbox the entry takes, beside that of its app; nil: no share.
   public let principal: Identifier?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty: none.
+  public let originFolders: [UInt8]
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
-    attachments: [AttachmentContent] = [], principal: Identifier? = nil
+    attachments: [AttachmentContent] = [], principal: Identifier? = nil, originFolders: [UInt8] = []
   ) {
     self.continuation = continuation
     self.app = app
@@ -26,6 +28,7 @@ public struct IncomingEntry: Sendable {
     self.document = document
     self.attachments = attachments
     self.principal = principal
+    self.originFolders = originFolders
   }
 }
 

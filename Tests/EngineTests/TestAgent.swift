@@ -73,7 +73,7 @@ final class TestInbox {
     let record = entries[next].record
     return InboxItem(
       continuation: record.continuation, offer: record.offer, isStale: record.isStale,
-      isRedelivered: entries[next].attempts > 1)
+      isRedelivered: entries[next].attempts > 1, originFolders: record.originFolders)
   }
 
   func perform(_ request: InboxRequest) -> InboxReply? {
@@ -366,13 +366,13 @@ extension World {
   @discardableResult
   func ask(
     _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false, leavesText: Bool = false
+    isPush: Bool = false, leavesText: Bool = false, activationToken: String? = nil
   ) -> UInt64 {
     let number = agent.takeNumber()
     agent.engine.continue(
       AgentContinuationRequest(
         number: number, activity: activity, timeout: timeout, principal: principal, isPush: isPush,
-        leavesText: leavesText), now)
+        leavesText: leavesText, activationToken: activationToken), now)
     settle()
     return number
   }

@@ -241,6 +241,8 @@ class Handoff(GObject.Object, Gedit.AppActivatable):
                 if is_read:
                     warn_of_version(tab, info)
                     show(tab, info)
+                if token := params.get("activationToken"):
+                    window.set_startup_id(token)
                 window.present()
                 done("" if is_read else "the file cannot be read")
 

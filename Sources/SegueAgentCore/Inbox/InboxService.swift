@@ -165,7 +165,8 @@ public final class InboxService: PushInbox {
       PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
     let request = AgentContinuationRequest(
       number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
-      isPush: began != nil, leavesText: leavesText)
+      isPush: began != nil, leavesText: leavesText,
+      activationToken: LaunchVariable.activationToken(in: environment))
     perform { $0.continue(request, $1) }
   }
 
@@ -200,7 +201,8 @@ public final class InboxService: PushInbox {
     do throws(SegueError) {
       let request = try SavedStartRequest(
         number: lastNumber, activity: activity, document: document, app: app, team: team,
-        appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal)
+        appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal,
+        activationToken: LaunchVariable.activationToken(in: environment))
       requests.append(
         PendingRequest(number: lastNumber, client: client, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }

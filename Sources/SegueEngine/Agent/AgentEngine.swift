@@ -249,6 +249,7 @@ public final class AgentEngine: HubParticipant {
       try kept.receive(id, by: app, channel: channel, size: size, now)
     case .keepAttachment(let channel, let name, let changed):
       kept.receiveAttachment(name, changed: changed, of: channel, descriptor)
+    case .originFolders(let id, _, let text): starts.receiveOriginFolders(id, text)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try starts.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
     case .refused(let id, _, let error): starts.refused(id, error, now)
@@ -257,7 +258,7 @@ public final class AgentEngine: HubParticipant {
         starts.refused(id, SegueError(.connectionUnavailable, "the origin has ended"), now)
       }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
-    case .fetch(let continuation, _, let receiver, _, _):
+    case .fetch(let continuation, _, let receiver, _, _, _):
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver, let failed = deliveries.answered(continuation.id, outcome, error, by: receiver, now), let error {

@@ -17,10 +17,12 @@ public struct InboxRecord: Sendable {
   public let attachments: [Attachment]
   /// The principal of the requester, as the hub charges it; nil: the program of the agent itself has asked.
   public let principal: Identifier?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty if it has sent none.
+  public let originFolders: [UInt8]
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment],
-    principal: Identifier? = nil
+    principal: Identifier? = nil, originFolders: [UInt8] = []
   ) {
     self.continuation = continuation
     self.app = app
@@ -29,6 +31,7 @@ public struct InboxRecord: Sendable {
     self.document = document
     self.attachments = attachments
     self.principal = principal
+    self.originFolders = originFolders
   }
 }
 
@@ -40,8 +43,13 @@ public struct InboxItem: Sendable {
   public let isStale: Bool
   /// Whether an app may have got it before.
   public let isRedelivered: Bool
+  /// As in its `InboxRecord`.
+  public let originFolders: [UInt8]
 
-  public init(continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool) {
+  public init(
+    continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool, originFolders: [UInt8] = []
+  ) {
+    self.originFolders = originFolders
     self.continuation = continuation
     self.offer = offer
     self.isStale = isStale

@@ -9,7 +9,12 @@ extension Input {
     let (continuation, milliseconds) = (continuation(), milliseconds())
     return .fetch(
       continuation, milliseconds: milliseconds, receiver: receiver(), principal: bool() ? identifier() : nil,
-      isBack: milliseconds % 4 == 3)
+      isBack: milliseconds % 4 == 3, isNear: milliseconds % 8 >= 4)
+  }
+
+  private mutating func askOrOriginFolders() -> Message {
+    let (number, bytes) = (number(), [byte()])
+    return number % 2 == 0 ? .ask(number, bytes) : .originFolders(identifier(), to: appIdentifier(), bytes)
   }
 
   mutating func message() -> Message {
@@ -89,8 +94,8 @@ extension Input {
       .deliver(
         Message.DeliverRequest(
           continuation: identifier(), to: appIdentifier(), offer: offer(), timing: timing(),
-          milliseconds: milliseconds(), isRedelivered: bool()))
-    case 39: .ask(number(), [byte()])
+          milliseconds: milliseconds(), isRedelivered: bool(), activationToken: bool() ? "token" : nil))
+    case 39: askOrOriginFolders()
     case 40: .answer(number(), bool() ? error() : nil, [byte()])
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
