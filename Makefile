@@ -51,7 +51,7 @@ SITE_PACKAGES := mkdocs-material
 WEB_PACKAGES := chromium firefox-esr
 # For make test-desktop.
 DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils appstream fonts-dejavu-core gedit zathura \
-            zathura-pdf-poppler libglib2.0-bin
+            zathura-pdf-poppler okular libglib2.0-bin
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -291,7 +291,7 @@ RELEASED = $(shell date -u -d "$$(sed -n 's/^ -- .*>  //p' packaging/debian/chan
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
 PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
             gedit/README.md gedit/segue.plugin gedit/segue_gedit.py \
-            zathura/README.md
+            readers/README.md
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
@@ -329,9 +329,8 @@ install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desk
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
-	for name in mpris zathura; do \
-	  install -D -m 755 integrations/$$name/segue-$$name \
-	    $(DESTDIR)$(PREFIX)/share/segue/integrations/$$name/segue-$$name || exit; \
+	for file in mpris/segue-mpris readers/segue-reader; do \
+	  install -D -m 755 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
 	if [ -e lib/segue-mpv.so ]; then \
 	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \

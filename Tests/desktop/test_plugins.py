@@ -18,7 +18,7 @@ from segue._command import desktop, installed, parts
 from segue._command.checks import State
 from terminal import terminals
 
-NAMES = ("gedit", "mpris", "nvim", "zathura", "bash", "zsh", "fish")
+NAMES = ("gedit", "mpris", "nvim", "zathura", "okular", "bash", "zsh", "fish")
 OWN = b"alias ll='ls -l'\n\xff\n"
 
 

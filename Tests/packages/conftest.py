@@ -41,7 +41,7 @@ def wanted(packages: list[Path]) -> list[Path]:
         "segue-mpris",
         "segue-stdio",
         "segue-gedit",
-        "segue-zathura",
+        "segue-readers",
     }
     names.add("webext-segue")
     return [package for package in packages if package.name.partition("_")[0] in names]

@@ -21,7 +21,7 @@ PROGRAMS = {
     "segue-stdio",
     "segue-mpris",
     "segue-gedit",
-    "segue-zathura",
+    "segue-readers",
     "webext-segue",
 }
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
