@@ -128,7 +128,8 @@ lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_ca
 lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
 lib/segue-desktop: $(call app_files,libexec/desktop)
 lib/segue-desktop: APP_LIBRARIES = -lsystemd
-lib/segue-continue: $(call app_files,libexec/continue)
+lib/segue-continue: $(call app_files,libexec/continue) libexec/desktop/asking.c libexec/desktop/requests.c
+lib/segue-continue: APP_FLAGS += -Ilibexec/desktop
 # Searches of desktops; what they share with segue-desktop, and who searches in the tests.
 DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
 SEARCH_SHARES = asking bus folders launches notifier presence requests settings start text token worker

@@ -88,7 +88,8 @@ public final class Inbox: @unchecked Sendable {
         try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(principal)])
       }
       if !entry.originFolders.isEmpty, entry.originFolders.count <= OriginFolders.sizeLimit {
-        try database.run("INSERT INTO origin_folders (continuation, urls) VALUES (?1, ?2)", [id, .blob(entry.originFolders)])
+        try database.run(
+          "INSERT INTO origin_folders (continuation, urls) VALUES (?1, ?2)", [id, .blob(entry.originFolders)])
       }
       return .stored
     }

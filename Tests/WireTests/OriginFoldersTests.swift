@@ -31,8 +31,8 @@ import Testing
       containers: own)
     #expect(
       text(OriginFolders.text(for: named, own)) == """
-        segue-container:git%3Ax\tfile:///src
         segue-container:a%09b%2Fc\tfile:///home/anna/My%20docs
+        segue-container:git%3Ax\tfile:///src
 
         """)
     #expect(OriginFolders.text(for: named, .none).isEmpty)
@@ -63,7 +63,8 @@ import Testing
     #expect(read.containers["docs"] == nil && read.containers["good"] != nil)
   }
 
-  @Test func `R13.4: the text has at most 32 KiB, and of two lines for one container or folder the first counts`() throws
+  @Test func `R13.4: the text has at most 32 KiB, and of two lines for one container or folder the first counts`()
+    throws
   {
     let line = "segue-container:docs\tfile:///srv\n"
     let twice = OriginFolders(Text.bytes(line + "segue-container:other\tfile:///srv\n"))

@@ -240,3 +240,9 @@ def test_one_that_hangs_holds_up_no_other(
 def test_another_program_is_refused(words: tuple[str, ...]) -> None:
     done = subprocess.run([sys.executable, BRIDGE, *words], capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and "usage: segue-reader" in done.stderr
+
+
+def test_the_bridge_has_at_most_175_lines_of_code() -> None:
+    """For two programs."""
+    lines = [line.strip() for line in BRIDGE.read_text().splitlines()]
+    assert len([line for line in lines if line and not line.startswith("#")]) <= 175

@@ -43,7 +43,7 @@ struct AgentContinuation {
     /// Whether another requester came before it.
     var isShared: Bool
     /// The token of the click by which it asks; nil: none.
-    let activationToken: String?
+    var activationToken: String?
   }
 
   /// The identifier of the entry in the inbox.

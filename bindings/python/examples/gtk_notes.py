@@ -244,8 +244,8 @@ class Program(Gtk.Application):
                 yield window
 
     def show(self, path: Path, text: str | None, token: str | None = None) -> NoteWindow:
-        """The window of a file, with what that has now: a new one, unless one shows it. It comes to the front, also from
-        behind another program, by the token of the user's click."""
+        """The window of a file, with what that has now: a new one, unless one shows it. It comes to the front, by
+        the token of the user's click also from behind another program."""
         window = next(self.windows_of(path), None)
         if window is None:
             window = NoteWindow(self, path, text)
