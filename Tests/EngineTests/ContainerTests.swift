@@ -46,32 +46,21 @@ import Testing
   }
 
   @Test func `R5.3: the log names a container that the receiver lacks`() throws {
-    let (viewer, _) = try fetchFromLinkedHub()
-    #expect(url(viewer.continued.last?.activity) == "segue-container:docs/a.txt")
-    #expect(viewer.logs.contains { $0.contains("\"docs\"") })
-  }
-
-  /// An app of this device continues what another device offers: a file of the container docs.
-  /// - Parameter folders: that the other device says beside it; nil: none.
-  private func fetchFromLinkedHub(folders: String? = nil) throws -> (TestApp, RawPeer) {
-    let (hub, hubID) = try world.linkHub()
-    let (origin, activity) = (world.identifier(), world.identifier())
-    try hub.say(.offered(activity, "Draft", by: origin, of: hubID, 1, type: "com.example.note", names: "away"))
-    let viewer = world.open("viewer", types: ["com.example.note"])
-    let offer = try #require(viewer.engine.offers[activity])
-    let id = world.identifier()
-    world.tell(viewer) { $0.continue(offer, id: id, timeout: nil, $1) }
-    #expect(hub.heard.contains { if case .fetch(_, _, _, _, _, false) = $0 { true } else { false } })
+    // An origin that does not say where its folders are.
+    let (origin, viewer) = (try RawPeer(app: "origin", in: world), world.open("viewer"))
+    let activity = world.identifier()
+    try origin.say(.publish(OfferDescription(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+    let id = try world.continue(in: viewer)
     var state = try Activity(type: "com.example.note")
     try state.setTitle("Draft")
     try state.setUserInfo(.dictionary([(key: .url(file), value: .url(file))]), limit: Limits.value)
     let document = try ActivityDocument.encode(state, Self.docs("/home/anna/docs"))
-    if let folders { try hub.say(.originFolders(id, to: viewer.engine.identity.id, Array(folders.utf8))) }
     let receiver = viewer.engine.identity.id
-    try hub.write(document, total: UInt64(document.count)) { channel in
+    try origin.write(document, total: UInt64(document.count)) { channel in
       .state(id, to: receiver, channel: channel, size: UInt64(document.count), isStale: false, why: "")
     }
-    return (viewer, hub)
+    #expect(url(viewer.continued.last?.activity) == "segue-container:docs/a.txt")
+    #expect(viewer.logs.contains { $0.contains("\"docs\"") })
   }
 
   @Test func `R13.4: a receiver on this device that lacks the container has the URL of the origin`() throws {
@@ -98,8 +87,18 @@ import Testing
     try hub.say(.fetch(there, milliseconds: 10_000, receiver: away, isNear: true))
     #expect(hub.heard.contains { if case .state(there.id, _, _, _, _, _) = $0 { true } else { false } })
     #expect(!hub.heard.contains { if case .originFolders = $0 { true } else { false } })
-    let (viewer, _) = try fetchFromLinkedHub(folders: "segue-container:docs\tfile:///etc\n")
-    #expect(url(viewer.continued.last?.activity) == "segue-container:docs/a.txt")
+    // Nor does an app hear of those that the other hub names.
+    let (other, otherID) = try world.linkHub()
+    let (origin, activity) = (world.identifier(), world.identifier())
+    try other.say(.offered(activity, "Away", by: origin, of: otherID, 1))
+    let secret = world.identifier()
+    let viewer = try RawPeer(app: "viewer", as: secret, in: world)
+    let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
+    try viewer.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    #expect(other.heard.contains { if case .fetch(_, _, _, _, _, false) = $0 { true } else { false } })
+    let lie = Array("segue-container:docs\tfile:///etc\n".utf8)
+    try other.say(.originFolders(attempt.id, to: Identifier(ofSecret: secret), lie))
+    #expect(!viewer.heard.contains { if case .originFolders = $0 { true } else { false } })
   }
 
   @Test func `R13.4: an app that does not have the continuation says nothing of folders`() throws {

@@ -27,7 +27,7 @@ class Probe(GObject.Object, Gedit.AppActivatable):
     app = GObject.Property(type=Gedit.App)
 
     def do_activate(self):
-        action = Gio.SimpleAction.new_stateful("bars", None, "")
+        action = Gio.SimpleAction.new_stateful("bars", None, GLib.Variant("s", ""))
         action.connect("activate", self.look)
         self.app.add_action(action)
 
