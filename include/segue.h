@@ -2355,6 +2355,11 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   LIMIT_EXCEEDED: the device has 8 addresses, or all have more than 4096 bytes.
  * "remove-address": takes such an address back.
  *   Options: {"device": UUID, "address": string}. Answer: {}. NOT_FOUND: the device has no such address.
+ * "avoid-path": has a kind of path to a device used no longer (R14.1): none is dialled, none is taken from there, and a
+ *   link of that kind ends. Stored.
+ *   Options: {"device": UUID, "path": a "cost" of "paths"}. Answer: {}.
+ *   NOT_FOUND: the account has no such device. INVALID_ARGUMENT: no kind of path, or the device is this one.
+ * "use-path": allows it again. Options: as for "avoid-path". Answer: {}.
  *
  * REQUESTS with which a device joins.
  *

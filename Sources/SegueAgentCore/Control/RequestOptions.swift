@@ -46,6 +46,8 @@ enum RequestOptions {
     ("revoke-device", ["device"]),
     ("add-address", ["device", "address"]),
     ("remove-address", ["device", "address"]),
+    ("avoid-path", ["device", "path"]),
+    ("use-path", ["device", "path"]),
     ("read-paths", []),
     ("accept-roster", ["device", "digest"]),
     ("leave-account", ["abandons"]),

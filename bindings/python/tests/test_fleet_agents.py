@@ -281,6 +281,7 @@ REQUESTS = [
     "answer-join",
     "answer-push",
     "apps",
+    "avoid-path",
     "await-join",
     "cancel-invites",
     "choose",
@@ -305,6 +306,7 @@ REQUESTS = [
     "route",
     "search",
     "set-devices",
+    "use-path",
     "withdraw",
 ]
 

@@ -111,6 +111,10 @@ public struct LinkTable<Address: Equatable> {
   ) {
     dialler.setRelayed(device, paths, uptime)
   }
+  public mutating func setAvoided(_ device: Identifier, _ costs: [PathCost], _ uptime: Int64) {
+    dialler.setAvoided(device, costs, uptime)
+  }
+  public func isAvoided(_ address: Address, to device: Identifier) -> Bool { dialler.isAvoided(address, to: device) }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
   /// The addresses that are known for a device, the cheapest first.

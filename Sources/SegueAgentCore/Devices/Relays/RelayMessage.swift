@@ -41,7 +41,8 @@ public enum RelayMessage {
     case .open(let device): return try Value.array(head + [.uuid(device)]).encoding
     case .opened: return try Value.array(head).encoding
     case .data(let offset, let bytes): return try Value.array(head + [.unsigned(offset), .data(bytes)]).encoding
-    case .credit(let consumed): return try Value.array(head + [.unsigned(consumed)]).encoding
+    case .credit(let consumed, let limit):
+      return try Value.array(head + [.unsigned(consumed)] + (limit.map { [.unsigned($0)] } ?? [])).encoding
     case .closed(let end): return try Value.array(head + [.unsigned(end.rawValue)]).encoding
     }
   }
@@ -82,8 +83,9 @@ public enum RelayStep {
   case opened
   /// Bytes, the first of which has this offset; 1 to `RelayMessage.dataLimit`.
   case data(UInt64, [UInt8])
-  /// All bytes before this offset are consumed; further ones may be sent up to `RelayWindow.size` beyond it.
-  case credit(UInt64)
+  /// All bytes before this offset are consumed. From a relay with the offset up to which further ones may be sent; nil:
+  /// `RelayWindow.size` beyond.
+  case credit(UInt64, limit: UInt64? = nil)
   /// It has ended.
   case closed(RelayEnd)
 
@@ -114,7 +116,9 @@ public enum RelayStep {
         throw RelayMessage.malformed
       }
       self = .data(try RelayMessage.number(elements[3]), bytes)
-    case 3: self = .credit(try RelayMessage.number(elements[3]))
+    case 3:
+      let limit = elements.count > 4 ? try RelayMessage.number(elements[4]) : nil
+      self = .credit(try RelayMessage.number(elements[3]), limit: limit)
     case 4: self = .closed(RelayEnd(rawValue: try RelayMessage.number(elements[3])) ?? .ended)
     default: throw RelayMessage.malformed
     }

@@ -25,11 +25,11 @@ final class RelayedSocket: LinkSocket {
   private unowned(unsafe) let sockets: RelayedSockets
   private var state: State
   private(set) var failure: SegueError?
-  private var (arrived, window): ([UInt8], RelayWindow) = ([], RelayWindow())
+  private var (arrived, window): ([UInt8], RelayWindow) = ([], RelayWindow(RelayWindow.largest))
   /// Bytes that were read.
   private var consumed: UInt64 = 0
-  /// Bytes that were sent, and those that the other end has consumed.
-  private var (sent, granted): (UInt64, UInt64) = (0, 0)
+  /// Bytes that were sent, and that may be.
+  private var (sent, limit): (UInt64, UInt64) = (0, RelayWindow.size)
   private var wanted = (reading: true, writing: false)
   private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
   private var isReporting = false
@@ -54,9 +54,11 @@ final class RelayedSocket: LinkSocket {
       case .repeated: break
       case .wrong(let end): fail(end)
       }
-    case .credit(let consumed):
-      guard consumed <= sent else { return fail(.violated) }
-      granted = max(granted, consumed)
+    case .credit(let consumed, let limit):
+      guard consumed <= sent, limit.map({ $0 >= consumed && $0 - consumed <= RelayWindow.largest }) ?? true else {
+        return fail(.violated)
+      }
+      self.limit = max(self.limit, limit ?? consumed + RelayWindow.size)
     case .closed(let end): over(end)
     }
     report()
@@ -91,7 +93,8 @@ final class RelayedSocket: LinkSocket {
     switch state {
     case .connecting, .closed: (false, false)
     case .open: (wanted.reading && !arrived.isEmpty, wanted.writing && room > 0)
-    case .ended: (wanted.reading, wanted.writing)
+    // As a system tells who waits to write, too: writing goes nowhere, and would be reported for ever.
+    case .ended: (wanted.reading || wanted.writing, false)
     }
   }
 
@@ -119,7 +122,7 @@ final class RelayedSocket: LinkSocket {
     arrived.removeFirst(bytes.count)
     consumed += UInt64(bytes.count)
     if !isOver, consumed - window.granted >= RelayWindow.step {
-      window.grant(consumed)
+      window.grant(consumed, RelayWindow.largest)
       sockets.send(.credit(consumed), of: self)
     }
     body(bytes, nil)
@@ -134,7 +137,7 @@ final class RelayedSocket: LinkSocket {
   }
 
   /// Bytes that may be sent now.
-  private var room: Int { Int(granted + RelayWindow.size - sent) }
+  private var room: Int { Int(limit - sent) }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     guard case .open = state else { return .bytes(0) }

@@ -86,6 +86,9 @@ extension DeviceService {
     if let record = settings.records[device.id], !record.addresses.isEmpty {
       entries.append((key: .string("addresses"), value: try .array(record.addresses.map { .string($0.text) })))
     }
+    if let avoided = settings.records[device.id]?.avoided, !avoided.isEmpty {
+      entries.append((key: .string("avoided"), value: try PathCost.value(of: avoided)))
+    }
     let paths = try pathValues(of: device.id, &room)
     if !paths.isEmpty { entries.append((key: .string("paths"), value: try .array(paths))) }
     if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }

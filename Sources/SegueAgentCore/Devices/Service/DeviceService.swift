@@ -36,7 +36,7 @@ public final class DeviceService {
   /// Rations the addresses that each device tells.
   var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
   /// The devices for which the user has set a command, and why these could not be read.
-  var (commands, commandProblem): ([Identifier], SegueError?) = ([], nil)
+  var (commands, commandProblem): ([DeviceCommand], SegueError?) = ([], nil)
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()

@@ -33,7 +33,7 @@ class DevicePath:
     """With a port; of a name that leads nowhere now, the name; "command" for that of the user (R14.4), "command there"
     for one that has been started at the other device."""
     state: str
-    """"used" by the link, "trying", "failed", or "known": not needed yet."""
+    """"used" by the link, "trying", "failed", "known": not needed yet, or "avoided": of a kind that is not to be used."""
     cost: str | None = None
     """"same network", "other network", "tunnel", "relay" or "command", the cheapest first; None: not known."""
     message: str | None = None
@@ -67,6 +67,8 @@ class KnownDevice:
     """It runs an older Segue, and hears of no revocation."""
     addresses: tuple[str, ...] = ()
     """Those of `App.add_address`."""
+    avoided: tuple[str, ...] = ()
+    """The kinds of paths that are not to be used to it (`App.avoid_path`)."""
     paths: tuple[DevicePath, ...] = ()
     """At most 6, that of the link first."""
 

@@ -207,10 +207,27 @@ class DeviceCalls(Asking):
         """Takes back an address that was given with `add_address`. Raises: NotFoundError (it was not)."""
         self._change_address("remove-address", device, address)
 
+    def avoid_path(self, device: UUID, path: str) -> None:
+        """Has a kind of path to a device used no longer: none of that kind is dialled or taken from there, and a link of
+        that kind ends (R14.1). Raises: NotFoundError (no such device), InvalidArgumentError (this device, no kind).
+
+        device: one of `Account.devices`, and not this one
+        path: a `DevicePath.cost`: "same network", "other network", "tunnel", "relay" or "command"
+        """
+        self._change_path("avoid-path", device, path)
+
+    def use_path(self, device: UUID, path: str) -> None:
+        """Allows a kind of path again that `avoid_path` has forbidden."""
+        self._change_path("use-path", device, path)
+
     def read_paths(self) -> None:
         """Has the agent read again for which devices there is a command (R14.4), after the file of paths has changed,
         which `segue devices --add-path` writes. Raises: MalformedError (the file cannot be used)."""
         self._ask("read-paths")
+
+    def _change_path(self, request: str, device: UUID, path: str) -> None:
+        text = _arguments.string(path, "path")
+        self._ask(request, {"device": _arguments.uuid(device, "device"), "path": text})
 
     def _change_address(self, request: str, device: UUID, address: str) -> None:
         text = _arguments.string(address, "address")

@@ -17,7 +17,7 @@ from .._account import Account, DevicePath, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
 from .checks import Finding, State
-from .devices import COMMAND, heard, named, stranger, with_command
+from .devices import COMMAND, heard, kind_of, named, stranger, with_command
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
@@ -158,6 +158,9 @@ def network(account: Account) -> Iterator[Finding]:
                 at = "by" if place is not tried else "at"
                 why = f"{named(each)} {at} {shown(place.address, None)}: {shown(tried.message, None)}"
                 yield Finding("path", State.NOTE, why, advice_on(tried))
+        for kind in map(kind_of, each.avoided):
+            why = f"{named(each)} is not reached by {kind}, since you have said so here"
+            yield Finding("path", State.NOTE, why, f"`segue devices --use {shlex.quote(shown(each.name))} {kind}`")
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
