@@ -39,7 +39,7 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
              bubblewrap openssh-server neovim mpv libmpv-dev mpv-mpris zsh fish nodejs desktop-file-utils \
-             appstream xauth
+             appstream xauth socat
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
             diffoscope-minimal
@@ -208,6 +208,10 @@ pictures: deps deps-desktop embedded ## docs/demo.svg: the demo in a terminal, a
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
+
+demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, by its agent, then by ssh
+	@$(MAKE) --no-print-directory .venv/.segue
+	@bindings/demo/reach
 
 test: deps ## everything, in minutes: both build modes, both bindings, the demo, the examples
 	@Tests/run --build
@@ -407,7 +411,7 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices test fuzz soak \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices demo-reach test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web demo-desktop version \

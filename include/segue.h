@@ -2299,10 +2299,11 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen": date (when its link has begun, or it
  *   was last heard before that has ended), absent if not since the agent started, "address": string, absent unless
  *   linked, "outdated": bool, absent unless true (it runs an older Segue, and hears of no revocation),
- *   "addresses": array of strings, absent if there are none (those of "add-address"), "paths": array of at most 6
- *   dictionaries {"address": string, "state": string ("used", "trying", "failed", "known"), "cost": string, absent if
- *   not known ("same network", "other network", "tunnel"), "message": string, absent unless it has failed} (the ways to
- *   the device, that of the link first, R14.1), absent if there are none},
+ *   "addresses": array of strings, absent if there are none (those of "add-address"), "avoided": array of strings,
+ *   absent if there are none (those of "avoid-path"), "paths": array of at most 6 dictionaries {"address": string,
+ *   "state": string ("used", "trying", "failed", "known", "avoided"), "cost": string, absent if not known ("same
+ *   network", "other network", "tunnel", "relay", "command"), "message": string, absent unless it has failed} (the ways
+ *   to the device, that of the link first, R14.1), absent if there are none},
  *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
  *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
  *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither

@@ -8,7 +8,7 @@ import Testing
 
 /// A relay between two devices, message by message (R14.3).
 @Suite struct RelaySwitchTests {
-  private static let (one, two, stranger) = (device(1), device(2), device(9))
+  fileprivate static let (one, two, stranger) = (device(1), device(2), device(9))
 
   private static func device(_ number: UInt64) -> Identifier { Identifier(high: 0, low: number) }
 
@@ -91,32 +91,39 @@ import Testing
     #expect(said(&relay) == ["1 1 credit 8192 40960"])
   }
 
-  /// Sends all that may be sent, has it read, and returns how much that was.
-  private func sendAll(_ relay: inout RelaySwitch, _ offset: inout UInt64, _ limit: inout UInt64, _ channel: UInt64 = 1)
-    -> UInt64
-  {
-    let began = offset
-    while offset < limit {
-      let count = Int(min(16_384, limit - offset))
-      relay.take(.data(offset, bytes(count)), channel, from: Self.one, 0)
-      offset += UInt64(count)
+  /// The one end of a channel, which sends, and what it may.
+  private struct Sender {
+    var channel: UInt64 = 1
+    var offset: UInt64 = 0
+    var limit = RelayWindow.size
+
+    /// Sends all that may be sent, which the other end reads.
+    /// - Returns: the bytes.
+    mutating func sendAll(_ relay: inout RelaySwitch) -> UInt64 {
+      let began = offset
+      while offset < limit {
+        let count = Int(min(16_384, limit - offset))
+        relay.take(.data(offset, [UInt8](repeating: 7, count: count)), channel, from: RelaySwitchTests.one, 0)
+        offset += UInt64(count)
+      }
+      relay.take(.credit(offset), channel + 1, from: RelaySwitchTests.two, 0)
+      for (message, device) in relay.takeOutgoing() where device == RelaySwitchTests.one {
+        if case .fromRelay(channel, .credit(_, let told?)) = message { limit = told }
+      }
+      return offset - began
     }
-    relay.take(.credit(offset), channel + 1, from: Self.two, 0)
-    for (message, device) in relay.takeOutgoing() where device == Self.one {
-      if case .fromRelay(channel, .credit(_, let told?)) = message { limit = told }
-    }
-    return offset - began
   }
 
   @Test func `R14.3 a window grows while it is used up, and no longer once the other end does not read`() {
     let backlog = Backlog()
     var relay = spliced { _ in backlog.bytes }
-    var (offset, limit) = (UInt64(0), RelayWindow.size)
+    var sender = Sender()
     var sizes: [UInt64] = []
-    for _ in 0..<8 { sizes.append(sendAll(&relay, &offset, &limit)) }
+    for _ in 0..<8 { sizes.append(sender.sendAll(&relay)) }
     #expect(sizes == [16, 32, 64, 128, 256, 512, 512, 512].map { $0 * 1024 })
     backlog.bytes = RelaySwitch.unsentLimit + 1
-    _ = sendAll(&relay, &offset, &limit)
+    _ = sender.sendAll(&relay)
+    let offset = sender.offset
     backlog.bytes = 0
     relay.tick(20)
     guard case .fromRelay(1, .credit(let consumed, let told?))? = relay.takeOutgoing().last?.message else {
@@ -132,19 +139,19 @@ import Testing
 
   @Test func `A23 all windows together are no larger than 64 KiB a channel, and one device has half of that`() {
     var relay = relay()
-    var ends: [(channel: UInt64, offset: UInt64, limit: UInt64)] = []
+    var senders: [Sender] = []
     for number in 0..<UInt64(RelayAllowance.channelsOfTwo) {
       relay.take(.open(Self.two), 2 * number + 1, from: Self.one, 0)
       relay.take(.opened, 2 * number + 2, from: Self.two, 0)
-      ends.append((2 * number + 1, 0, RelayWindow.size))
+      senders.append(Sender(channel: 2 * number + 1))
     }
     _ = said(&relay)
     for _ in 0..<12 {
-      for index in ends.indices { _ = sendAll(&relay, &ends[index].offset, &ends[index].limit, ends[index].channel) }
+      for index in senders.indices { _ = senders[index].sendAll(&relay) }
       #expect(relay.broken == nil)
     }
-    let allowed = ends.reduce(0) { $0 + $1.limit - $1.offset }
-    #expect(allowed <= RelayRoom.sizeOfDevice + UInt64(ends.count) * RelayWindow.size)
+    let allowed = senders.reduce(0) { $0 + $1.limit - $1.offset }
+    #expect(allowed <= RelayRoom.sizeOfDevice + UInt64(senders.count) * RelayWindow.size)
     #expect(allowed > RelayRoom.sizeOfDevice / 2)
     let all = RelayRoom.size + UInt64(RelayAllowance.channels) * 2 * RelayWindow.size
     #expect(all == UInt64(RelayAllowance.channels) * 64 * 1024)

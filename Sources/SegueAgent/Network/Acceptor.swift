@@ -2,6 +2,7 @@
 
 import CLinux
 import SegueModel
+import SegueRuntime
 import SegueSystem
 import SegueTransport
 

@@ -27,7 +27,7 @@ import segue
 from segue import _arguments
 from segue._account import account_of
 from segue._agent import failure_of
-from segue._command import device_checks, doctor, session
+from segue._command import device_checks, doctor, reach, session
 from segue._command.checks import Finding, State
 from segue._command.devices import changes, details, heard, named, only, row, show
 from segue._command.output import CommandError, when

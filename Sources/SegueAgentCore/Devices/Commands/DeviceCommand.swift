@@ -12,7 +12,8 @@ public struct DeviceCommand: Equatable, Sendable {
 
   /// - Parameter arguments: the words of the command.
   init(_ device: Identifier, _ arguments: [String]) {
-    let text = arguments.flatMap { Text.bytes($0) + [0] }
+    var text: [UInt8] = []
+    for each in arguments { text += Text.bytes(each) + [0] }
     self.init(device, version: Self.number(SecureHash.sha256(text)[..<8]))
   }
 
