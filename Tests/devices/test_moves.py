@@ -83,7 +83,7 @@ def test_r14_1_a_stream_goes_on_while_its_link_moves_from_a_relay_to_a_cable_and
 
 
 def test_r14_1_a_path_that_is_avoided_ends_and_the_stream_goes_on_by_another_one(household, app):
-    """It is used again once the user allows it."""
+    """Offers stay meanwhile. It is used again once the user allows it."""
     apps = offer_both_ways(app, household.laptop.device, household.phone.device)
     household.plug()
     household.uses("10.97.0.")
@@ -92,6 +92,7 @@ def test_r14_1_a_path_that_is_avoided_ends_and_the_stream_goes_on_by_another_one
     assert "phone: not by same-network" in said
     household.uses("through home")
     change_both(apps, "avoided")
+    nothing_flickered(apps)
     assert "10.97.0.3:" in (said := household.laptop.does("devices", "--paths").out) and "same network, avoided" in said
     stream.end()
     time.sleep(MOVE_PAUSE + 3)  # Neither end moves back.

@@ -336,7 +336,7 @@ def test_r14_1_kinds_of_paths_that_are_not_used_are_shown_and_are_reasons(monkey
         "my phone: not by same-network, relay",
         "my phone: 10.0.0.7:1, same network, avoided",
     ]
-    paths = [each for each in device_checks.findings(found) if each.name == "path"]
+    paths = [each for each in device_checks.findings(found) if each.about == "path"]
     assert [each.advice for each in paths] == [
         "`segue devices --use 'my phone' same-network`",
         "`segue devices --use 'my phone' relay`",

@@ -118,6 +118,7 @@ extension DeviceLinks {
       }
       environment.log(.info, "\(connection.path.text): not used any longer, as the user has set")
       connection.terminate()
+      table.retry(device, environment.uptime)
     }
   }
 

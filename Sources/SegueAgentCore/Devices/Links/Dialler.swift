@@ -355,6 +355,14 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// The user has ended the link with a device: its other paths are dialled at once, whenever they were last.
+  public mutating func retry(_ device: Identifier, _ uptime: Int64) {
+    for index in targets.indices where targets[index].device == device && !targets[index].isTrying {
+      targets[index].pause = Self.firstPause
+      targets[index].dueAt = uptime
+    }
+  }
+
   /// Sets the paths to a device through others; at most `relayLimit` count. Another attempt at one that stays comes no
   /// sooner than at an address, whatever its relay says meanwhile.
   /// - Parameter paths: those that can be used before those that cannot, with the reason.

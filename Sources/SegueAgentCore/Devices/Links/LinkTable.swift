@@ -105,6 +105,7 @@ public struct LinkTable<Address: Equatable> {
   public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
     dialler.setArranged(device, paths, uptime)
   }
+  public mutating func retry(_ device: Identifier, _ uptime: Int64) { dialler.retry(device, uptime) }
   public mutating func retryArranged(_ uptime: Int64) { dialler.retryArranged(uptime) }
   public mutating func setRelayed(
     _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
