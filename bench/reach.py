@@ -183,7 +183,6 @@ def relay(
 ) -> None:
     need("socat")
     three = Three(folder, start, compiled)
-    idle = private(three.home)
     three.relayed()
     three.through_middle()
     with three.peers(three.two):
@@ -191,7 +190,13 @@ def relay(
         ours, raw = three.throughput(three.two, max(1, rounds // 10), mib)
         say("bytes_per_us", ours)
         say("raw_bytes_per_us", raw)
-    say("channel_kib", max(0.0, private(three.home) - idle))
+        # The relay has what it keeps after its first channel, whose end gives back the rest.
+        three.home.ask("set-devices", relay=False)
+        three.one.linked("home")
+        idle = private(three.home)
+        three.relayed()
+        three.throughput(three.two, 1, mib)
+        say("channel_kib", max(0.0, private(three.home) - idle))
     agent = three.one.agent
     before = settled(lambda: context_switches(agent.pid), for_seconds=min(1.0, seconds / 3))
     time.sleep(seconds)  # The measurement itself: nothing may happen meanwhile but heartbeats.
@@ -206,11 +211,12 @@ def private(device: AgentDevice) -> float:
 
 def handoffs(three: Three, rounds: int) -> None:
     """Continuations over a link through the middle, in turns with a round trip of the peers through it."""
-    origin = three.run(three.two, "participant", "com.example.bench.origin", "--offer")
+    reports, tell = os.pipe()
+    words: list[object] = ["com.example.bench.origin", "--offer", "--tell", tell]
+    origin = three.run(three.two, "participant", *words, pass_fds=[tell])
     origin.wait_for("ready")
     core = sorted(os.sched_getaffinity(0))[-1]
     words = [three.certificates(three.one), "127.0.0.1", ENTRY, rounds, 20, core]
-    reports, tell = os.pipe()
     command = with_descriptor(4, reports, three.command(three.one, "link_handoff", *words))
     for name, value in values_of(command, pass_fds=[reports]).items():
         say(name, value)
@@ -244,7 +250,10 @@ def ssh(
     three.one.linked("home")
     assert three.one.device("home")["paths"][0]["address"] == "command"
     command = server.command("socat", "-b65536", "-", f"TCP:127.0.0.1:{PORT}")
-    three.passes(three.one, f"TCP-LISTEN:{ENTRY},bind=127.0.0.1", f"EXEC:{command}")
+    script = folder / "by-ssh"  # socat reads colons in a command as its own
+    script.write_text(f"#!/bin/sh\nexec {command}\n")
+    script.chmod(0o700)
+    three.passes(three.one, f"TCP-LISTEN:{ENTRY},bind=127.0.0.1", f"EXEC:{script}")
     listens(three.one.machine, ENTRY)
     with three.peers(three.home):
         ours, raw = three.throughput(three.home, rounds, mib)

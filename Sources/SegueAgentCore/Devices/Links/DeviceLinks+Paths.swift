@@ -164,6 +164,7 @@ extension DeviceLinks {
 
   /// The paths to a device: the one in use first, then those that are known, the cheapest first.
   public func reports(of device: Identifier) -> [PathReport] {
+    guard device != identity.device else { return [] }
     var reports: [PathReport] = []
     let used = path(to: device)
     if let used {

@@ -13,8 +13,9 @@ public enum RelayMessage {
   /// About a channel between the relay that sends it and the device.
   case fromRelay(UInt64, RelayStep)
 
-  /// The most bytes of one message: as many as a record of TLS has.
+  /// The most bytes of one message: as many as a record of TLS has; and of one that fits into a record with its frame.
   public static let dataLimit = 16 * 1024
+  static let pieceSize = dataLimit - 128
   private static let (roleNumber, toRelayNumber, fromRelayNumber): (UInt8, UInt8, UInt8) = (15, 16, 17)
 
   /// Whether a message is one of these. It need not wait for the thread of the account.
@@ -40,7 +41,7 @@ public enum RelayMessage {
     switch step {
     case .open(let device): return try Value.array(head + [.uuid(device)]).encoding
     case .opened: return try Value.array(head).encoding
-    case .data(let offset, let bytes): return try Value.array(head + [.unsigned(offset), .data(bytes)]).encoding
+    case .data(let offset, let bytes): return RelayData.encoding(number, channel, offset, bytes)
     case .credit(let consumed, let limit):
       return try Value.array(head + [.unsigned(consumed)] + (limit.map { [.unsigned($0)] } ?? [])).encoding
     case .closed(let end): return try Value.array(head + [.unsigned(end.rawValue)]).encoding
@@ -49,6 +50,15 @@ public enum RelayMessage {
 
   /// Elements beyond those that are read are ignored: a later version may tell more of them. Throws MALFORMED.
   public init(_ encoding: [UInt8]) throws(SegueError) {
+    if let data = RelayData(encoding), 1...Self.dataLimit ~= data.bytes.count {
+      if data.number == Self.toRelayNumber {
+        self = .toRelay(data.channel, .data(data.offset, data.bytes))
+        return
+      } else if data.number == Self.fromRelayNumber {
+        self = .fromRelay(data.channel, .data(data.offset, data.bytes))
+        return
+      }
+    }
     guard let elements = try Value(cbor: encoding).elements, elements.count > 2 else { throw Self.malformed }
     switch encoding[1] {
     case Self.roleNumber:

@@ -25,7 +25,9 @@ final class RelayedSocket: LinkSocket {
   private unowned(unsafe) let sockets: RelayedSockets
   private var state: State
   private(set) var failure: SegueError?
-  private var (arrived, window): ([UInt8], RelayWindow) = ([], RelayWindow(RelayWindow.largest))
+  /// The pieces that have arrived, and are not read yet.
+  private var arrived: [[UInt8]] = []
+  private var window = RelayWindow(RelayWindow.largest)
   /// Bytes that were read.
   private var consumed: UInt64 = 0
   /// Bytes that were sent, and that may be.
@@ -50,7 +52,7 @@ final class RelayedSocket: LinkSocket {
     case .opened: if case .connecting = state { state = .open }
     case .data(let offset, let bytes):
       switch window.take(offset, bytes.count) {
-      case .next: arrived += bytes
+      case .next: arrived.append(bytes)
       case .repeated: break
       case .wrong(let end): fail(end)
       }
@@ -117,9 +119,12 @@ final class RelayedSocket: LinkSocket {
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     guard !arrived.isEmpty else { return isOver ? .closed : .drained }
-    let isFull = arrived.count > limit
-    let bytes = isFull ? Array(arrived[..<limit]) : arrived
-    arrived.removeFirst(bytes.count)
+    var bytes = arrived.removeFirst()
+    if bytes.count > limit {
+      arrived.insert(Array(bytes[limit...]), at: 0)
+      bytes = Array(bytes[..<limit])
+    }
+    let isFull = !arrived.isEmpty
     consumed += UInt64(bytes.count)
     if !isOver, consumed - window.granted >= RelayWindow.step {
       window.grant(consumed, RelayWindow.largest)
@@ -144,15 +149,16 @@ final class RelayedSocket: LinkSocket {
     let count = min(bytes.count, room)
     var taken = 0
     while taken < count {
-      let next = min(taken + RelayMessage.dataLimit, count)
-      sockets.send(.data(sent, Array(bytes[taken..<next])), of: self)
+      let next = min(taken + RelayMessage.pieceSize, count)
+      let piece = RelayData.copy(UnsafeRawBufferPointer(rebasing: bytes[taken..<next]))
+      sockets.send(.data(sent, piece), of: self)
       sent += UInt64(next - taken)
       taken = next
     }
     return .bytes(count)
   }
 
-  var unread: Int { arrived.count }
+  var unread: Int { arrived.reduce(0) { $0 + $1.count } }
   /// Links with relays have heartbeats.
   func probe() {}
 
