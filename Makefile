@@ -411,7 +411,8 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices demo-reach test fuzz soak \
+.PHONY: help deps deps-build install-packages lib probe agent embedded demo pictures demo-devices demo-reach \
+        test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web demo-desktop version \

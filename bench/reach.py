@@ -58,7 +58,7 @@ class Three(Pair):
         self.home.awaits(lambda state: all(device["confirmed"] for device in state["devices"]))
 
     def relayed(self) -> None:
-        """The two are linked through the one in the middle."""
+        """Has the two linked through the one in the middle."""
         self.home.ask("set-devices", relay=True)
         self.one.linked("home", "two")
         self.two.linked("home", "one")
@@ -73,13 +73,13 @@ class Three(Pair):
             yield serving
 
     def passes(self, device: AgentDevice, entry: str, onward: str) -> None:
-        """Starts socat on a machine, which passes on what comes at an entry."""
+        """Starts socat on a machine: it passes on all that comes at an entry."""
         words = ["socat", "-b65536", f"{entry},reuseaddr,fork,nodelay", onward]
         self.start(f"socat {device.name}", [*device.machine.under, *words])
 
     def through_middle(self) -> None:
-        """What comes to ENTRY of the first machine gets to the server on the second one: through an outer TLS to the
-        one in the middle, and another one from there."""
+        """Leads ENTRY of the first machine to the server on the second one: through an outer TLS to the one in the
+        middle, and another one from there."""
         pem = self.folder / "outer.pem"
         key, certificate = self.folder / "outer.key", self.folder / "outer.crt"
         words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]

@@ -25,7 +25,7 @@ def pass_on(source: int, target: int) -> None:
 
 
 def tampered(what: str, data: bytearray, place: int) -> bytearray:
-    """What is passed on of these bytes, `place` being among them."""
+    """Returns the bytes that are passed on for these, `place` being among them."""
     if what == "flip":
         data[place] ^= 1
     elif what == "drop":

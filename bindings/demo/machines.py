@@ -33,7 +33,9 @@ class Machine:
         folders = {"SEGUE_RUNTIME_DIR": "run", "SEGUE_STATE_DIR": "state", "XDG_CONFIG_HOME": "config"}
         variables = {**{name: self.home / folder for name, folder in folders.items()}, **more}
         environment = [f"{key}={value}" for key, value in variables.items()]
-        return self._start(f"{self.name}: {what}", [*self.network.under, "env", *environment, *words], listener=listener)
+        return self._start(
+            f"{self.name}: {what}", [*self.network.under, "env", *environment, *words], listener=listener
+        )
 
     def types(self, *words: str) -> Program:
         """The command `segue`."""

@@ -98,7 +98,8 @@ final class AccountFleet {
     guard machine.isAwake, let device = other.snapshot?.identity?.device else { return }
     lastText += 1
     let text = SegueError(.declined, "\(machine.name)/\(lastText)")
-    if let message = try? DeviceMessage.pushed(0, .failure(text)).encoding() { machine.sendAccount(message, to: device) }
+    guard let message = try? DeviceMessage.pushed(0, .failure(text)).encoding() else { return }
+    machine.sendAccount(message, to: device)
   }
 
   /// A machine has heard a message.

@@ -33,7 +33,7 @@ class DevicePath:
     """With a port; of a name that leads nowhere now, the name; "command" for that of the user (R14.4), "command there"
     for one that has been started at the other device."""
     state: str
-    """"used" by the link, "trying", "failed", "known": not needed yet, or "avoided": of a kind that is not to be used."""
+    """"used" by the link, "trying", "failed", "known": not needed yet, or "avoided": its kind is not to be used."""
     cost: str | None = None
     """"same network", "other network", "tunnel", "relay" or "command", the cheapest first; None: not known."""
     message: str | None = None

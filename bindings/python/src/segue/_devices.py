@@ -208,8 +208,8 @@ class DeviceCalls(Asking):
         self._change_address("remove-address", device, address)
 
     def avoid_path(self, device: UUID, path: str) -> None:
-        """Has a kind of path to a device used no longer: none of that kind is dialled or taken from there, and a link of
-        that kind ends (R14.1). Raises: NotFoundError (no such device), InvalidArgumentError (this device, no kind).
+        """Has a kind of path to a device used no longer: none of that kind is dialled or taken from there, and a link
+        of that kind ends (R14.1). Raises: NotFoundError (no such device), InvalidArgumentError (this device, no kind).
 
         device: one of `Account.devices`, and not this one
         path: a `DevicePath.cost`: "same network", "other network", "tunnel", "relay" or "command"
