@@ -168,8 +168,8 @@ def named_round(pair: Pair, address: str) -> float:
         origin.wait_for("saved")
         receiver = start("receiver", pair.command(pair.one, "link_handoff", "once"))
         settled(lambda: context_switches(pair.one.agent.pid))
-        pair.cable.plug()
         began = time.monotonic() * 1e6
+        pair.cable.plug()
         ended = float(receiver.wait_for(r"^continued ([\d.e+]+)$")[1])
     pair.one.ask("remove-address", device=device, address=address)
     return (ended - began) / 1e3

@@ -34,7 +34,8 @@ public final class CommandLauncher: CommandTransport {
   }
 
   public func start(to device: Identifier) throws(SegueError) -> any LinkSocket {
-    try CommandConnection(to: name?(device) ?? device.fingerprint, on: loop) { [launcher] end, done throws(SegueError) in
+    let name = name?(device) ?? device.fingerprint
+    return try CommandConnection(to: name, on: loop) { [launcher] end, done throws(SegueError) in
       try launcher.launch(LaunchRequest(.runCommand(device)), with: end) { result in
         if case .failure(let error) = result { done(error) }
       }

@@ -288,7 +288,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func networkHasChanged() {
     environment.log(.debug, "the network has changed")
     setCosts()
-    // What was in one network may go through a tunnel now.
+    // A path within one network may be one through a tunnel now.
     endAvoided()
     names.networkChanged()
     networkChanged?()

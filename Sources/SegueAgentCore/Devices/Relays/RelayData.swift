@@ -12,7 +12,8 @@ struct RelayData {
   private static let (array, step): (UInt8, UInt8) = (0x85, 2)
 
   static func encoding(_ number: UInt8, _ channel: UInt64, _ offset: UInt64, _ bytes: [UInt8]) -> [UInt8] {
-    let head = [array, number] + Self.head(0, channel) + [step] + Self.head(0, offset) + Self.head(2, UInt64(bytes.count))
+    let start = [array, number] + Self.head(0, channel) + [step]
+    let head = start + Self.head(0, offset) + Self.head(2, UInt64(bytes.count))
     return [UInt8](unsafeUninitializedCapacity: head.count + bytes.count) { buffer, count in
       let all = UnsafeMutableRawBufferPointer(buffer)
       head.withUnsafeBytes { all.copyMemory(from: $0) }

@@ -3,9 +3,9 @@
 import SegueModel
 
 /// This device as a relay (R14.3): splices a channel of one device with one of another, and passes bytes and credit on.
-/// It holds no bytes itself: those that have come go out at once, and no more come than were granted. A sender that uses
-/// all that it may send gets more, as far as there is room (`RelayRoom`), and less once the other end does not read. No
-/// I/O, no clock: its owner takes what `outgoing` has, and sends it.
+/// It holds no bytes itself: those that have come go out at once, and no more come than were granted. A sender that
+/// uses all that it may send gets more, as far as there is room (`RelayRoom`), and less once the other end does not
+/// read. No I/O, no clock: its owner takes what `outgoing` has, and sends it.
 struct RelaySwitch {
   /// Milliseconds until the other device must have taken a channel.
   static let openingTime: Int64 = 5_000
