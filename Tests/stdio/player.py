@@ -30,11 +30,11 @@ def made_film(path: Path) -> Path:
 
 def installed(prefix: Path) -> Path:
     """Returns the plugin as `make mpv install` puts it: it finds the library by itself."""
-    plugin = prefix / "share" / "segue" / "integrations" / "mpv" / "segue.so"
+    plugin = prefix / "lib" / "segue" / "mpv" / "segue.so"
     if not plugin.exists():
         plugin.parent.mkdir(parents=True)
         shutil.copy(PLUGIN, plugin)
-        (prefix / "lib").symlink_to(PLUGIN.parent)
+        (prefix / "lib" / "libsegue.so.0").symlink_to(PLUGIN.with_name("libsegue.so.0"))
     return plugin
 
 

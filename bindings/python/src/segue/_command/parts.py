@@ -61,7 +61,13 @@ class Part:
         raise NotImplementedError
 
     def missing(self) -> CommandError:
-        return CommandError(f"{self.name}: its plugin is not installed (`make install`)")
+        return not_installed(self.name)
+
+
+def not_installed(name: str) -> CommandError:
+    package = "segue-stdio" if name == "vscode" else f"segue-{name}"
+    target = "make mpv install" if name == "mpv" else "make install"
+    return CommandError(f"{name}: its plugin is not installed (Debian: {package}; from source: `{target}`)")
 
 
 class Plugin(Part):
@@ -318,7 +324,7 @@ def shell_line(shell: str) -> Callable[[], str]:
 def mpv_line() -> str:
     path = integration("mpv", "segue.so")
     if path is None:
-        raise CommandError("mpv: its plugin is not installed (`make mpv install`)")
+        raise not_installed("mpv")
     name = str(path.resolve())
     return f"script=%{len(os.fsencode(name))}%{name}"
 
