@@ -21,8 +21,9 @@ CACHE = ROOT / ".build" / "packages"
 MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # The packages that Segue's depend on or recommend; they and theirs lie downloaded in the tree.
 DOWNLOADED = "python3-cbor2 python3-gi libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
-# The same for aarch64, and what makes an environment for a wheel.
+# The same for aarch64, and what makes an environment for a wheel. They are installed in the tree: apt takes minutes there.
 FOREIGN = "arm64"
+PATIENCE, PATIENCE_FOREIGN = 300, 1200  # seconds for a command
 DOWNLOADED_FOREIGN = "python3-cbor2 python3-venv libuv1 libsqlite3-0 libexpat1 libssl3 libsystemd0"
 USER, HOME, RUNTIME = 1000, "/home/ann", "/run/user/1000"
 ENVIRONMENT = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
@@ -74,7 +75,7 @@ def tree(architecture: str = "") -> Path:
     """Returns the tree of a bare Debian 12: essential packages and apt. The first call makes it, from a mirror."""
     downloaded = DOWNLOADED_FOREIGN if architecture else DOWNLOADED
     # Another list makes another tree.
-    made = CACHE / f"debian-12-{architecture}{zlib.crc32(downloaded.encode()):08x}"
+    made = CACHE / f"debian-12{architecture and f'-{architecture}-installed'}-{zlib.crc32(downloaded.encode()):08x}"
     if (made / "made").exists():
         return made
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -82,7 +83,8 @@ def tree(architecture: str = "") -> Path:
     if not archive.exists():
         part = made.with_suffix(".part.tar")
         download = f'chroot "$1" apt-get install -qdy -o APT::Install-Recommends=true {downloaded}'
-        options = ["--quiet", "--variant=minbase", "--skip=cleanup/apt", f"--customize-hook={download}"]
+        options = ["--quiet", "--variant=minbase", "--skip=cleanup/apt"]
+        options.append(f"--include={downloaded.replace(' ', ',')}" if architecture else f"--customize-hook={download}")
         with namespace() if architecture else contextlib.nullcontext([]) as words:
             if architecture:
                 # A namespace of users mounts no /sys, unless it has a network of its own.
@@ -104,6 +106,7 @@ class Bare:
     def __init__(self, folder: Path, *layers: Path, architecture: str = "") -> None:
         """Its files are those of the layers, the upper ones first, over the bare tree. What changes goes to
         `folder / "upper"`, the layer of further machines."""
+        self.patience = PATIENCE_FOREIGN if architecture else PATIENCE
         self.begun: list[Program] = []
         for name in ("upper", "work", "root"):
             (folder / name).mkdir()
@@ -132,16 +135,16 @@ class Bare:
         return self.command(*own, *drop, *words)
 
     def run(self, *words: str) -> str:
-        return output(self.command(*words))
+        return output(self.command(*words), self.patience)
 
     def say(self, *words: str) -> str:
         """Returns what a command of the user prints."""
-        return output(self.as_user(*words))
+        return output(self.as_user(*words), self.patience)
 
     def fails(self, *words: str) -> str:
         """Returns what a command of the user prints that has to fail."""
         done = subprocess.run(
-            self.as_user(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+            self.as_user(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.patience
         )
         assert done.returncode != 0, f"{' '.join(words)}\n{done.stdout}"
         return done.stdout + done.stderr
@@ -176,8 +179,8 @@ class Bare:
             program.wait()
 
 
-def output(command: Sequence[str]) -> str:
+def output(command: Sequence[str], patience: float = PATIENCE) -> str:
     """Returns what a command prints that has to succeed."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout

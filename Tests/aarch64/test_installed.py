@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bare import DOWNLOADED_FOREIGN, FOREIGN, Bare
+from bare import FOREIGN, Bare
 from handoff import HANDOFF
 from machine import compiled
 from project import ROOT
@@ -109,9 +109,7 @@ def test_each_program_is_of_aarch64_and_hardened(files: Path):
 
 def test_the_packages_depend_on_those_of_this_machine(packages: list[Path]):
     """On the same packages with the same versions, as far as the C library has the same history there."""
-    depends = {
-        each.name.partition("_")[0]: output("dpkg-deb", "--field", each, "Depends").strip() for each in packages
-    }
+    depends = {each.name.partition("_")[0]: output("dpkg-deb", "--field", each, "Depends").strip() for each in packages}
     assert re.search(r"\blibuv1 \(>= 1\.", depends["libsegue0"])
     assert "libsegue0 (>= 0.1)" in depends["segue-stdio"] and "libsegue0 (<< 0.2~)" in depends["segue-stdio"]
     assert "libsystemd0" in depends["segue-desktop"] and "libsqlite3-0" in depends["segue-agent"]
@@ -147,7 +145,6 @@ def layer(packages: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pat
     names = {"libsegue0", "libsegue-fleet0", "python3-segue", "segue", "webext-segue"}
     names |= {f"segue-{each}" for each in ("agent", "desktop", "gedit", "mpv", "nvim", "stdio")}
     try:
-        machine.run("apt-get", "install", "-qy", "--no-install-recommends", *DOWNLOADED_FOREIGN.split())
         machine.install([each for each in packages if each.name.partition("_")[0] in names])
     finally:
         machine.close()
@@ -215,7 +212,6 @@ def test_the_wheel_works_in_an_environment(wheel: Path, tmp_path: Path):
     """On a machine without the packages, whose libuv is gone."""
     bare = Bare(tmp_path, architecture=FOREIGN)
     try:
-        bare.run("apt-get", "install", "-qy", "--no-install-recommends", *DOWNLOADED_FOREIGN.split())
         bare.run("sh", "-c", "rm /usr/lib/*/libuv.so.1*")
         (inside,) = bare.copy_in([wheel], "/packages")
         bare.say("python3", "-m", "venv", "--system-site-packages", "own")
