@@ -21,7 +21,7 @@ CACHE = ROOT / ".build" / "packages"
 MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # The packages that Segue's depend on or recommend; they and theirs lie downloaded in the tree.
 DOWNLOADED = "python3-cbor2 python3-gi libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
-# The same for aarch64, and what makes an environment for a wheel. They are installed in the tree: apt takes minutes there.
+# The same for aarch64, and what makes an environment for a wheel. They are installed in the tree: apt is slow there.
 FOREIGN = "arm64"
 PATIENCE, PATIENCE_FOREIGN = 300, 1200  # seconds for a command
 DOWNLOADED_FOREIGN = "python3-cbor2 python3-venv libuv1 libsqlite3-0 libexpat1 libssl3 libsystemd0"
