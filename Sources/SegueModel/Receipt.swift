@@ -21,6 +21,11 @@ public final class Receiver: Sendable {
     self.appName = appName
     self.bundleIdentifier = bundleIdentifier
   }
+
+  /// The bundle identifier of agents. One that is a receiver itself retains the activity for other devices (R14.5).
+  public static let agent = "org.segue.agent"
+  /// Whether it has retained the activity, and so keeps no state that could go back (R3.10).
+  public var isMailbox: Bool { Text.isSame(bundleIdentifier, Self.agent) }
 }
 
 /// The record of how an attempt ended, for the origin.

@@ -223,8 +223,10 @@ public final class Inbox: @unchecked Sendable {
           expires = CASE WHEN expiration IS NULL THEN expires + ?1 ELSE expires END
         """, [.real(seconds)])
       try database.run(
-        "UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))",
-        [.real(seconds), .real(Limits.keptOfferLife)])
+        """
+        UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))
+        WHERE activity NOT IN (SELECT activity FROM retained)
+        """, [.real(seconds), .real(Limits.keptOfferLife)])
       // Otherwise an app that was used under a date that was ahead would stay the most recent one.
       try database.run("UPDATE uses SET used = used + ?1", [.real(seconds)])
     }

@@ -73,6 +73,11 @@ public enum InboxJobs {
         try holder.perform { inbox throws(SegueError) in _ = try inbox.withdraw(id) }
       }
       return .withdrawn(id, error)
+    case .settle(let id, let receipt):
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in _ = try inbox.settle(id, receipt) }
+      }
+      return .settled(id, error)
     }
   }
 
@@ -89,6 +94,7 @@ public enum InboxJobs {
     case .loadKept: .loadedKept(.failure(error))
     case .keep(let record): .kept(record.activity, error)
     case .withdraw(let id): .withdrawn(id, error)
+    case .settle(let id, _): .settled(id, error)
     case .sent, .end, .confirm: .refused(error)
     }
   }

@@ -2,6 +2,7 @@
 
 import SegueAgentCore
 import SegueModel
+import SegueWire
 
 /// A continuation whose payload is whole, on its way into the inbox.
 public struct IncomingEntry: Sendable {
@@ -48,4 +49,16 @@ public struct KeptOffer: Sendable {
   /// Seconds since 1970, as the clock of the device says now.
   public let keptAt: Double
   public let expiresAt: Double
+  /// Nil if an app of this device has left it.
+  public let retained: Retained?
+
+  /// The device for which it is retained (R14.5), and how it was continued; nil: it was not yet.
+  public struct Retained: Sendable {
+    public let origin: RetainedOrigin
+    public let receipt: Receipt?
+
+    public init(origin: RetainedOrigin, receipt: Receipt? = nil) {
+      (self.origin, self.receipt) = (origin, receipt)
+    }
+  }
 }

@@ -291,8 +291,20 @@ struct MessageCoder {
     let origin = origin ?? OfferOrigin(team: "", activation: 0, version: .blank)
     enter("an origin")
     let coded = OfferOrigin(
-      team: code(origin.team), activation: code(origin.activation), version: code(origin.version))
+      team: code(origin.team), activation: code(origin.activation), version: code(origin.version),
+      retained: code(origin.retained))
     leave()
+    return coded
+  }
+
+  private mutating func code(_ retained: RetainedOrigin?) -> RetainedOrigin? {
+    guard hasValue(retained != nil, isLast: true) else { return nil }
+    enter("a retained origin")
+    let coded = RetainedOrigin(
+      device: code(retained?.device ?? .blank), activity: code(retained?.activity ?? .blank),
+      revision: code(retained?.revision ?? 0), proof: code(bytes: retained?.proof ?? []))
+    leave()
+    if isReading, coded.proof.count != RetainedOrigin.proofSize { fail("a proof") }
     return coded
   }
 

@@ -180,7 +180,17 @@ public protocol AgentOwner: AnyObject {
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.
   func leave(_ offer: KeptParticipant)
+  /// A receiver has continued, or tried to continue, what is retained for another device. The owner calls
+  /// `AgentEngine.ended`, not from inside this call.
+  func ended(_ receipt: Receipt, of offer: KeptParticipant)
+  /// What apps of this device offer has changed, or what is retained for other devices (R14.5).
+  func noteRetention()
   /// Answers a requester, once.
   func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)
+}
+
+extension AgentOwner {
+  public func ended(_ receipt: Receipt, of offer: KeptParticipant) {}
+  public func noteRetention() {}
 }

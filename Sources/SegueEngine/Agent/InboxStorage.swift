@@ -86,11 +86,18 @@ public struct KeptRecord: Sendable {
   public let description: OfferDescription
   /// Seconds since 1970.
   public let keptAt: Double
+  /// The device for which it is retained (R14.5); nil: an app of this device has left it.
+  public let retained: RetainedOrigin?
+  /// How its one continuation has ended, if it is retained and was continued.
+  public internal(set) var receipt: Receipt?
 
-  /// - Parameter attachmentBytes: what is on the disk of its attachments.
+  /// - Parameters:
+  ///   - attachmentBytes: what is on the disk of its attachments.
+  ///   - expirationDate: of a retained one, by the clock of this device. The document has it by that of its origin.
   /// Throws MALFORMED.
   public init(
-    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, attachmentBytes: UInt64 = 0
+    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, attachmentBytes: UInt64 = 0,
+    retained: RetainedOrigin? = nil, expirationDate: Double? = nil, receipt: Receipt? = nil
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
     self.activity = activity
@@ -99,8 +106,13 @@ public struct KeptRecord: Sendable {
     self.keptAt = keptAt
     self.attachmentBytes = min(attachmentBytes, UInt64(Limits.storedAttachments))
     attachments = state.attachments
-    description = OfferDescription(state, id: activity)
+    let described = OfferDescription(state, id: activity)
+    description = retained == nil ? described : described.expiring(expirationDate)
+    (self.retained, self.receipt) = (retained, receipt)
   }
+
+  /// The bytes that it has on the disk.
+  var storedBytes: UInt64 { UInt64(document.count) + attachmentBytes }
 
   /// The same, of whose attachments these are kept.
   func keeping(_ kept: [Attachment]) -> KeptRecord {
@@ -165,6 +177,8 @@ public enum InboxRequest: Sendable {
   case keep(KeptRecord)
   /// Forgets the activity that an app has left. Reply: `withdrawn`.
   case withdraw(Identifier)
+  /// Notes how the continuation of a retained activity has ended (R14.5). Reply: `settled`.
+  case settle(Identifier, Receipt)
 
   /// The bytes that it holds.
   public var size: Int {
@@ -208,4 +222,5 @@ public enum InboxReply: Sendable {
   case loadedKept(Result<[KeptRecord], SegueError>)
   case kept(Identifier, SegueError?)
   case withdrawn(Identifier, SegueError?)
+  case settled(Identifier, SegueError?)
 }

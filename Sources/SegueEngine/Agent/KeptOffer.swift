@@ -14,7 +14,7 @@ struct KeptOffer {
   /// The uptime at which it was left; before the start of the clock if that was before a restart.
   let since: Int64
   /// The uptime at which its time is up, whatever its date.
-  let endsAt: Int64
+  var endsAt: Int64
   /// The uptime at which its own date comes, as it was known when that was ahead: a date that is set later ends
   /// nothing. Nil: it has none, or that was past whenever it was looked at.
   var dateAt: Int64?

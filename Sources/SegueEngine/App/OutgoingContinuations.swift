@@ -99,6 +99,9 @@ final class OutgoingContinuations: AppFeature {
       return refuse(.handoffFailed, Self.isNotOffered)
     }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
+    guard !app.owner.continuesOnce || !isAttempted(id) else {
+      return refuse(.busy, "the activity is being continued by another app")
+    }
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.principal == principal }) < Self.limit / Principal.share,
       // Another principal may say the same identifier.
@@ -318,7 +321,9 @@ final class OutgoingContinuations: AppFeature {
     let continuation = continuations.remove(at: index)
     ended.insert(continuation.id)
     if case .sending(let channel, _) = continuation.phase, channel != 0 { hub.link?.reset(channel) }
-    if outcome == .declined || outcome == .failed { grants.remove(continuation: continuation.id) }
+    if outcome == .declined || outcome == .failed || continuation.receiver.isMailbox {
+      grants.remove(continuation: continuation.id)
+    }
     saves.remove(continuation: continuation.id)
     deliverReceipt(of: continuation, outcome, error, now)
   }

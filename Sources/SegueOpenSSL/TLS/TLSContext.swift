@@ -241,6 +241,15 @@ public final class TLSSecurity: LinkSecurity {
   public func context(joiningWith invite: Invite) throws(SegueError) -> any SecurityContext {
     try TLSContext(joiningWith: invite)
   }
+
+  public func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> (key: [UInt8], signature: [UInt8]) {
+    let cryptography = try OpenSSLCryptography()
+    return (try cryptography.publicKey(of: key), try cryptography.sign(message, with: key))
+  }
+
+  public func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+    (try? OpenSSLCryptography())?.isSignature(signature, of: message, by: publicKey) ?? false
+  }
 }
 
 extension SecureChannel {

@@ -151,6 +151,11 @@ extension DeviceService {
   func forgetOthers() {
     if case .unusable = snapshot.status { return }
     let devices = snapshot.devices.map { $0.id }
+    if settings.forgetMailbox(exceptAmong: devices) {
+      keep { _ = $0.forgetMailbox(exceptAmong: devices) }
+      notices.add(
+        SegueError(.notFound, "mailbox: was removed from the account; nothing is retained for this device any longer"))
+    }
     learned.removeAll { !devices.contains($0.device) }
     guard settings.records.all.contains(where: { !devices.contains($0.device) }) else { return }
     settings.records.keep(devices)

@@ -88,6 +88,17 @@ extension DeviceService {
     }
     let paths = try pathValues(of: device.id, &room)
     if !paths.isEmpty { entries.append((key: .string("paths"), value: try .array(paths))) }
+    if let kept = retention.kept(by: device.id) {
+      entries.append((key: .string("retains"), value: .integer(Int64(kept.count))))
+      if let problem = kept.problem {
+        entries.append((key: .string("retains_problem"), value: .string(problem.message)))
+      }
+    }
+    let own = retention.retained(for: device.id)
+    if own.count > 0 {
+      entries.append((key: .string("retained_here"), value: .integer(Int64(own.count))))
+      entries.append((key: .string("retained_bytes"), value: .integer(Int64(clamping: own.bytes))))
+    }
     if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }
     return try .dictionary(entries)
   }
