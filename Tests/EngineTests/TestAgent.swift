@@ -47,7 +47,8 @@ final class TestInbox {
     kept = try kept.map { each in
       try KeptRecord(
         each.activity, of: each.app, document: each.document, keptAt: each.keptAt + seconds,
-        attachmentBytes: each.attachmentBytes)
+        attachmentBytes: each.attachmentBytes, retained: each.retained,
+        expirationDate: each.description.expirationDate, receipt: each.receipt)
     }
   }
 
@@ -147,6 +148,10 @@ final class TestInbox {
       if let failure { return .withdrawn(id, failure) }
       kept.removeAll { $0.activity == id }
       return .withdrawn(id, nil)
+    case .settle(let id, let receipt):
+      if let failure { return .settled(id, failure) }
+      if let index = kept.firstIndex(where: { $0.activity == id }) { kept[index].receipt = receipt }
+      return .settled(id, nil)
     }
   }
 }

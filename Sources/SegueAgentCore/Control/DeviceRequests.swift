@@ -71,6 +71,8 @@ final class DeviceRequests {
 
   func abandon(_ client: ControlClient) { devices.abandon(client) }
 
+  func name(of device: Identifier) -> String { devices.name(of: device) }
+
   /// See `DeviceService.push`.
   func push(
     _ activity: Identifier, to device: Identifier, app: String?, timeout: Int64?, for client: ControlClient,

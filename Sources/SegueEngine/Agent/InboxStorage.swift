@@ -89,7 +89,7 @@ public struct KeptRecord: Sendable {
   /// The device for which it is retained (R14.5); nil: an app of this device has left it.
   public let retained: RetainedOrigin?
   /// How its one continuation has ended, if it is retained and was continued.
-  public internal(set) var receipt: Receipt?
+  public var receipt: Receipt?
 
   /// - Parameters:
   ///   - attachmentBytes: what is on the disk of its attachments.
@@ -112,7 +112,7 @@ public struct KeptRecord: Sendable {
   }
 
   /// The bytes that it has on the disk.
-  var storedBytes: UInt64 { UInt64(document.count) + attachmentBytes }
+  public var storedBytes: UInt64 { UInt64(document.count) + attachmentBytes }
 
   /// The same, of whose attachments these are kept.
   func keeping(_ kept: [Attachment]) -> KeptRecord {

@@ -100,7 +100,9 @@ final class RetainedOffers: AppFeature {
     while let pull = pulls.first(where: { !devices.contains($0.origin.device) }) {
       fail(pull.id, SegueError(.notAllowed, "its device was removed from the account"), now)
     }
-    while let index = copies.firstIndex(where: { !devices.contains($0.record.retained?.device ?? .blank) }) {
+    while let index = copies.firstIndex(where: { copy in
+      copy.record.retained.map { !devices.contains($0.device) } ?? true
+    }) {
       remove(at: index, now)
     }
   }
@@ -400,12 +402,12 @@ final class RetainedOffers: AppFeature {
     looksAt = nil
     var index = 0
     while index < copies.count {
-      let device = copies[index].record.retained?.device ?? .blank
       if copies[index].expiresAt <= now.uptime {
         remove(at: index, now)
         continue
       }
-      if linked.contains(device) || copies[index].record.receipt != nil {
+      let isAway = copies[index].record.retained.map { !linked.contains($0.device) } ?? false
+      if !isAway || copies[index].record.receipt != nil {
         // Whoever continues it just now comes first.
         if let offer = copies[index].offer, !offer.isAttempted {
           copies[index].offer = nil

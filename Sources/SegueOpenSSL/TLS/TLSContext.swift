@@ -4,6 +4,7 @@ import COpenSSL
 import SegueAgentCore
 import SegueCrypto
 import SegueModel
+import SegueSystem
 
 /// The settings that TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM
 /// or ChaCha20-Poly1305, no resumption. For links a certificate at both ends, revocations checked for the whole chain,

@@ -69,6 +69,13 @@ class KnownDevice:
     """Those of `App.add_address`."""
     paths: tuple[DevicePath, ...] = ()
     """At most 6, that of the link first."""
+    retains: int | None = None
+    """The number of offers of this device that it keeps for the others; the next field says why it does not keep all.
+    None: it has not said that it keeps any (R14.5)."""
+    retains_problem: str | None = None
+    retained_here: int = 0
+    """The number of its offers that this device keeps for the others; the next field is their size in bytes."""
+    retained_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,8 @@ class DeviceSettings:
     """The same for offers of these apps, by bundle identifier, at most 64."""
     relay: bool = False
     """It passes bytes on between devices of the account that do not reach each other (R14.3)."""
+    retain_on: UUID | None = None
+    """The device that keeps the offers of this one for the others while this one is away (R14.5); None: none does."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +251,13 @@ def account_of(value: Mapping[Any, Any]) -> Account:
     entries["refused"] = tuple(_made(RefusedDevice, each) for each in value.get("refused", ()))
     entries["joins"] = tuple(_made(Join, each) for each in value.get("joins", ()))
     entries["notices"] = tuple(_notice(each) for each in value.get("notices", ()))
-    entries["settings"] = _made(DeviceSettings, value.get("settings", {}))
+    entries["settings"] = _settings(value.get("settings", {}))
     return _made(Account, entries)
+
+
+def _settings(value: Mapping[Any, Any]) -> DeviceSettings:
+    mailbox = value.get("retain_on")
+    return _made(DeviceSettings, {**value, "retain_on": mailbox if isinstance(mailbox, UUID) else None})
 
 
 def _membership(status: object) -> Membership:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from . import _arguments
@@ -174,8 +174,13 @@ class DeviceCalls(Asking):
         private_types: Iterable[str] | None = None,
         private_apps: Iterable[str] | None = None,
         relay: bool | None = None,
+        retain_on: UUID | Literal["off"] | None = None,
     ) -> None:
-        """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is."""
+        """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is. Raises:
+        NotFoundError (`retain_on` is no device of the account), InvalidArgumentError (it is this one).
+
+        retain_on: one of `Account.devices`; "off": none
+        """
         settings: dict[str, Any] = {}
         if port is not None:
             settings["port"] = _arguments.integer(port, 0, 65_535, "port")
@@ -186,6 +191,8 @@ class DeviceCalls(Asking):
         for name, truth in (("discovery", discovery), ("private", private), ("relay", relay)):
             if truth is not None:
                 settings[name] = _arguments.truth(truth, name)
+        if retain_on is not None:
+            settings["retain_on"] = retain_on if retain_on == "off" else _arguments.uuid(retain_on, "retain_on")
         texts = (("addresses", addresses), ("private_types", private_types), ("private_apps", private_apps))
         for name, several in texts:
             if several is not None:

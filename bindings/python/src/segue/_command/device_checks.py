@@ -69,6 +69,7 @@ def findings(account: Account) -> list[Finding]:
         why = "no network interface is up, so this device can neither invite nor be reached"
         found.append(Finding("network", State.NOTE, why, "connect it to a network"))
     found += relayed(account)
+    found += retained(account)
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
     return found + told
@@ -183,6 +184,20 @@ def relayed(account: Account) -> Iterator[Finding]:
             if used.state == "used" and used.cost == "relay":
                 said = f"{named(each)} is linked {shown(used.address)}, which passes bytes on"
                 yield Finding("path", State.NOTE, said)
+
+
+def retained(account: Account) -> Iterator[Finding]:
+    """Says which device keeps the offers of this one, and what it does not keep."""
+    for each in account.devices:
+        if each.device != account.settings.retain_on:
+            continue
+        if each.retains_problem:
+            yield Finding("mailbox", State.PROBLEM, f"{named(each)} {shown(each.retains_problem, None)}")
+        elif each.retains is not None:
+            yield Finding("mailbox", State.OK, f"{count(each.retains, 'offer')} retained at {named(each)}")
+        elif not each.linked:
+            why = f"{named(each)} is to keep the offers of this device, and is not linked"
+            yield Finding("mailbox", State.NOTE, why, "`segue devices --paths` says what was tried")
 
 
 def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
 from . import device_paths
 from .answers import agreed
-from .output import CommandError, ago, note, show_json, show_table, table, when
+from .output import CommandError, ago, count, note, show_json, show_table, table, when
 from .session import asked, chooser
 from .verbs import Verbs
 
@@ -131,6 +131,12 @@ def show(account: Account, options: argparse.Namespace) -> None:
 def details(device: KnownDevice, with_paths: bool) -> list[str]:
     """Returns lines about the addresses of a device, and about the paths to it."""
     lines = [f"{named(device)}: dialled at {', '.join(map(shown, device.addresses))}"] if device.addresses else []
+    if device.retains:
+        lines.append(f"{named(device)}: retains {count(device.retains, 'offer')} of this device")
+    if device.retains_problem:
+        lines.append(f"{named(device)}: {shown(device.retains_problem, None)}")
+    if device.retained_here:
+        lines.append(f"{named(device)}: {count(device.retained_here, 'offer')} of it retained here")
     return lines + [f"{named(device)}: {path(with_command(each, device))}" for each in device.paths if with_paths]
 
 
