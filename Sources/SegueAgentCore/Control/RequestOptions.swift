@@ -10,6 +10,7 @@ enum RequestOptions {
     ("continue-without-text", ["activity", "app", "timeout", "environment"]),
     ("push", ["activity", "app", "device", "timeout", "environment"]),
     ("inbox", ["after"]),
+    ("retained", []),
     ("failures", []),
     ("drop", ["continuation_id"]),
     ("retry", ["continuation_id"]),
