@@ -104,25 +104,38 @@ import Testing
     house.checkAll()
   }
 
-  @Test func `R14_5 wrong clocks change nothing`() throws {
+  @Test func `R14_5 a clock that is off by a year loses nothing, and chooses nothing`() throws {
     let house = try MailboxHouse()
-    let year = 365.0 * 86_400
-    house.home.device.clockOffset = year
-    try house.laptop.offers(1)
+    house.laptop.device.clockOffset = 20 * 3_600
+    try house.laptop.offers(1) { try $0.setExpirationDate(house.laptop.device.now.date + 3_600) }
     house.pass(10_000)
-    house.home.device.clockOffset = -year
-    house.pass(1_000)
-    house.laptop.device.clockOffset = -year
-    try house.laptop.offers(2)
+    house.laptop.device.clockOffset = -20 * 3_600
+    try house.laptop.notes.change(0) { (activity) throws(SegueError) in
+      try ScriptedApp.write(2, to: &activity)
+      try activity.setExpirationDate(nil)
+    }
     house.pass(10_000)
     #expect(house.home.retained == ["T2"], "the newer one, by the clock of nobody")
     try house.laptop.sleeps()
     house.pass(70_000)
-    try house.home.device.endFleetAgent(isKilled: true)
-    house.home.device.clockOffset = year
-    try house.home.device.startFleetAgent { MailboxAgent(on: $0) }
-    house.pass(90_000)
-    #expect(house.home.retained == ["T2"])
+    for years in [1.0, -1, 0] {
+      try house.home.device.endFleetAgent(isKilled: true)
+      house.home.device.clockOffset = years * 365 * 86_400
+      try house.home.device.startFleetAgent { MailboxAgent(on: $0) }
+      house.pass(90_000)
+      #expect(house.home.retained == ["T2"], "\(years)")
+    }
+    house.pass(400_000)
+    #expect(house.office.sees == ["T2 of laptop, retained at home"])
+  }
+
+  @Test func `R14_5 what expires does so by the clock of each device`() throws {
+    let house = try MailboxHouse()
+    house.laptop.device.clockOffset = -20 * 3_600
+    try house.leaveLetter { try $0.setExpirationDate(house.laptop.device.now.date + 600) }
+    #expect(house.office.sees == ["T1 of laptop, retained at home"])
+    house.pass(600_000)
+    #expect(house.office.sees == [])
   }
 
   @Test func `R14_5 what is continued while its origin comes back has one outcome`() throws {
