@@ -2,6 +2,7 @@
 
 import SegueAgentCore
 import SegueModel
+import SegueWire
 
 /// Kept offers (R2.5).
 extension Inbox {

@@ -3,6 +3,7 @@
 import SegueAgentCore
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// The offers that apps leave with the agent (R2.5).
 enum KeptJobs {

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// Answers the requests of control clients (docs/protocol.md, "The second socket of the agent"). No I/O. For one
 /// thread.

@@ -611,6 +611,11 @@ extension InboxService: AgentOwner {
     environment.post { [self] in perform { $0.ended(receipt, of: offer, $1) } }
   }
 
+  public func withdraw(_ offer: KeptParticipant) {
+    // Another engine is in the middle of a call.
+    environment.post { [self] in perform(offer) { offer.withdraw(environment.now) } }
+  }
+
   public func noteRetention() {
     guard !isTellingRetention else { return }
     isTellingRetention = true

@@ -183,6 +183,8 @@ public protocol AgentOwner: AnyObject {
   /// A receiver has continued, or tried to continue, what is retained for another device. The owner calls
   /// `AgentEngine.ended`, not from inside this call.
   func ended(_ receipt: Receipt, of offer: KeptParticipant)
+  /// Calls `withdraw` of an offer, not from inside this call: it is offered no longer, and stays connected to the hub.
+  func withdraw(_ offer: KeptParticipant)
   /// What apps of this device offer has changed, or what is retained for other devices (R14.5).
   func noteRetention()
   /// Answers a requester, once.
@@ -192,5 +194,6 @@ public protocol AgentOwner: AnyObject {
 
 extension AgentOwner {
   public func ended(_ receipt: Receipt, of offer: KeptParticipant) {}
+  public func withdraw(_ offer: KeptParticipant) {}
   public func noteRetention() {}
 }

@@ -27,6 +27,9 @@ struct KeptOffer {
   /// yet; or the system has refused to connect it.
   var offer: KeptParticipant?
 
+  /// The uptime until which attachments of what was continued are served although it is offered no longer (R14.5).
+  var servesUntil: Int64 = 0
+
   /// The uptime at which it expires.
   var expiresAt: Int64 { min(endsAt, dateAt ?? endsAt) }
 

@@ -21,8 +21,9 @@ public final class KeptParticipant: AppEngineOwner {
   private var requests: [UInt64] = []
   /// Whether it is continued once, by one device at a time (R14.5).
   public let continuesOnce: Bool
-  /// Whether that was done.
-  private var isOver = false
+  public private(set) var isContinued = false
+  /// Whether it is offered no longer: attachments of what was continued are still served.
+  private(set) var isWithdrawn = false
 
   /// - Parameter since: the uptime at which the app has left it, by which it is ranked among all offers.
   /// Throws MALFORMED.
@@ -55,6 +56,10 @@ public final class KeptParticipant: AppEngineOwner {
 
   /// Whether a receiver is about to continue it.
   var isAttempted: Bool { engine.isAttempted(activity) }
+
+  /// Offers it no longer (`AgentOwner.withdraw`).
+  public func withdraw(_ now: Instant) { engine.resignCurrent(activity, now) }
+  func noteWithdrawn() { isWithdrawn = true }
 
   /// Withdraws it, and refuses what is in progress.
   func end(_ now: Instant) {
@@ -94,13 +99,13 @@ public final class KeptParticipant: AppEngineOwner {
     case .log(let severity, let message): agent.log(severity, message)
     case .requestCame(let number, _, _): requests.append(number)
     case .continuationEnded(_, let receipt) where continuesOnce:
-      if receipt.outcome == .restored { isOver = true }
+      if receipt.outcome == .restored { isContinued = true }
       agent.ended(receipt, of: self)
     default: break
     }
   }
 
-  public func activity(_ id: Identifier) -> Activity? { id == activity && !isOver ? state : nil }
+  public func activity(_ id: Identifier) -> Activity? { id == activity ? state : nil }
   public func leftDocument(of id: Identifier) -> [UInt8]? { document }
   public func setNeedsSave(_ needsSave: Bool, of id: Identifier) {}
   public func lastChange(of id: Identifier) -> Int64 { 0 }

@@ -9,6 +9,8 @@ import SegueWire
 final class RetainedOffers: AppFeature {
   /// Activities that are fetched at a time, one of each device.
   static let pullLimit = 4
+  /// Milliseconds for which the attachments of what was continued can be fetched.
+  static let servingTime: Int64 = 10 * 60_000
 
   /// All that a device wants to have retained.
   private struct Wish {
@@ -408,16 +410,27 @@ final class RetainedOffers: AppFeature {
       }
       let isAway = copies[index].record.retained.map { !linked.contains($0.device) } ?? false
       if !isAway || copies[index].record.receipt != nil {
-        // Whoever continues it just now comes first.
-        if let offer = copies[index].offer, !offer.isAttempted {
-          copies[index].offer = nil
-          end(offer, now)
-        }
-      } else if isSettled, knowsDevices, copies[index].offer == nil, joinsAt == nil {
+        retire(at: index, now)
+      } else if isSettled, knowsDevices, copies[index].offer?.isWithdrawn ?? true, joinsAt == nil {
+        // Its origin was here in between.
+        if let former = copies[index].offer.take() { end(former, now) }
         offer(at: index, now)
       }
       index += 1
     }
+  }
+
+  /// Offers it no longer. Whoever continues it just now, or has, still gets all of it.
+  private func retire(at index: Int, _ now: Instant) {
+    guard let offer = copies[index].offer else { return }
+    guard offer.isAttempted || copies[index].servesUntil > now.uptime else {
+      copies[index].offer = nil
+      return end(offer, now)
+    }
+    if copies[index].servesUntil <= now.uptime { copies[index].servesUntil = now.uptime + agent.limits.continuation }
+    guard !offer.isWithdrawn else { return }
+    offer.noteWithdrawn()
+    agent.owner.withdraw(offer)
   }
 
   private func offer(at index: Int, _ now: Instant) {
@@ -449,6 +462,7 @@ final class RetainedOffers: AppFeature {
   /// A receiver has continued it, or has tried to. What is restored is over, once: the disk gets the receipt.
   func ended(_ receipt: Receipt, of offer: KeptParticipant, _ now: Instant) {
     guard let index = copies.firstIndex(where: { $0.offer === offer }) else { return }
+    copies[index].servesUntil = now.uptime + Self.servingTime
     if receipt.outcome == .restored {
       copies[index].record.receipt = receipt
       settle(copies[index].record.activity, receipt)
@@ -513,6 +527,9 @@ final class RetainedOffers: AppFeature {
     }
     guard !copies.isEmpty else { return next }
     next = earlier(earlier(next, settlesAt), earlier(joinsAt, looksAt))
+    for copy in copies where copy.offer?.isWithdrawn ?? false && copy.servesUntil > 0 {
+      next = earlier(next, copy.servesUntil)
+    }
     return copies.reduce(next) { earlier($0, $1.expiresAt) }
   }
 

@@ -49,6 +49,8 @@ public protocol AppEngineOwner: ActivitySource {
   var isBacklogged: Bool { get }
   /// Whether an activity is continued by one receiver at a time.
   var continuesOnce: Bool { get }
+  /// Whether that was done: no other one may begin.
+  var isContinued: Bool { get }
   /// Whether log lines of this severity are wanted.
   func logs(_ severity: Severity) -> Bool
   /// Opens what is attached for another process of this device, which only reads it: the file, and when it was last
@@ -67,5 +69,6 @@ extension AppEngineOwner {
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
   public var continuesOnce: Bool { false }
+  public var isContinued: Bool { false }
   public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? { nil }
 }

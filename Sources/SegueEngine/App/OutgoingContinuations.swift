@@ -99,6 +99,7 @@ final class OutgoingContinuations: AppFeature {
       return refuse(.handoffFailed, Self.isNotOffered)
     }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
+    guard !app.owner.isContinued else { return refuse(.handoffFailed, Self.isNotOffered) }
     guard !app.owner.continuesOnce || !isAttempted(id) else {
       return refuse(.busy, "the activity is being continued by another app")
     }
