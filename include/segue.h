@@ -2146,6 +2146,12 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   continue, opening_failed (section 12). A cancel by the user is not listed. No options.
  *   Answer: {"failures": array of dictionaries {"bundle_identifier": string, "app_name": string, "type": string,
  *   "status": segue_status, "message": string, "date": date}}
+ * "retained": lists the offers that this device keeps for others of the account (R14.5), the oldest first. No options.
+ *   Answer: {"retained": array of at most 64 dictionaries {"activity_id": UUID, "type": string, "app_name": string,
+ *   "size": integer (bytes of the document), "attachments": integer, "attachment_bytes": integer (of those that are
+ *   kept), "received": date, "device": UUID, "device_name": string (of the origin), "title": string, absent without
+ *   one, "continued": date, "continued_by": string, "continued_on": string (when, in which app and on which device it
+ *   was continued), absent if it was not}}
  * "withdraw": withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
  *   Options: {"activity": UUID (of segue_offer_get_id)}. Answer: {}. NOT_FOUND: the agent keeps no offer of it.
  *
@@ -2302,7 +2308,10 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   "addresses": array of strings, absent if there are none (those of "add-address"), "paths": array of at most 6
  *   dictionaries {"address": string, "state": string ("used", "trying", "failed", "known"), "cost": string, absent if
  *   not known ("same network", "other network", "tunnel"), "message": string, absent unless it has failed} (the ways to
- *   the device, that of the link first, R14.1), absent if there are none},
+ *   the device, that of the link first, R14.1), absent if there are none, "retains": integer (how many offers of this
+ *   device it keeps for the others, R14.5), absent if it has not said that, "retains_problem": string (why it does not
+ *   keep all), absent if it does, "retained_here": integer, "retained_bytes": integer (how many of its offers this
+ *   device keeps, and their bytes), absent if none},
  *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
  *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
  *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither
@@ -2346,8 +2355,9 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   other devices may have activities continued here, R3.15; default "ask", see "pushes"), "private": bool (offers of
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
- *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3)}. An array replaces the
- *   former one. Answer: {}.
+ *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3), "retain_on": UUID or
+ *   "off" (the device that keeps the offers of this one while it is away, R14.5)}. An array replaces the former one.
+ *   Answer: {}. NOT_FOUND, INVALID_ARGUMENT: "retain_on" is no device of the account, or this one.
  * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
  *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;
  *   then perhaps a colon and a port, by default the one that the device has told)}. Answer: {}.

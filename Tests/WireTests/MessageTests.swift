@@ -54,6 +54,14 @@ import Testing
         description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
         activatedAt: 0), timing,
       OfferOrigin(team: "T", activation: 1, version: OffersVersion(hub: id, number: 2))),
+    .offer(
+      Offer(
+        description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
+        activatedAt: 0), timing,
+      OfferOrigin(
+        team: "T", activation: 1, version: OffersVersion(hub: id, number: 2),
+        retained: RetainedOrigin(
+          device: id, activity: Identifier(high: 5, low: 6), revision: 7, proof: [UInt8](repeating: 1, count: 96)))),
     .gone(id, nil), .gone(id, OffersVersion(hub: id, number: 7)), .ready(settling: 0),
     .ready(settling: 500),
     .route(to: id, Route([Identifier(high: 3, low: 4), id], sequence: 5), isSought: false),

@@ -280,6 +280,62 @@ import Testing
     #expect(record.attachmentBytes == 3_000)
   }
 
+  @Test func `R14_5 what was continued is served for ten minutes more, and offered to nobody`() throws {
+    let house = try MailboxHouse()
+    try house.leaveLetter { try $0.attach(CollectedBytes.attachment("photo", size: 3_000)) }
+    try house.office.continues()
+    house.pass(60_000)
+    #expect(house.office.sees == [] && house.home.agent.keptOffers.count == 1)
+    house.pass(600_000)
+    #expect(house.home.agent.keptOffers == [])
+    house.checkAll()
+  }
+
+  @Test func `R14_5 revisions rise with each change and each start, whatever the date`() throws {
+    func offer(_ title: String) -> Offer {
+      Offer(
+        description: OfferDescription(
+          id: Identifier(high: 0, low: 1), type: "t", title: title, payloadVersion: 0, sizeHint: 0,
+          expirationDate: nil, supportsContinuationStreams: false), origin: Identifier(high: 0, low: 2), appName: "",
+        bundleIdentifier: "", deviceName: "", rank: 1, activatedAt: 0)
+    }
+    var revisions = OwnRevisions(start: 3)
+    let first = revisions.take([offer("a")])[0].revision
+    #expect(revisions.take([offer("a")])[0].revision == first)
+    let second = revisions.take([offer("b")])[0].revision
+    #expect(second > first)
+    #expect(revisions.take([]).isEmpty && revisions.take([offer("b")])[0].revision > second)
+    var next = OwnRevisions(start: 4)
+    #expect(next.take([offer("a")])[0].revision > second)
+    var last = OwnRevisions(start: .max)
+    #expect(last.take([offer("a")])[0].revision < 1 << 63)
+  }
+
+  @Test func `R14_5 messages between mailboxes arrive as they were sent, and others are refused`() throws {
+    let (activity, proof) = (Identifier(high: 1, low: 2), [UInt8](repeating: 7, count: 96))
+    let wanted = try DeviceMessage.retain([RetainRequest(activity: activity, revision: 9, proof: proof)]).encoding()
+    guard case .retain(let requests)? = try DeviceMessage.known(wanted) else { throw SegueError(.malformed, "retain") }
+    #expect(requests.map(\.activity) == [activity] && requests[0].revision == 9 && requests[0].proof == proof)
+    let told = DeviceMessage.retained([RetainedState(activity: activity, revision: 9)], SegueError(.limitExceeded, "full"))
+    guard case .retained(let states, let error)? = try DeviceMessage.known(told.encoding()) else {
+      throw SegueError(.malformed, "retained")
+    }
+    #expect(states == [RetainedState(activity: activity, revision: 9)] && error?.message == "full")
+    let one: [Value] = [.uuid(activity), .unsigned(9), .data(proof)]
+    for broken: [Value] in [
+      [.uuid(activity), .unsigned(9)], [.uuid(activity), .integer(-1), .data(proof)],
+      [.uuid(activity), .unsigned(9), .data(Array(proof.dropLast()))], [.integer(1), .unsigned(9), .data(proof)],
+      [.uuid(activity), .unsigned(1 << 63), .data(proof)],
+    ] {
+      let message = try Value.array([.unsigned(18), .array([.array(one), .array(broken)])]).encoding
+      #expect(throws: SegueError.self) { try DeviceMessage.known(message) }
+    }
+    let many = try Value.array([
+      .unsigned(18), .array([Value](repeating: .array(one), count: Limits.wantedOffers + 1)),
+    ]).encoding
+    #expect(throws: SegueError.self) { try DeviceMessage.known(many) }
+  }
+
   @Test func `R14_5 what its user writes without a word is retained after a minute`() throws {
     let house = try MailboxHouse()
     try house.laptop.offers(1)

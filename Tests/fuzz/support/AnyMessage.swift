@@ -148,7 +148,15 @@ extension Input {
   }
 
   private mutating func origin() -> OfferOrigin {
-    OfferOrigin(team: bool() ? "" : "TEAM", activation: number(), version: version(of: identifier()))
+    OfferOrigin(
+      team: bool() ? "" : "TEAM", activation: number(), version: version(of: identifier()),
+      retained: bool() ? nil : retained())
+  }
+
+  private mutating func retained() -> RetainedOrigin {
+    RetainedOrigin(
+      device: identifier(), activity: identifier(), revision: number(),
+      proof: [UInt8](repeating: bool() ? 0 : 7, count: RetainedOrigin.proofSize))
   }
 
   private mutating func version(of hub: Identifier) -> OffersVersion { OffersVersion(hub: hub, number: number()) }

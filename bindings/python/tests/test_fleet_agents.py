@@ -300,6 +300,7 @@ REQUESTS = [
     "recovery-file",
     "remove-address",
     "rename-device",
+    "retained",
     "retry",
     "revoke-device",
     "route",
