@@ -269,7 +269,7 @@ import Testing
 
   @Test(
     arguments: [("account", "takeovers", 4), ("account", "refused", 16), ("account", "notices", 16)] + [
-      ("retained", "retained", 64), ("failures", "failures", 16)
+      ("retained", "retained", 64), ("failures", "failures", 16),
     ])
   func `a list has no more elements than segue_h says`(question: String, name: String, most: Int) throws {
     var entries = try #require(Self.answers.first { $0.question == question }).entries

@@ -57,7 +57,8 @@ final class MailboxHouse {
     @discardableResult
     func ask(_ name: String, _ options: [(String, Value)] = []) throws -> Value {
       var result: Result<Value, SegueError>?
-      let entries = [(key: Value.string("ask"), value: Value.string(name))] + options.map { (key: .string($0), value: $1) }
+      let entries =
+        [(key: Value.string("ask"), value: Value.string(name))] + options.map { (key: .string($0), value: $1) }
       _ = agent.handle(try Value.dictionary(entries), ofProcess: 7) { result = $0 }
       for _ in 0..<100 where result == nil { house.pass(100) }
       return try #require(result).get()

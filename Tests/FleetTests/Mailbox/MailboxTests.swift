@@ -52,7 +52,8 @@ import Testing
     #expect(kept.home.retained == [] && kept.office.sees == [])
   }
 
-  @Test func `R14_5 what the origin withdraws is retained no longer, and neither is anything once that is off`() throws {
+  @Test func `R14_5 what the origin withdraws is retained no longer, and neither is anything once that is off`() throws
+  {
     let house = try MailboxHouse()
     try house.laptop.offers(1)
     house.pass(10_000)
@@ -316,7 +317,8 @@ import Testing
     let wanted = try DeviceMessage.retain([RetainRequest(activity: activity, revision: 9, proof: proof)]).encoding()
     guard case .retain(let requests)? = try DeviceMessage.known(wanted) else { throw SegueError(.malformed, "retain") }
     #expect(requests.map(\.activity) == [activity] && requests[0].revision == 9 && requests[0].proof == proof)
-    let told = DeviceMessage.retained([RetainedState(activity: activity, revision: 9)], SegueError(.limitExceeded, "full"))
+    let told = DeviceMessage.retained(
+      [RetainedState(activity: activity, revision: 9)], SegueError(.limitExceeded, "full"))
     guard case .retained(let states, let error)? = try DeviceMessage.known(told.encoding()) else {
       throw SegueError(.malformed, "retained")
     }
