@@ -127,10 +127,15 @@ def test_r14_5_the_origin_is_back_while_its_offer_is_being_continued(house, app)
     house.retains(1)
     house.closes()
     yours.hears("appeared letter", 60)
-    yours.tell("reply later")
+    yours.tell("on_continue later")
     yours.ask("continue letter", r"continue \w+ \d+ letter")
     house.opens()
-    assert [each["continued_on"] for each in house.home.json("inbox") if "continued_on" in each] in ([], [None])
+    yours.tell("complete yes")
+    yours.hears("changed letter|appeared letter", 60)
+    while not (found := house.home.device.ask("retained")["retained"]) or "continued" not in found[0]:
+        pass
+    (kept,) = house.home.json("inbox")
+    assert kept["continued_on"] == "office"
 
 
 def test_r14_5_only_a_device_of_the_account_and_not_this_one_can_be_the_mailbox(house):
@@ -140,7 +145,8 @@ def test_r14_5_only_a_device_of_the_account_and_not_this_one_can_be_the_mailbox(
             laptop.device.ask("set-devices", retain_on=device)
         assert refused.value.status == status and refused.value.message.startswith("retain_on: ")
     assert (
-        "no device of the account is called 'nas'" in laptop.does("account", "set", "--retain-on", "nas", status=1).err
+        "no device of the account has the name 'nas'"
+        in laptop.does("account", "set", "--retain-on", "nas", status=1).err
     )
     laptop.does("account", "set", "--retain-on", "home")
     assert "retain on: home" in laptop.does("account").out

@@ -344,8 +344,8 @@ public final class InboxService: RetainingInbox {
     perform { $0.retain(wanted, for: device, $1) }
   }
 
-  public func setDevices(_ devices: [Identifier], linked: [Identifier]) {
-    perform { $0.setDevices(devices, linked: linked, $1) }
+  public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {
+    perform { $0.setDevices(devices, linked: linked, name: name, $1) }
   }
 
   private func perform(_ body: (AgentEngine, Instant) -> Void) { opened?.participant.perform(body) }

@@ -125,8 +125,9 @@ public final class AgentEngine: HubParticipant {
   }
 
   /// Sets the devices of the account, and those that are linked. What is retained for others is dropped.
-  public func setDevices(_ devices: [Identifier], linked: [Identifier], _ now: Instant) {
-    retained.setDevices(devices, linked: linked, now)
+  /// - Parameter name: of this device in the account; nil: it is in none.
+  public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?, _ now: Instant) {
+    retained.setDevices(devices, linked: linked, name: name, now)
   }
 
   /// A receiver has continued what is retained, or has tried to (`AgentOwner.ended`).

@@ -31,6 +31,8 @@ final class RetainedOffers: AppFeature {
   private let writes: KeptWrites
   private var devices: [Identifier] = []
   private var linked: [Identifier] = []
+  /// This device, as the account calls it.
+  private var name: String?
   /// Nil until the owner has said which devices there are: nothing is dropped before.
   private var knowsDevices = false
   private var wishes: [Wish] = []
@@ -89,7 +91,8 @@ final class RetainedOffers: AppFeature {
     agent.owner.noteRetention()
   }
 
-  func setDevices(_ devices: [Identifier], linked: [Identifier], _ now: Instant) {
+  func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?, _ now: Instant) {
+    self.name = name
     (self.devices, self.linked, knowsDevices) = (devices, linked, true)
     wishes.removeAll { !devices.contains($0.device) }
     dropStrangers(now)
@@ -204,7 +207,8 @@ final class RetainedOffers: AppFeature {
   }
 
   private var receiver: Receiver {
-    Receiver(id: agent.app.identity.id, deviceName: "", appName: agent.app.identity.name, bundleIdentifier: Receiver.agent)
+    Receiver(
+      id: agent.app.identity.id, deviceName: "", appName: agent.app.identity.name, bundleIdentifier: Receiver.agent)
   }
 
   func isPulling(_ id: Identifier) -> Bool { pulls.contains { $0.id == id } }
@@ -347,7 +351,7 @@ final class RetainedOffers: AppFeature {
     if let copy = copies.firstIndex(where: { $0.record.activity == pull.activity }) {
       copies[copy].endsAt = now.uptime + Int64(Limits.retainedLife * 1_000)
     }
-    let receipt = SegueError(.remoteApplicationTimedOut, "retained at \(hub.deviceName)")
+    let receipt = SegueError(.remoteApplicationTimedOut, "retained at \(name ?? hub.deviceName)")
     outcomes.report(
       pull.continuation, .unknown, receipt, by: now.uptime + agent.limits.continuation, receiver: receiver, now)
     update(pull) { $0.fetched(hasChanged: hasChanged, now) }
@@ -522,7 +526,8 @@ final class RetainedOffers: AppFeature {
     var next = earlier(fetches.nextDeadline, writes.nextDeadline)
     next = earlier(next, settlesAgainAt)
     for pull in pulls { if case .collecting = pull.phase { next = earlier(next, pull.deadline) } }
-    for wish in wishes where linked.contains(wish.device) && !pulls.contains(where: { $0.origin.device == wish.device }) {
+    for wish in wishes where linked.contains(wish.device) && !pulls.contains(where: { $0.origin.device == wish.device })
+    {
       for offer in wish.offers where mayBePulled(offer) { next = earlier(next, offer.at) }
     }
     guard !copies.isEmpty else { return next }

@@ -92,7 +92,7 @@ final class NoInbox: RetainingInbox {
   var retainedOffers: [KeptRecord] { [] }
   func retentionProblem(of device: Identifier) -> SegueError? { nil }
   func retain(_ wanted: [RetainedOrigin], for device: Identifier) {}
-  func setDevices(_ devices: [Identifier], linked: [Identifier]) {}
+  func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {}
   private var none: SegueError { SegueError(.notFound, "no such offer") }
 
   func look(for activity: Identifier, wanted: String?, _ done: @escaping (Result<AppChoice, SegueError>) -> Void) {}

@@ -50,11 +50,13 @@ public enum DeviceMessage {
       ])
     case .retain(let requests):
       try Self.array([
-        .unsigned(18), try Self.elements(requests.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
+        .unsigned(18),
+        try Self.elements(requests.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
       ])
     case .retained(let states, let error):
       try Self.array([
-        .unsigned(19), try Self.elements(states.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
+        .unsigned(19),
+        try Self.elements(states.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
         .integer(Int64(error?.status.rawValue ?? 0)),
         .string(Text.start(of: error?.message ?? "", atMost: Limits.title)),
       ])
@@ -71,7 +73,9 @@ public enum DeviceMessage {
     guard elements.count > 1 else { throw malformed("elements") }
     if encoding[1] == 14 { return try addresses(elements) }
     // Numbers from 24 on have a byte more in CBOR: these have none.
-    if encoding[1] == 18 { return .retain(try list(elements[1]) { each throws(SegueError) in try RetainRequest(each) }) }
+    if encoding[1] == 18 {
+      return .retain(try list(elements[1]) { each throws(SegueError) in try RetainRequest(each) })
+    }
     if encoding[1] == 19 { return try retained(elements) }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {

@@ -25,6 +25,8 @@ final class DeviceRetention {
   /// The others of the account, and those that are linked.
   private var devices: [Identifier] = []
   private var linked: [Identifier] = []
+  /// This device.
+  private var name: String?
 
   // What this device has retained.
 
@@ -69,6 +71,7 @@ final class DeviceRetention {
   func take(_ account: AccountSnapshot) {
     identity = account.identity
     credentials = account.credentials
+    name = account.devices.first { $0.isThisDevice }?.name
     devices = account.devices.filter { !$0.isThisDevice }.map { $0.id }
     // Its proof may have been made with another key, or be of a device that was removed.
     proven.removeAll { !devices.contains($0.origin.device) || !devices.contains($0.mailbox) }
@@ -118,7 +121,7 @@ final class DeviceRetention {
     retentionChanged()
   }
 
-  private func tellInbox() { inbox.setDevices(devices, linked: linked.filter { devices.contains($0) }) }
+  private func tellInbox() { inbox.setDevices(devices, linked: linked.filter { devices.contains($0) }, name: name) }
 
   // MARK: Messages
 

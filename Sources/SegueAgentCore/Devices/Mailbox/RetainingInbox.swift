@@ -17,6 +17,6 @@ public protocol RetainingInbox: PushInbox {
   func retentionProblem(of device: Identifier) -> SegueError?
   /// Sets what a device wants to have retained, in place of what it has wanted before.
   func retain(_ wanted: [RetainedOrigin], for device: Identifier)
-  /// Sets the other devices of the account, and those that are linked.
-  func setDevices(_ devices: [Identifier], linked: [Identifier])
+  /// Sets the other devices of the account, those that are linked, and what the account calls this one.
+  func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?)
 }

@@ -68,7 +68,8 @@ public final class DeviceService {
   /// Throws SYSTEM without random numbers.
   public convenience init(
     in environment: any AgentEnvironment, over transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any RetainingInbox, resolving resolver: (any NameResolver)?
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any RetainingInbox,
+    resolving resolver: (any NameResolver)?
   ) throws(SegueError) {
     self.init(
       environment, transport, security, hub, stored, resolver, try StateWatchers(of: "account", in: environment),
