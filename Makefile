@@ -14,6 +14,24 @@ LUADIR  ?= $(PREFIX)/share/lua/5.1
 # Desktops read the system's folder for programs of the system, and no other.
 AUTOSTARTDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)/xdg/autostart
 
+# The processor that is built for, and where the files for it lie. Another one than this machine's is aarch64
+# (docs/decisions/aarch64-as-a-bare-machine.md).
+HOST := $(shell uname -m)
+ARCH ?= $(HOST)
+ifeq ($(ARCH),$(HOST))
+LIB  := lib
+DIST := dist
+OBJCOPY := objcopy
+else
+LIB  := lib/$(ARCH)
+DIST := dist/$(ARCH)
+# Debian's files of that processor, unpacked (packaging/cross).
+FOREIGN := .build/$(ARCH)/root
+CC := $(ARCH)-linux-gnu-gcc --sysroot=$(FOREIGN)
+OBJCOPY := llvm-objcopy
+FOREIGN_PACKAGES = $(AARCH64_PACKAGES)
+endif
+
 VERSION := $(shell sed -n 's/^\#define SEGUE_VERSION 0x\(..\)\(..\)\(..\)$$/\1 \2 \3/p' include/segue.h | \
              { read major minor patch; echo $$((0x$$major)).$$((0x$$minor)).$$((0x$$patch)); })
 # The library of apps, and the one of their tests: docs/decisions/a-library-for-tests.md.
@@ -39,19 +57,20 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
              bubblewrap openssh-server neovim mpv libmpv-dev mpv-mpris zsh fish nodejs desktop-file-utils \
-             appstream xauth
+             appstream xauth socat
 # For make deb test-packages.
-DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 binutils chrpath lintian mmdebstrap \
+DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 libmpv-dev binutils chrpath lintian mmdebstrap \
             diffoscope-minimal python3-venv
-# For ARCH=aarch64: the compiler of C there, whose linker is not used; and what runs programs of aarch64.
-AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-user-static python3-venv
+# For ARCH=aarch64: the compiler of C, and what runs programs of aarch64. mpv's header is the same everywhere.
+AARCH64_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross libmpv-dev mmdebstrap qemu-user-static \
+            python3-venv
 # For make site.
 SITE_PACKAGES := mkdocs-material
 # For make test-web and make demo-web.
 WEB_PACKAGES := chromium firefox-esr
 # For make test-desktop.
 DESKTOP_PACKAGES := dunst python3-dbusmock desktop-file-utils appstream fonts-dejavu-core gedit zathura \
-            zathura-pdf-poppler libglib2.0-bin
+            zathura-pdf-poppler okular libglib2.0-bin
 PYTHON_SOURCES = $(shell find bindings/python/src bindings/python/pyproject.toml -type f -not -name "*.pyc" 2>/dev/null)
 
 help: ## this list
@@ -71,21 +90,18 @@ deps-build: ## installs the Debian packages that a build needs and that are miss
 	@$(call install,$(BUILD_PACKAGES))
 
 deps: ## the same for builds and tests, and Python packages into .venv
-	@$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES))
+	@$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(SITE_PACKAGES) $(FOREIGN_PACKAGES))
 	@$(MAKE) --no-print-directory .venv/.tools
 
 deps-packages: ## the same for a build, Debian packages and their tests
-	@$(call install,$(BUILD_PACKAGES) $(DEB_PACKAGES))
+	@$(call install,$(BUILD_PACKAGES) $(DEB_PACKAGES) $(FOREIGN_PACKAGES))
 
+# Debian's packages of Python can be seen from there (gi, PyQt6), with conflicts that are no concern of these.
 .venv/.tools: packaging/python-tools.txt
 	/usr/bin/python3 -m venv --system-site-packages .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --require-hashes \
+	  --requirement $<
 	touch $@
-
-# The processor that is built for. Another one than this machine's is aarch64, whose files go to lib/aarch64
-# (docs/decisions/aarch64-as-a-bare-machine.md).
-HOST := $(shell uname -m)
-ARCH ?= $(HOST)
 
 lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and debug information; ARCH=aarch64: lib/aarch64
 ifneq ($(ARCH),$(HOST))
@@ -121,30 +137,43 @@ endif
 # app that a browser is (browser/README.md). They find the library beside themselves, or from where they are installed.
 APP_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
        -fPIE -pthread -Iinclude -Ilibexec/common
-APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed lib/libsegue.so.0 -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+APP_LINK = -Wl,-z,relro,-z,now -Wl,--as-needed $(LIB)/libsegue.so.0
+APP_PATH = -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+ifneq ($(ARCH),$(HOST))
+APP_FLAGS += -mbranch-protection=standard
+APP_LINK += -Wl,-rpath-link,$(FOREIGN)/usr/lib/$(ARCH)-linux-gnu
+# Unpacks these files of Debian, once.
+UNPACK = packaging/cross root $(ARCH)
+endif
+# Makes the file that ships, and its debug information beside it.
+define SPLIT
+$(OBJCOPY) --only-keep-debug $@.whole $@.debug
+$(OBJCOPY) --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
+rm $@.whole
+endef
 app_files = $(wildcard $(addprefix $(1)/*.,c h inc) libexec/common/*.c libexec/common/*.h)
 
-lib/segue-stdio: $(call app_files,libexec/stdio)
-lib/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_calls.h
-lib/segue-browser-host: APP_FLAGS += -ISources/CLinux
-lib/segue-desktop: $(call app_files,libexec/desktop)
-lib/segue-desktop: APP_LIBRARIES = -lsystemd
-lib/segue-continue: $(call app_files,libexec/continue)
+$(LIB)/segue-stdio: $(call app_files,libexec/stdio)
+$(LIB)/segue-browser-host: $(call app_files,browser/host) Sources/CLinux/refused_calls.h
+$(LIB)/segue-browser-host: APP_FLAGS += -ISources/CLinux
+$(LIB)/segue-desktop: $(call app_files,libexec/desktop)
+$(LIB)/segue-desktop: APP_LIBRARIES = -lsystemd
+$(LIB)/segue-continue: $(call app_files,libexec/continue) libexec/desktop/asking.c libexec/desktop/requests.c
+$(LIB)/segue-continue: APP_FLAGS += -Ilibexec/desktop
 # Searches of desktops; what they share with segue-desktop, and who searches in the tests.
 DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
 SEARCH_SHARES = asking bus folders launches notifier presence requests settings start text token worker
-lib/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
-lib/segue-search: $(wildcard libexec/desktop/*.h)
-lib/segue-search: APP_FLAGS += -Ilibexec/desktop
-lib/segue-search: APP_LIBRARIES = -lsystemd
-lib/segue-stdio lib/segue-browser-host lib/segue-desktop lib/segue-continue lib/segue-search: \
-  include/segue.h lib/libsegue.so.0
-	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_LIBRARIES)
-	objcopy --only-keep-debug $@.whole $@.debug
-	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=$@.debug $@.whole $@
-	rm $@.whole
+$(LIB)/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
+$(LIB)/segue-search: $(wildcard libexec/desktop/*.h)
+$(LIB)/segue-search: APP_FLAGS += -Ilibexec/desktop
+$(LIB)/segue-search: APP_LIBRARIES = -lsystemd
+$(LIB)/segue-stdio $(LIB)/segue-browser-host $(LIB)/segue-desktop $(LIB)/segue-continue $(LIB)/segue-search: \
+  include/segue.h $(LIB)/libsegue.so.0
+	$(UNPACK)
+	$(CC) $(APP_FLAGS) $(filter %.c,$^) -o $@.whole -pie $(APP_LINK) $(APP_PATH) $(APP_LIBRARIES)
+	$(SPLIT)
 
-browser: lib/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
+browser: $(LIB)/segue-browser-host ## the browser's side: the native host in lib, the extension's packages in dist
 	browser/package dist
 
 deps-web: deps ## the browsers that make test-web and make demo-web need
@@ -170,31 +199,34 @@ demo-desktop: deps-desktop embedded ## a text goes on in Neovim and a film in mp
 	@.venv/bin/python bindings/demo/desktop
 
 test-desktop: lib/segue-search
-desktop: lib/segue-desktop lib/segue-search ## notifications when you arrive, and searches (docs/desktop.md)
+desktop: $(LIB)/segue-desktop $(LIB)/segue-search ## notifications when you arrive, and searches (docs/desktop.md)
 
-stdio: lib/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
+stdio: $(LIB)/segue-stdio ## lib/segue-stdio: takes part for programs without a binding (docs/stdio.md)
 
 # The plugin for mpv, where mpv's header is (Debian: libmpv-dev).
-lib/segue-mpv.so: integrations/mpv/segue.c include/segue.h lib/libsegue.so.0
-	$(CC) $(filter-out -fPIE,$(APP_FLAGS)) -fPIC -shared -fvisibility=hidden integrations/mpv/segue.c -o $@ \
-	  $(APP_LINK):'$$ORIGIN/../../../../lib'
+$(LIB)/segue-mpv.so: integrations/mpv/segue.c include/segue.h $(LIB)/libsegue.so.0
+	$(UNPACK)
+	$(CC) $(filter-out -fPIE,$(APP_FLAGS)) -fPIC -shared -fvisibility=hidden integrations/mpv/segue.c -o $@.whole \
+	  $(APP_LINK) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../..'
+	$(SPLIT)
 
-mpv: lib/segue-mpv.so ## lib/segue-mpv.so: the plugin for mpv (integrations/mpv/README.md)
+mpv: $(LIB)/segue-mpv.so ## lib/segue-mpv.so: the plugin for mpv (integrations/mpv/README.md)
 
 vscode: ## dist/segue.vsix: the extension for VS Code (integrations/vscode/README.md)
 	install -d dist
 	integrations/vscode/package dist/segue.vsix
 
 # For targets that only use the library; make lib is what brings it up to date.
-$(SONAMES:%=lib/%) &:
+$(SONAMES:%=$(LIB)/%) &:
 	$(MAKE) lib
 
-lib/segue-agent:
+$(LIB)/segue-agent:
 	$(MAKE) agent
 
 # The Python package as a user has it: installed, with the libraries inside.
 .venv/.segue: .venv/.tools $(SONAMES:%=lib/%) lib/segue-continue $(PYTHON_SOURCES)
-	.venv/bin/python -m pip install --quiet --no-build-isolation --force-reinstall --no-deps ./bindings/python
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
+	  --force-reinstall --no-deps ./bindings/python
 	touch $@
 
 demo: deps embedded ## from C to Python and back, and an app that does not run; DEMO_BREAK=kill|decline|old-version
@@ -209,6 +241,10 @@ pictures: deps deps-desktop embedded ## docs/demo.svg: the demo in a terminal, a
 demo-devices: deps embedded ## two machines with a cable: an account, eight digits, a continuation across, a loss
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
+
+demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, by its agent, then by ssh
+	@$(MAKE) --no-print-directory .venv/.segue
+	@bindings/demo/reach
 
 test: deps ## everything, in minutes: both build modes, both bindings, the demo, the examples
 	@Tests/run --build
@@ -234,34 +270,31 @@ bench: deps embedded ## the figures of bench/README.md, in about five minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
-wheel: deps embedded ## dist/*.whl with agent, command and libuv inside, tried in a clean environment
-	@$(MAKE) --no-print-directory built-wheel
+wheel: deps embedded ## dist/*.whl with agent, command and libuv inside, tried; ARCH=aarch64: dist/aarch64, not tried
+	@$(MAKE) --no-print-directory $(LIB)/segue-continue built-wheel
 
-# Builds the wheel of the library and the agent that have been built. SQLite stays the system's, as do OpenSSL and
-# expat, which the agent loads when it needs them: the distribution keeps them safe.
+# Packs the library and the agent that have been built.
 built-wheel:
-	rm -rf .build/wheel dist/*.whl
-	SEGUE_AGENT=$(CURDIR)/lib/segue-agent \
-	  .venv/bin/python -m build --no-isolation --wheel --outdir .build/wheel bindings/python
-	PATH="$(CURDIR)/.venv/bin:$$PATH" \
-	  .venv/bin/auditwheel repair --exclude libsqlite3.so.0 --wheel-dir dist .build/wheel/*.whl
-	Tests/wheel dist/*.whl
+	rm -rf $(DIST)/*.whl
+	packaging/wheel $(DIST) $(ARCH)
+	$(if $(FOREIGN),,Tests/wheel $(DIST)/*.whl)
 
-deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds
-	@$(MAKE) --no-print-directory agent browser stdio desktop lib/segue-continue
+deb: deps-packages lib ## dist/deb/*.deb: Debian packages of what make lib agent builds; ARCH=aarch64: dist/aarch64/deb
+	@$(MAKE) --no-print-directory agent browser stdio desktop mpv $(LIB)/segue-continue
 	@$(MAKE) --no-print-directory built-deb
 
-# Packs the libraries and the agent that have been built.
+# Packs the libraries and the programs that have been built.
 built-deb:
-	rm -rf dist/deb
-	packaging/deb dist/deb
+	$(if $(FOREIGN),packaging/cross builder $(ARCH))
+	rm -rf $(DIST)/deb
+	packaging/deb $(DIST)/deb $(ARCH)
 
 test-packages: deps-packages ## the packages of what is built in lib: twice the same, and in a bare Debian 12; minutes
 	@$(MAKE) --no-print-directory .venv/.tools
 	@Tests/run --group packages
 
 deps-aarch64: ## the same for ARCH=aarch64 and its tests
-	@$(call install,$(BUILD_PACKAGES) $(AARCH64_PACKAGES))
+	@$(call install,$(BUILD_PACKAGES) $(DEB_PACKAGES) $(AARCH64_PACKAGES))
 
 test-aarch64: deps-aarch64 ## what make lib agent ARCH=aarch64 has built, under qemu, beside this machine's; minutes
 	@$(MAKE) --no-print-directory .venv/.tools
@@ -292,21 +325,23 @@ RELEASED = $(shell date -u -d "$$(sed -n 's/^ -- .*>  //p' packaging/debian/chan
 # Plugins for programs. They are installed where no program looks for them: each user enables some.
 PLUGIN_FILES = nvim/README.md nvim/lua/segue.lua nvim/plugin/segue.lua mpv/README.md mpris/README.md \
             gedit/README.md gedit/segue.plugin gedit/segue_gedit.py \
-            zathura/README.md
+            readers/README.md
+
+PROGRAMS := agent browser-host stdio desktop continue search
 
 # The loader finds a library outside of /lib and /usr/lib only after ldconfig has listed it; a package does that itself.
 LISTED = $(if $(DESTDIR),,$(filter 0,$(shell id -u)))
 
-install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desktop continue search) ## all that ships
+install: $(SONAMES:%=$(LIB)/%) $(PROGRAMS:%=$(LIB)/segue-%) ## all that ships
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(INCLUDEDIR) \
 	  $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(AUTOSTARTDIR)
-	install -m 755 lib/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
+	install -m 755 $(LIB)/segue-agent $(DESTDIR)$(BINDIR)/segue-agent
 	install -d $(DESTDIR)$(LIBEXECDIR)/segue $(DESTDIR)$(PREFIX)/share/segue/types
-	install -m 755 lib/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
-	install -m 755 lib/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
-	install -m 755 lib/segue-continue $(DESTDIR)$(LIBEXECDIR)/segue/segue-continue
-	install -m 755 lib/segue-search $(DESTDIR)$(LIBEXECDIR)/segue/segue-search
+	install -m 755 $(LIB)/segue-stdio $(DESTDIR)$(LIBEXECDIR)/segue/segue-stdio
+	install -m 755 $(LIB)/segue-desktop $(DESTDIR)$(LIBEXECDIR)/segue/segue-desktop
+	install -m 755 $(LIB)/segue-continue $(DESTDIR)$(LIBEXECDIR)/segue/segue-continue
+	install -m 755 $(LIB)/segue-search $(DESTDIR)$(LIBEXECDIR)/segue/segue-search
 	for file in $(SEARCH_FILES); do \
 	  install -d "$$(dirname $(DESTDIR)$(PREFIX)/share/$${file#*:})" && \
 	  sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|; s|@APP_ID@|$(APP_ID)|; s|@SEARCH_PATH@|$(SEARCH_PATH)|' \
@@ -330,12 +365,11 @@ install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desk
 	for file in $(PLUGIN_FILES); do \
 	  install -D -m 644 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
-	for name in mpris zathura; do \
-	  install -D -m 755 integrations/$$name/segue-$$name \
-	    $(DESTDIR)$(PREFIX)/share/segue/integrations/$$name/segue-$$name || exit; \
+	for file in mpris/segue-mpris readers/segue-reader; do \
+	  install -D -m 755 integrations/$$file $(DESTDIR)$(PREFIX)/share/segue/integrations/$$file || exit; \
 	done
-	if [ -e lib/segue-mpv.so ]; then \
-	  install -D -m 755 lib/segue-mpv.so $(DESTDIR)$(PREFIX)/share/segue/integrations/mpv/segue.so; \
+	if [ -e $(LIB)/segue-mpv.so ]; then \
+	  install -D -m 755 $(LIB)/segue-mpv.so $(DESTDIR)$(LIBDIR)/segue/mpv/segue.so; \
 	fi
 	install -m 644 packaging/segue-agent.socket $(DESTDIR)$(UNITDIR)/segue-agent.socket
 	for file in service:$(UNITDIR) desktop:$(AUTOSTARTDIR); do \
@@ -343,7 +377,7 @@ install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desk
 	    >$(DESTDIR)$${file#*:}/segue-agent.$${file%:*}; \
 	done
 	for soname in $(SONAMES); do \
-	  install -m 755 lib/$$soname $(DESTDIR)$(LIBDIR)/$$soname && \
+	  install -m 755 $(LIB)/$$soname $(DESTDIR)$(LIBDIR)/$$soname && \
 	  ln -sf $$soname $(DESTDIR)$(LIBDIR)/$${soname%.0} || exit; \
 	done
 	install -m 644 include/segue.h $(DESTDIR)$(INCLUDEDIR)/segue.h
@@ -354,7 +388,7 @@ install: $(SONAMES:%=lib/%) $(addprefix lib/segue-,agent browser-host stdio desk
 	    bindings/c/$${file%:*}.in >$(DESTDIR)$(LIBDIR)/$${file#*:}/$${file%:*}; \
 	done
 	install -d $(DESTDIR)$(PREFIX)/share/segue/browser
-	install -m 755 lib/segue-browser-host $(DESTDIR)$(LIBEXECDIR)/segue/segue-browser-host
+	install -m 755 $(LIB)/segue-browser-host $(DESTDIR)$(LIBEXECDIR)/segue/segue-browser-host
 	install -d $(DESTDIR)$(PREFIX)/share/segue/site/example
 	install -m 644 browser/site/segue-page.js browser/site/segue-page.d.ts $(DESTDIR)$(PREFIX)/share/segue/site
 	install -m 644 browser/site/example/index.html $(DESTDIR)$(PREFIX)/share/segue/site/example
@@ -383,7 +417,7 @@ uninstall: ## takes away what install put there
 	  $(addprefix $(DESTDIR)$(MANDIR)/man1/,segue.1 segue-agent.1) \
 	  $(DESTDIR)$(COMPLETIONDIR)/segue $(DESTDIR)$(LUADIR)/segue.lua
 	rm -f $(foreach file,$(SEARCH_FILES),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(file))))
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/Segue $(DESTDIR)$(PREFIX)/share/segue $(DESTDIR)$(LIBEXECDIR)/segue
+	rm -rf $(addprefix $(DESTDIR),$(LIBDIR)/cmake/Segue $(LIBDIR)/segue $(PREFIX)/share/segue $(LIBEXECDIR)/segue)
 	$(if $(filter /usr,$(PREFIX)),rm -f $(DESTDIR)$(FIREFOX_SCOPE)/$(FIREFOX_ID).xpi)
 	$(if $(LISTED),/sbin/ldconfig)
 
@@ -408,7 +442,8 @@ lint: deps ## says what the formatters and linters would change
 clean: ## takes away what was built
 	rm -rf .build .venv lib dist bench/results
 
-.PHONY: help deps deps-build lib probe agent embedded demo pictures demo-devices test fuzz soak \
+.PHONY: help deps deps-build lib probe agent embedded demo pictures demo-devices demo-reach \
+        test fuzz soak \
         mutants coverage \
         bench wheel built-wheel deb built-deb deps-packages test-packages deps-aarch64 test-aarch64 deps-site \
         site browser deps-web test-web demo-web demo-desktop version \

@@ -141,3 +141,14 @@ def another_network(start: Callable[..., Program], first: Network, name: str) ->
     other.wait_for("there")
     assert os.readlink(f"/proc/{first.network}/ns/net") != os.readlink(f"/proc/{other.pid}/ns/net")
     return Network(first.user, other.pid)
+
+
+def second_cable(start: Callable[..., Program], first: Network, name: str = "machine 3") -> Network:
+    """One more machine with a cable to the first: 10.98.0.2, and 10.98.0.1 there. The interfaces are `cable`, and
+    `second` there."""
+    third = another_network(start, first, name)
+    first.run("ip", "link", "add", "second", "type", "veth", "peer", "name", "cable", "netns", f"{third.network}")
+    for machine, number, interface in ((first, 1, "second"), (third, 2, "cable")):
+        machine.run("ip", "addr", "add", f"10.98.0.{number}/24", "dev", interface)
+        machine.run("sh", "-c", f"ip link set lo up; ip link set {interface} up")
+    return third

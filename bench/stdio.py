@@ -12,7 +12,8 @@ import subprocess
 import time
 from collections.abc import Iterator
 
-from measure import Figure, NotMeasured, Settings, Skipped, context_switches, private_bytes, settled
+from measure import Figure, NotMeasured, Settings, Skipped, build, context_switches, private_bytes, settled, values_of
+from programs import programs
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib", "segue-stdio")
 PLUGIN = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "integrations", "nvim")
@@ -63,6 +64,22 @@ def stdio(settings: Settings) -> Iterator[Figure]:
     yield Figure("stdio.start_ms", statistics.median(took), f"median of {rounds}", ("<=", 10))
     yield Figure("stdio.private_kib", memory, "idle", ("<=", 1536))
     yield Figure("stdio.wakeups_per_min", switches * 60 / seconds, f"{switches} in {seconds:.0f} s", ("<=", 0))
+    yield from continued(settings)
+
+
+def continued(settings: Settings) -> Iterator[Figure]:
+    receiver, participant = build("stdio_continue", "-lsegue"), build("participant", "-lsegue")
+    reports, tell = os.pipe()
+    with programs(settings.environment) as start:
+        start("hub", [participant, "com.example.bench.hub"]).wait_for("ready")
+        origin = [participant, "com.example.bench.origin", "--offer", "--tell", str(tell)]
+        start("origin", origin, pass_fds=(tell,)).wait_for("ready")
+        command = ["/bin/sh", "-c", f'exec "$0" "$@" 4<&{reports}', receiver, PROGRAM]
+        got = values_of([*command, "5" if settings.short else "100", "20"], settings, pass_fds=(reports,))
+    os.close(reports)
+    os.close(tell)
+    peers = f"{got['stdio_us']:.0f} us, an app in C {got['direct_us']:.0f} us"
+    yield Figure("stdio.continue_ratio", got["stdio_us"] / got["direct_us"], peers, ("<=", 1.5))
 
 
 def nvim(settings: Settings) -> Iterator[Figure]:

@@ -834,6 +834,9 @@ segue_status segue_activity_get_eligible(const segue_activity *activity, segue_e
  *           "stale_reason": string (one line: why it is stale; absent if it is not, or the reason is unknown, as of
  *           what has waited in the inbox of the agent),
  *           "redelivered": bool (the agent has begun to deliver it before: R3.8),
+ *           "activation_token": string (at most 1,024 bytes; absent if there is none: by the click of the user on this
+ *           device the window may come to the front, as by XDG_ACTIVATION_TOKEN and DESKTOP_STARTUP_ID. The app ran
+ *           already: one that was started has both in its environment instead),
  *           "document": bool (the URL of its document came as that of a container that this app has: section 12)}
  */
 segue_status segue_activity_get_continued_from(const segue_activity *activity, segue_value **origin);
@@ -1983,7 +1986,8 @@ segue_status segue_continuation_complete_opening(segue_continuation *continuatio
  * REPORTS of segue_activity_validate. A file: URL with a query or a fragment (INVALID_URL). A file: URL outside every
  * container travels unchanged (INVALID_URL: it means something on this device only). A file in a container that the
  * receiver lacks arrives as segue-container:ID/path, which is no file: URL (NOT_FOUND; also an info line of the log).
- * Such a URL travels on as that file: an app that has the container gets a file: URL again. Two keys of a dictionary,
+ * Such a URL travels on as that file: an app that has the container gets a file: URL again. On the device of the origin
+ * such a file arrives as the file: URL of the origin instead, unchecked (R13.4). Two keys of a dictionary,
  * or two elements of a set, that name one file in two ways cannot travel (INVALID_ARGUMENT), nor can user_info that
  * becomes too large (USER_INFO_TOO_LARGE): then the activity cannot be continued, and the log says why.
  * --------------------------------------------------------------------------------------------------------------- */
@@ -2146,6 +2150,12 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   continue, opening_failed (section 12). A cancel by the user is not listed. No options.
  *   Answer: {"failures": array of dictionaries {"bundle_identifier": string, "app_name": string, "type": string,
  *   "status": segue_status, "message": string, "date": date}}
+ * "retained": lists the offers that this device keeps for others of the account (R14.5), the oldest first. No options.
+ *   Answer: {"retained": array of at most 64 dictionaries {"activity_id": UUID, "type": string, "app_name": string,
+ *   "size": integer (bytes of the document), "attachments": integer, "attachment_bytes": integer (of those that are
+ *   kept), "received": date, "device": UUID, "device_name": string (of the origin), "title": string, absent without
+ *   one, "continued": date, "continued_by": string, "continued_on": string (when, in which app and on which device it
+ *   was continued), absent if it was not}}
  * "withdraw": withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
  *   Options: {"activity": UUID (of segue_offer_get_id)}. Answer: {}. NOT_FOUND: the agent keeps no offer of it.
  *
@@ -2299,10 +2309,14 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   "linked": bool (now), "joined": date, "certificate_ends": date, "last_seen": date (when its link has begun, or it
  *   was last heard before that has ended), absent if not since the agent started, "address": string, absent unless
  *   linked, "outdated": bool, absent unless true (it runs an older Segue, and hears of no revocation),
- *   "addresses": array of strings, absent if there are none (those of "add-address"), "paths": array of at most 6
- *   dictionaries {"address": string, "state": string ("used", "trying", "failed", "known"), "cost": string, absent if
- *   not known ("same network", "other network", "tunnel"), "message": string, absent unless it has failed} (the ways to
- *   the device, that of the link first, R14.1), absent if there are none},
+ *   "addresses": array of strings, absent if there are none (those of "add-address"), "avoided": array of strings,
+ *   absent if there are none (those of "avoid-path"), "paths": array of at most 6 dictionaries {"address": string,
+ *   "state": string ("used", "trying", "failed", "known", "avoided"), "cost": string, absent if not known ("same
+ *   network", "other network", "tunnel", "relay", "command"), "message": string, absent unless it has failed} (the ways
+ *   to the device, that of the link first, R14.1), absent if there are none, "retains": integer (how many offers of
+ *   this device it keeps for the others, R14.5), absent if it has not said that, "retains_problem": string (why it
+ *   does not keep all), absent if it does, "retained_here": integer, "retained_bytes": integer (how many of its offers
+ *   this device keeps, and their bytes), absent if none},
  *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
  *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
  *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither
@@ -2346,8 +2360,9 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   other devices may have activities continued here, R3.15; default "ask", see "pushes"), "private": bool (offers of
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
- *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3)}. An array replaces the
- *   former one. Answer: {}.
+ *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3), "retain_on": UUID or
+ *   "off" (the device that keeps the offers of this one while it is away, R14.5)}. An array replaces the former one.
+ *   Answer: {}. NOT_FOUND, INVALID_ARGUMENT: "retain_on" is no device of the account, or this one.
  * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
  *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;
  *   then perhaps a colon and a port, by default the one that the device has told)}. Answer: {}.
@@ -2355,6 +2370,12 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   LIMIT_EXCEEDED: the device has 8 addresses, or all have more than 4096 bytes.
  * "remove-address": takes such an address back.
  *   Options: {"device": UUID, "address": string}. Answer: {}. NOT_FOUND: the device has no such address.
+ * "avoid-path": has a kind of path to a device used no longer (R14.1): none is dialled, none is taken from there, and a
+ *   link of that kind ends. Stored.
+ *   Options: {"device": UUID, "path": string (a "cost" of "paths")}. Answer: {}.
+ *   NOT_FOUND: the account has no such device. INVALID_ARGUMENT: no kind of path, or the device is this one.
+ * "use-path": allows it again.
+ *   Options: {"device": UUID, "path": string}. Answer: {}. Errors: as for "avoid-path".
  *
  * REQUESTS with which a device joins.
  *

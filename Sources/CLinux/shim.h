@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -186,6 +187,20 @@ static inline void linux_stop_lingering(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 /** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */
+/** Writes what a pipe or a socket takes at once, though its descriptor may wait: others may have it, too. A system that
+ * cannot do that takes PIPE_BUF bytes of a pipe that poll(2) calls writable. */
+static inline ssize_t linux_write_now(int fd, const void *bytes, size_t size) {
+  ssize_t count = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count >= 0 || errno != ENOTSOCK)
+    return count;
+  struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
+  /* pwritev2 with RWF_NOWAIT, at the place of the descriptor. */
+  count = syscall(SYS_pwritev2, fd, &part, 1, -1L, 0L, 8);
+  if (count >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != ESPIPE))
+    return count;
+  return write(fd, bytes, size < 4096 ? size : 4096);
+}
+
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
   if (descriptor < 0)
     return send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);

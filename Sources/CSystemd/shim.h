@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-// The calls of libsystemd (sd-bus) that start a transient unit, without a program of ours being linked with it, or its
-// headers being needed: `systemd_load` fills a table of its functions. No logic.
+// The calls of libsystemd (sd-bus) that start a transient unit, and an app by the bus, without a program of ours being
+// linked with it, or its headers being needed: `systemd_load` fills a table of its functions. No logic.
 #pragma once
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,6 +29,9 @@ typedef int (*systemd_handler)(sd_bus_message *_Nullable message, void *_Nullabl
       systemd_handler _Nullable handler, void *_Nullable context, uint64_t microseconds))                              \
   DO(int, sd_bus_message_is_method_error, (sd_bus_message *_Nonnull message, const char *_Nullable name))              \
   DO(int, sd_bus_message_read_basic, (sd_bus_message *_Nonnull message, char type, void *_Nullable value))             \
+  DO(int, sd_bus_is_ready, (sd_bus *_Nonnull bus))                                                                     \
+  DO(int, sd_bus_send, (sd_bus *_Nonnull bus, sd_bus_message *_Nonnull message, uint64_t *_Nullable cookie))           \
+  DO(int, sd_bus_flush, (sd_bus *_Nonnull bus))                                                                        \
   DO(int, sd_bus_process, (sd_bus *_Nonnull bus, sd_bus_message *_Nullable *_Nullable message))                        \
   DO(int, sd_bus_wait, (sd_bus *_Nonnull bus, uint64_t microseconds))
 
@@ -63,4 +66,21 @@ static inline int systemd_append_scope(const struct systemd *_Nonnull functions,
     return result;
   return functions->sd_bus_message_append(message, "ssa(sv)a(sa(sv))", unit, "fail", 3, "PIDs", "au", 1, process,
                                           "Slice", "s", "app.slice", "CollectMode", "s", "inactive-or-failed", 0);
+}
+
+/** Appends the parameters of StartServiceByName. Returns less than 0 if that fails. */
+static inline int systemd_append_name(const struct systemd *_Nonnull functions, sd_bus_message *_Nonnull message,
+                                      const char *_Nonnull name) {
+  return functions->sd_bus_message_append(message, "su", name, 0);
+}
+
+/**
+ * Appends the parameter of org.freedesktop.Application.Activate: what the desktop tells. Returns less than 0 if that
+ * fails.
+ *   token, startup  of the user's click; empty: none
+ */
+static inline int systemd_append_click(const struct systemd *_Nonnull functions, sd_bus_message *_Nonnull message,
+                                       const char *_Nonnull token, const char *_Nonnull startup) {
+  return functions->sd_bus_message_append(message, "a{sv}", 2, "activation-token", "s", token, "desktop-startup-id",
+                                          "s", startup);
 }

@@ -164,6 +164,7 @@ public func segue_activity_get_continued_from(
       // Text of another app.
       entries.append((key: .string("stale_reason"), value: .string(Text.decoded(Text.oneLine(reason)))))
     }
+    if let token = from.activationToken { entries.append((key: .string("activation_token"), value: .string(token))) }
     try handles.give(try Value.dictionary(entries), to: out)
   }
 }

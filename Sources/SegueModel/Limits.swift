@@ -16,6 +16,8 @@ public struct Limits: Sendable {
   public static let type = 255
   /// Bytes of UTF-8: names and identifiers, also the reason of a decline.
   public static let identifier = 255
+  /// Bytes of the token by which a window comes to the front; a longer one is not passed on.
+  public static let activationToken = 1024
   /// Bytes of the label of an app (R13.6).
   public static let label = 128
   /// Bytes of UTF-8.
@@ -72,6 +74,13 @@ public struct Limits: Sendable {
   public static let keptBytes = 64 * 1024 * 1024
   /// Bytes of the attachments of all kept offers (R2.5).
   public static let keptAttachments = 4 * storedAttachments
+  /// Offers that a mailbox retains for one device (R14.5), and their bytes, attachments among them; of all devices.
+  public static let retainedOffers = 16
+  public static let retainedBytes = 2 * storedAttachments
+  public static let allRetainedOffers = 64
+  public static let allRetainedBytes = 4 * storedAttachments
+  /// Seconds of uptime for which it retains one without news of its origin.
+  public static let retainedLife: Double = 7 * 86_400
   /// Saved activities (R8.1), and the bytes of all of them.
   public static let savedActivities: Int64 = 100_000
   public static let savedBytes: Int64 = 1 << 30

@@ -21,6 +21,11 @@ public final class Receiver: Sendable {
     self.appName = appName
     self.bundleIdentifier = bundleIdentifier
   }
+
+  /// The bundle identifier of agents. One that is a receiver itself retains the activity for other devices (R14.5).
+  public static let agent = "org.segue.agent"
+  /// Whether it has retained the activity, and so keeps no state that could go back (R3.10).
+  public var isMailbox: Bool { Text.isSame(bundleIdentifier, Self.agent) }
 }
 
 /// The record of how an attempt ended, for the origin.
@@ -64,10 +69,12 @@ public struct ContinuedFrom: Sendable {
   public let isRedelivered: Bool
   /// The URL of the activity's document, if it came as container + path, and the app has that container (R3.5).
   public let documentURL: String?
+  /// The token by which the app may bring its window to the front, if the agent has delivered it to a running app.
+  public let activationToken: String?
 
   public init(
     continuation: Identifier, wireName: Identifier? = nil, offer: Offer, isStale: Bool, staleReason: String? = nil,
-    isRedelivered: Bool = false, documentURL: String? = nil
+    isRedelivered: Bool = false, documentURL: String? = nil, activationToken: String? = nil
   ) {
     self.continuation = continuation
     self.wireName = wireName ?? continuation
@@ -76,5 +83,6 @@ public struct ContinuedFrom: Sendable {
     self.staleReason = staleReason
     self.isRedelivered = isRedelivered
     self.documentURL = documentURL
+    self.activationToken = activationToken
   }
 }

@@ -2,16 +2,19 @@
 
 import SegueAgentCore
 import SegueModel
+import SegueWire
 
 /// Kept offers (R2.5).
 extension Inbox {
   /// Keeps an offer with its last snapshot, instead of an older one of the same activity, until `life` seconds from now
   /// or the activity's expiration date.
-  /// - Parameter team: the Team ID of its app.
+  /// - Parameters:
+  ///   - team: the Team ID of its app.
+  ///   - retained: the device for which it is retained (R14.5); nil: an app of this device has left it.
   /// Throws LIMIT_EXCEEDED as `put` does, INVALID_STATE if it has expired.
   public func keep(
     _ offer: Offer, team: String, document: [UInt8], attachments: [AttachmentContent] = [], at now: Double,
-    life: Double = Limits.keptOfferLife
+    life: Double = Limits.keptOfferLife, retained: KeptOffer.Retained? = nil
   ) throws(SegueError) {
     try Text.check(Optional(team), "team", atMost: Limits.identifier)
     try Self.check(offer)
@@ -28,7 +31,34 @@ extension Inbox {
           title, payload_version, size_hint, expiration, streams)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
         """, [.text(team), .integer(payload), .real(now), .real(expiry)] + Self.cells(of: offer))
+      guard let retained else { return }
+      let origin = retained.origin
+      try database.run(
+        "INSERT INTO retained (activity, device, original, revision, proof) VALUES (?1, ?2, ?3, ?4, ?5)",
+        [
+          Cell(offer.description.id), Cell(origin.device), Cell(origin.activity),
+          .integer(Int64(bitPattern: origin.revision)), .blob(origin.proof),
+        ])
     }
+  }
+
+  /// Notes that a retained activity was continued (R14.5).
+  /// - Returns: false if it is not retained.
+  @discardableResult
+  public func settle(_ activity: Identifier, _ receipt: Receipt) throws(SegueError) -> Bool {
+    let receiver = receipt.receiver
+    for text in [receiver.deviceName, receiver.appName, receiver.bundleIdentifier] {
+      try Text.check(Optional(text), "receiver", atMost: Limits.identifier)
+    }
+    return try database.run(
+      """
+      UPDATE retained SET continuation = ?2, receiver = ?3, receiver_device = ?4, app = ?5, bundle = ?6, ended = ?7
+      WHERE activity = ?1
+      """,
+      [
+        Cell(activity), Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName),
+        .text(receiver.appName), .text(receiver.bundleIdentifier), .real(receipt.date),
+      ]) > 0
   }
 
   /// The oldest first, those that have expired included until `expire`.

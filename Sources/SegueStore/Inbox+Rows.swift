@@ -2,6 +2,7 @@
 
 import SegueAgentCore
 import SegueModel
+import SegueWire
 
 /// The tables, and how offers and entries stand in them.
 extension Inbox {
@@ -107,9 +108,31 @@ extension Inbox {
       CREATE INDEX askers_of_account ON askers (account);
       """,
       StoredClock.table,
+      """
+      CREATE TABLE origin_folders (
+        continuation BLOB PRIMARY KEY NOT NULL REFERENCES entries (continuation) ON DELETE CASCADE,
+        urls BLOB NOT NULL
+      ) STRICT;
+      """,
+      """
+      CREATE TABLE retained (
+        activity BLOB PRIMARY KEY NOT NULL REFERENCES kept (activity) ON DELETE CASCADE,
+        device BLOB NOT NULL CHECK (length(device) = 16),
+        original BLOB NOT NULL CHECK (length(original) = 16),
+        revision INTEGER NOT NULL,
+        proof BLOB NOT NULL CHECK (length(proof) = 96),
+        continuation BLOB CHECK (length(continuation) = 16),
+        receiver BLOB CHECK (length(receiver) = 16),
+        receiver_device TEXT,
+        app TEXT,
+        bundle TEXT,
+        ended REAL
+      ) STRICT;
+      """,
     ],
     probes: [
       StoredClock.row,
+      "SELECT continuation, urls FROM origin_folders",
       "SELECT continuation, account FROM askers",
       "SELECT continuation, process FROM sent",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",
@@ -130,9 +153,10 @@ extension Inbox {
     """
 
   static let allKept: StaticString = """
-    SELECT activity, origin, origin_app, origin_bundle, device, type, title, payload_version, size_hint, expiration,
-      streams, team, payload, kept, expires
-    FROM kept ORDER BY number
+    SELECT kept.activity, origin, origin_app, origin_bundle, kept.device, type, title, payload_version, size_hint,
+      expiration, streams, team, payload, kept, expires,
+      retained.device, original, revision, proof, continuation, receiver, receiver_device, app, bundle, ended
+    FROM kept LEFT JOIN retained ON retained.activity = kept.activity ORDER BY number
     """
 
   static let allReceipts: StaticString = """
@@ -187,6 +211,23 @@ extension Inbox {
   func keptOffer(_ row: Row) throws(SegueError) -> KeptOffer {
     KeptOffer(
       offer: try offer(row), team: try row.text(11, atMost: Limits.identifier),
-      payload: try payload(try row.integer(12)), keptAt: try row.real(13), expiresAt: try row.real(14))
+      payload: try payload(try row.integer(12)), keptAt: try row.real(13), expiresAt: try row.real(14),
+      retained: try retained(row))
+  }
+
+  private func retained(_ row: Row) throws(SegueError) -> KeptOffer.Retained? {
+    guard !row.isNull(15) else { return nil }
+    let origin = RetainedOrigin(
+      device: try row.identifier(15), activity: try row.identifier(16),
+      revision: UInt64(bitPattern: try row.integer(17)), proof: try row.blob(18, atMost: RetainedOrigin.proofSize))
+    guard !row.isNull(19) else { return KeptOffer.Retained(origin: origin, receipt: nil) }
+    let receiver = Receiver(
+      id: try row.identifier(20), deviceName: try row.text(21, atMost: Limits.identifier),
+      appName: try row.text(22, atMost: Limits.identifier),
+      bundleIdentifier: try row.text(23, atMost: Limits.identifier))
+    let receipt = Receipt(
+      continuation: try row.identifier(19), receiver: receiver, outcome: .restored, status: .ok, reason: "",
+      isStale: false, date: try row.real(24))
+    return KeptOffer.Retained(origin: origin, receipt: receipt)
   }
 }

@@ -87,6 +87,10 @@ public final class Inbox: @unchecked Sendable {
       if let principal = entry.principal {
         try database.run("INSERT INTO askers (continuation, account) VALUES (?1, ?2)", [id, Cell(principal)])
       }
+      if !entry.originFolders.isEmpty, entry.originFolders.count <= OriginFolders.sizeLimit {
+        try database.run(
+          "INSERT INTO origin_folders (continuation, urls) VALUES (?1, ?2)", [id, .blob(entry.originFolders)])
+      }
       return .stored
     }
   }
@@ -137,6 +141,14 @@ public final class Inbox: @unchecked Sendable {
       }
       return nil
     }
+  }
+
+  /// The folders of the origin of an entry, as `OriginFolders` reads them; empty if it has sent none, or the entry has
+  /// ended.
+  public func originFolders(of continuation: Identifier) throws(SegueError) -> [UInt8] {
+    try database.first("SELECT urls FROM origin_folders WHERE continuation = ?1", [Cell(continuation)]) {
+      row throws(SegueError) in try row.blob(0, atMost: OriginFolders.sizeLimit)
+    } ?? []
   }
 
   /// Notes that a process of the app was sent the whole document: of the last one only its word counts (R3.6).
@@ -223,8 +235,10 @@ public final class Inbox: @unchecked Sendable {
           expires = CASE WHEN expiration IS NULL THEN expires + ?1 ELSE expires END
         """, [.real(seconds)])
       try database.run(
-        "UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))",
-        [.real(seconds), .real(Limits.keptOfferLife)])
+        """
+        UPDATE kept SET kept = kept + ?1, expires = min(kept + ?1 + ?2, coalesce(expiration, kept + ?1 + ?2))
+        WHERE activity NOT IN (SELECT activity FROM retained)
+        """, [.real(seconds), .real(Limits.keptOfferLife)])
       // Otherwise an app that was used under a date that was ahead would stay the most recent one.
       try database.run("UPDATE uses SET used = used + ?1", [.real(seconds)])
     }
@@ -287,6 +301,7 @@ public final class Inbox: @unchecked Sendable {
         "UPDATE entries SET state = ?2, ended = ?3, payload = NULL WHERE continuation = ?1",
         [id, .integer(state), .real(now)])
       try removePayload(payload)
+      try database.run("DELETE FROM origin_folders WHERE continuation = ?1", [id])
       count += 1
     }
     try database.run(

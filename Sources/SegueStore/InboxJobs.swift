@@ -73,6 +73,11 @@ public enum InboxJobs {
         try holder.perform { inbox throws(SegueError) in _ = try inbox.withdraw(id) }
       }
       return .withdrawn(id, error)
+    case .settle(let id, let receipt):
+      let error = failure { () throws(SegueError) in
+        try holder.perform { inbox throws(SegueError) in _ = try inbox.settle(id, receipt) }
+      }
+      return .settled(id, error)
     }
   }
 
@@ -89,6 +94,7 @@ public enum InboxJobs {
     case .loadKept: .loadedKept(.failure(error))
     case .keep(let record): .kept(record.activity, error)
     case .withdraw(let id): .withdrawn(id, error)
+    case .settle(let id, _): .settled(id, error)
     case .sent, .end, .confirm: .refused(error)
     }
   }
@@ -118,7 +124,8 @@ public enum InboxJobs {
   ) throws(SegueError) -> InboxItem? {
     guard let entry = try inbox.beginDelivery(to: bundle, except: tried, at: date) else { return nil }
     return InboxItem(
-      continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale, isRedelivered: entry.isRedelivered)
+      continuation: entry.continuation, offer: entry.offer, isStale: entry.isStale, isRedelivered: entry.isRedelivered,
+      originFolders: try inbox.originFolders(of: entry.continuation))
   }
 
   private static func put(
@@ -131,7 +138,7 @@ public enum InboxJobs {
         attachments: record.attachments.map { attachment in
           let source = withContent ? attachment.source.map { holder.content(of: $0) } : nil
           return AttachmentContent(name: attachment.name, size: attachment.size, source: source ?? .origin)
-        }, principal: record.principal)
+        }, principal: record.principal, originFolders: record.originFolders)
     }
     func put(withContent: Bool, in inbox: Inbox, at now: Double) throws(SegueError) -> InboxItem? {
       try inbox.atOnce { () throws(SegueError) in

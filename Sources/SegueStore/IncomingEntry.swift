@@ -2,6 +2,7 @@
 
 import SegueAgentCore
 import SegueModel
+import SegueWire
 
 /// A continuation whose payload is whole, on its way into the inbox.
 public struct IncomingEntry: Sendable {
@@ -14,10 +15,12 @@ public struct IncomingEntry: Sendable {
   public let attachments: [AttachmentContent]
   /// The requester whose share of the inbox the entry takes, beside that of its app; nil: no share.
   public let principal: Identifier?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty: none.
+  public let originFolders: [UInt8]
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8],
-    attachments: [AttachmentContent] = [], principal: Identifier? = nil
+    attachments: [AttachmentContent] = [], principal: Identifier? = nil, originFolders: [UInt8] = []
   ) {
     self.continuation = continuation
     self.app = app
@@ -26,6 +29,7 @@ public struct IncomingEntry: Sendable {
     self.document = document
     self.attachments = attachments
     self.principal = principal
+    self.originFolders = originFolders
   }
 }
 
@@ -48,4 +52,16 @@ public struct KeptOffer: Sendable {
   /// Seconds since 1970, as the clock of the device says now.
   public let keptAt: Double
   public let expiresAt: Double
+  /// Nil if an app of this device has left it.
+  public let retained: Retained?
+
+  /// The device for which it is retained (R14.5), and how it was continued; nil: it was not yet.
+  public struct Retained: Sendable {
+    public let origin: RetainedOrigin
+    public let receipt: Receipt?
+
+    public init(origin: RetainedOrigin, receipt: Receipt? = nil) {
+      (self.origin, self.receipt) = (origin, receipt)
+    }
+  }
 }

@@ -3,6 +3,7 @@
 import SegueAgentCore
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// The offers that apps leave with the agent (R2.5).
 enum KeptJobs {
@@ -18,8 +19,11 @@ enum KeptJobs {
     }
     try holder.perform { inbox throws(SegueError) in
       try InboxJobs.expire(inbox, holder)
+      // A retained offer ends by uptime (R14.5): no date deletes it but its own.
       try inbox.keep(
-        offer, team: record.app.team, document: record.document, attachments: attachments, at: record.keptAt)
+        offer, team: record.app.team, document: record.document, attachments: attachments, at: record.keptAt,
+        life: record.retained == nil ? Limits.keptOfferLife : .greatestFiniteMagnitude,
+        retained: record.retained.map { KeptOffer.Retained(origin: $0) })
     }
   }
 
@@ -38,7 +42,9 @@ enum KeptJobs {
           records.append(
             try KeptRecord(
               offer.description.id, of: app, document: document, keptAt: kept.keptAt,
-              attachmentBytes: kept.payload.attachments.reduce(0) { $0 &+ ($1.isHere ? $1.size : 0) }))
+              attachmentBytes: kept.payload.attachments.reduce(0) { $0 &+ ($1.isHere ? $1.size : 0) },
+              retained: kept.retained?.origin, expirationDate: offer.description.expirationDate,
+              receipt: kept.retained?.receipt))
         } catch {
           // A document of a version that this agent does not know: the others are not lost with it.
           holder.log(.error, "what \(offer.appName) has left cannot be read: \(error.message)")

@@ -31,6 +31,10 @@ public struct AgentAnswer {
       try answer.each("failures", atMost: UnheardFailure.limit) { (failure) throws(SegueError) in
         try failure.isFailure()
       }
+    case Text.isSame(question, "retained"):
+      try answer.each("retained", atMost: Limits.allRetainedOffers) { (offer) throws(SegueError) in
+        try offer.isRetained()
+      }
     case Text.isSame(question, "account"): try answer.isAccount()
     case Text.isSame(question, "invite"):
       try answer.has(.string, "link")
@@ -47,6 +51,22 @@ public struct AgentAnswer {
       try answer.each("pushes") { (push) throws(SegueError) in try push.isPush() }
     default: break
     }
+  }
+
+  private func isRetained() throws(SegueError) {
+    try has(.uuid, "activity_id")
+    try has(.string, "type")
+    try has(.string, "app_name")
+    try has(.integer, "size")
+    try has(.integer, "attachments")
+    try has(.integer, "attachment_bytes")
+    try has(.date, "received")
+    try mayHave(.uuid, "device")
+    try mayHave(.string, "device_name")
+    try mayHave(.string, "title")
+    try mayHave(.date, "continued")
+    try mayHave(.string, "continued_by")
+    try mayHave(.string, "continued_on")
   }
 
   // MARK: Apps
@@ -189,6 +209,8 @@ public struct AgentAnswer {
     try mayHave(.date, "last_seen")
     try mayHave(.string, "fingerprint")
     try mayHave(.string, "address")
+    for key: StaticString in ["retains", "retained_here", "retained_bytes"] { try mayHave(.integer, key) }
+    try mayHave(.string, "retains_problem")
     try mayHave(.bool, "outdated")
   }
 

@@ -186,8 +186,9 @@ public final class FramedConnection {
   /// Accepts the channel that a message of the peer has named.
   public func accept(_ channel: Channel) throws(SegueError) { try incoming.accept(channel) }
 
-  /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame.
-  static let grantSize = window - Frame.dataLimit
+  /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame, and the peer goes on
+  /// sending while credit is on its way.
+  static let grantSize = window / 2
 
   /// Grants the peer as many bytes as were consumed, in a credit frame once there are enough.
   public func grant(_ count: Int, to channel: Channel) {

@@ -79,10 +79,13 @@ extension Message {
     case .ready(let settling): self = .ready(settling: coder.code(last: settling))
     case .refresh, .keeps: break
     case .account(let message): self = .account(coder.code(bytes: message))
-    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack):
+    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack, let isNear):
       self = .fetch(
         coder.code(continuation), milliseconds: coder.code(milliseconds: milliseconds), receiver: coder.code(receiver),
-        principal: coder.code(orNull: principal), isBack: coder.code(flag: isBack))
+        principal: coder.code(orNull: principal), isBack: coder.code(flag: isBack, isLast: !isNear),
+        isNear: coder.code(flag: isNear))
+    case .originFolders(let id, let to, let text):
+      self = .originFolders(coder.code(id), to: coder.code(to), coder.code(bytes: text))
     case .state(let id, let to, let channel, let size, let isStale, let why):
       self = .state(
         coder.code(id), to: coder.code(to), channel: coder.code(channel), size: coder.code(size),

@@ -54,6 +54,7 @@ extension Message {
     case .keepAttachment: 48
     case .failure: 49
     case .folders: 50
+    case .originFolders: 51
     }
   }
 
@@ -108,6 +109,7 @@ extension Message {
     case 48: self = .keepAttachment(channel: 0, "", changed: 0)
     case 49: self = .failure(type: "", .blank)
     case 50: self = .folders([])
+    case 51: self = .originFolders(.blank, to: .blank, [])
     default: return nil
     }
   }

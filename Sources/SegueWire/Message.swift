@@ -67,8 +67,13 @@ public enum Message: Sendable {
   // Continuations. Between the hub of the receiver and that of the origin there may be others. `to` is an app.
   /// Receiver → hub → origin. The receiver's hub fills in the receiver, and the origin's hub who is charged. Back: an
   /// origin fetches from the app that has continued its activity, and names that by the continuation instead (R3.10).
+  /// Near: both are apps of this device, as the hub says to the origin.
   case fetch(
-    Continuation, milliseconds: Int64, receiver: Receiver?, principal: Identifier? = nil, isBack: Bool = false)
+    Continuation, milliseconds: Int64, receiver: Receiver?, principal: Identifier? = nil, isBack: Bool = false,
+    isNear: Bool = false)
+  /// Origin → hub → receiver, before `state`, after a fetch that is near: the folders of the containers that the
+  /// document names, as `OriginFolders` reads them (R13.4). No other hub gets it, or sends it.
+  case originFolders(Identifier, to: Identifier, [UInt8])
   /// Origin → hub → receiver: the activity document comes on this channel.
   case state(Identifier, to: Identifier, channel: UInt32, size: UInt64, isStale: Bool, why: String)
   /// Origin or hub → receiver: no document will come.
@@ -166,10 +171,12 @@ public enum Message: Sendable {
     public let milliseconds: Int64
     /// Whether the app may have got it before.
     public let isRedelivered: Bool
+    /// The token by which its window may come to the front; nil: there is none.
+    public let activationToken: String?
 
     public init(
       continuation: Identifier, to: Identifier, offer: Offer, timing: OfferTiming, milliseconds: Int64,
-      isRedelivered: Bool
+      isRedelivered: Bool, activationToken: String? = nil
     ) {
       self.continuation = continuation
       self.to = to
@@ -177,6 +184,7 @@ public enum Message: Sendable {
       self.timing = timing
       self.milliseconds = milliseconds
       self.isRedelivered = isRedelivered
+      self.activationToken = activationToken
     }
   }
 

@@ -166,8 +166,8 @@ struct MessageCoder {
     hasValue(!text.utf8.isEmpty, isLast: true) ? code(text, atMost: Limits.title) : ""
   }
 
-  /// The last element; left out if false.
-  mutating func code(flag: Bool) -> Bool { hasValue(flag, isLast: true) && code(flag) }
+  /// Left out, or null if it is not the last element, if false.
+  mutating func code(flag: Bool, isLast: Bool = true) -> Bool { hasValue(flag, isLast: isLast) && code(flag) }
 
   mutating func code(_ value: Identifier) -> Identifier {
     guard isReading else {
@@ -291,8 +291,20 @@ struct MessageCoder {
     let origin = origin ?? OfferOrigin(team: "", activation: 0, version: .blank)
     enter("an origin")
     let coded = OfferOrigin(
-      team: code(origin.team), activation: code(origin.activation), version: code(origin.version))
+      team: code(origin.team), activation: code(origin.activation), version: code(origin.version),
+      retained: code(origin.retained))
     leave()
+    return coded
+  }
+
+  private mutating func code(_ retained: RetainedOrigin?) -> RetainedOrigin? {
+    guard hasValue(retained != nil, isLast: true) else { return nil }
+    enter("a retained origin")
+    let coded = RetainedOrigin(
+      device: code(retained?.device ?? .blank), activity: code(retained?.activity ?? .blank),
+      revision: code(retained?.revision ?? 0), proof: code(bytes: retained?.proof ?? []))
+    leave()
+    if isReading, coded.proof.count != RetainedOrigin.proofSize { fail("a proof") }
     return coded
   }
 
@@ -430,10 +442,11 @@ struct MessageCoder {
     let milliseconds = code(milliseconds: delivery.milliseconds)
     let isRedelivered = code(delivery.isRedelivered)
     let (offer, timing) = code(delivery.offer, delivery.timing)
+    let token = code(optional: delivery.activationToken, atMost: Limits.activationToken, isLast: true)
     guard isReading else { return delivery }
     return Message.DeliverRequest(
       continuation: continuation, to: to, offer: offer, timing: timing, milliseconds: milliseconds,
-      isRedelivered: isRedelivered)
+      isRedelivered: isRedelivered, activationToken: token)
   }
 
   mutating func code(_ sessions: [Message.SharedSession]) -> [Message.SharedSession] {

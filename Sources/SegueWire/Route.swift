@@ -51,6 +51,8 @@ public struct OfferOrigin: Sendable {
   public let activation: UInt64
   /// The origin's hub, and the version of its offers.
   public let version: OffersVersion
+  /// The device that has had its own offer retained; nil: it is no retained one.
+  public let retained: RetainedOrigin?
 
   /// The numbers of versions that the hub of an agent sends to that: the offer is of an app of this device; of a device
   /// of the account, by its identifier; of a hub behind the link of an app.
@@ -58,9 +60,33 @@ public struct OfferOrigin: Sendable {
   public static let device: UInt64 = 1
   public static let link: UInt64 = 2
 
-  public init(team: String, activation: UInt64, version: OffersVersion) {
+  public init(team: String, activation: UInt64, version: OffersVersion, retained: RetainedOrigin? = nil) {
     self.team = team
     self.activation = activation
     self.version = version
+    self.retained = retained
   }
+}
+
+/// The device whose offer another one, its mailbox, has retained (R14.5).
+public final class RetainedOrigin: Sendable {
+  public let device: Identifier
+  /// The identifier of the activity at that device.
+  public let activity: Identifier
+  /// Rises with each state that the device has had retained.
+  public let revision: UInt64
+  /// The key of that device, 32 bytes, and its signature for the mailbox, 64 bytes.
+  public let proof: [UInt8]
+
+  public static let proofSize = 96
+
+  public init(device: Identifier, activity: Identifier, revision: UInt64, proof: [UInt8]) {
+    self.device = device
+    self.activity = activity
+    self.revision = revision
+    self.proof = proof
+  }
+
+  /// The identifier under which all devices but the origin know the activity: that of the origin's own offer.
+  public var identifier: Identifier { Identifier(of: activity, onDevice: device) }
 }

@@ -19,10 +19,10 @@ import Testing
 
   @Test func `R14.4 the file of paths has the arguments of a command by its device`() throws {
     let read = try file(#"{"5d0c22f1-0000-4000-8000-000000000001": ["ssh", "my home", "", "segue-agent", "--stdio"]}"#)
-    #expect(read.devices == [device])
+    #expect(read.list.map { $0.device } == [device])
     #expect(read[device] == ["ssh", "my home", "", "segue-agent", "--stdio"])
     #expect(read[Identifier(high: 0, low: 1)] == nil)
-    #expect(try file("{}").devices.isEmpty)
+    #expect(try file("{}").list.isEmpty)
     #expect(Identifier(text: device.text) == device)
   }
 
@@ -40,10 +40,10 @@ import Testing
   }
 
   @Test func `R14.4 the list of devices crosses a pipe whole, or is an error`() throws {
-    let devices = (0..<Limits.devices).map { Identifier(high: 7, low: UInt64($0)) }
-    let bytes = CommandList.encode(.success(devices))
+    let commands = (0..<Limits.devices).map { DeviceCommand(Identifier(high: 7, low: UInt64($0)), version: .max) }
+    let bytes = CommandList.encode(.success(commands))
     #expect(bytes.count == CommandList.sizeLimit)
-    #expect(try CommandList.decode(bytes).get() == devices)
+    #expect(try CommandList.decode(bytes).get() == commands)
     #expect(try CommandList.decode(CommandList.encode(.success([]))).get().isEmpty)
     for count in 0..<bytes.count {
       if case .success = CommandList.decode(Array(bytes[..<count])) { Issue.record("\(count) bytes are a list") }
@@ -54,6 +54,15 @@ import Testing
       return
     }
     #expect(read.message.hasPrefix("paths: xxx") && !read.message.contains("\n"))
+  }
+
+  @Test func `R14.4 other words are another version of a command, and the same ones the same`() throws {
+    let versions = try [#"["ssh", "home"]"#, #"["ssh", "home", ""]"#, #"["sshhome"]"#, #"["ssh", "work"]"#].map {
+      try file(#"{"5d0c22f1-0000-4000-8000-000000000001": \#($0)}"#).list[0].version
+    }
+    #expect(Set(versions).count == 4)
+    let again = try file(#"{"5d0c22f1-0000-4000-8000-000000000001":["ssh","home"]}"#).list
+    #expect(again == [DeviceCommand(device, version: versions[0])])
   }
 
   @Test func `R14.4 reports of a command are read back, others are none`() {

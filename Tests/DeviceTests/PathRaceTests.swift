@@ -243,6 +243,39 @@ import Testing
     #expect(paths[0].failure?.message == "no route" && paths[1].failure == nil)
   }
 
+  // MARK: Avoided paths
+
+  @Test func `R14.1 a kind of path that is avoided is not dialled, and is again once it is used`() {
+    var dialler = dialler()
+    dialler.setAvoided(high, [.tunnel, .routed], 0)
+    dialler.setTold(high, ["tunnel", "far", "near"], 0)
+    dialler.setTold(low, ["tunnel2"], 0)
+    #expect(due(&dialler, 0) == "near" && due(&dialler, 0) == "tunnel2" && due(&dialler, 10_000) == nil)
+    #expect(dialler.paths(to: high).filter { $0.isAvoided }.map { $0.address } == ["far", "tunnel"])
+    #expect(dialler.isAvoided("tunnel", to: high) && !dialler.isAvoided("tunnel", to: low))
+    dialler.ended("near", .failed, epochs: 1, 100, random: 0)
+    dialler.ended("tunnel2", .failed, epochs: 1, 100, random: 0)
+    dialler.setAvoided(high, [.routed, .neighbour], 1_000)
+    #expect(due(&dialler, 1_000) == "tunnel")
+    dialler.setAvoided(high, [], 1_000)
+    #expect(dialler.paths(to: high).allSatisfy { !$0.isAvoided })
+    #expect((1...4).compactMap { due(&dialler, 5_000 + $0 * 250) }.contains("near"))
+  }
+
+  @Test func `R14.1 an address whose device is found to be one to which it is avoided is left alone until then`() {
+    var dialler = dialler()
+    dialler.setAvoided(high, [.routed], 0)
+    dialler.announced("far", from: [1], 0)
+    #expect(due(&dialler, 0) == "far")
+    dialler.ended("far", .avoided(high), epochs: 1, 100, random: 0)
+    for uptime in stride(from: Int64(100), to: 600_000, by: 1_000) {
+      dialler.announced("far", from: [1], uptime)
+      #expect(due(&dialler, uptime) == nil)
+    }
+    dialler.setAvoided(high, [], 600_000)
+    #expect(due(&dialler, 600_000) == "far")
+  }
+
   // MARK: Costs
 
   private func interface(_ address: String, _ index: UInt32, isTunnel: Bool = false) throws -> NetworkInterface {

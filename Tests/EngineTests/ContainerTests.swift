@@ -46,11 +46,91 @@ import Testing
   }
 
   @Test func `R5.3: the log names a container that the receiver lacks`() throws {
-    _ = try offerFile()
-    let viewer = world.open("viewer")
-    _ = try world.continue(in: viewer)
+    // An origin that does not say where its folders are.
+    let (origin, viewer) = (try RawPeer(app: "origin", in: world), world.open("viewer"))
+    let activity = world.identifier()
+    try origin.say(.publish(OfferDescription(activity, "Draft"), OfferTiming(age: 0, remaining: nil), activation: 1))
+    let id = try world.continue(in: viewer)
+    var state = try Activity(type: "com.example.note")
+    try state.setTitle("Draft")
+    try state.setUserInfo(.dictionary([(key: .url(file), value: .url(file))]), limit: Limits.value)
+    let document = try ActivityDocument.encode(state, Self.docs("/home/anna/docs"))
+    let receiver = viewer.engine.identity.id
+    try origin.write(document, total: UInt64(document.count)) { channel in
+      .state(id, to: receiver, channel: channel, size: UInt64(document.count), isStale: false, why: "")
+    }
     #expect(url(viewer.continued.last?.activity) == "segue-container:docs/a.txt")
     #expect(viewer.logs.contains { $0.contains("\"docs\"") })
+  }
+
+  @Test func `R13.4: a receiver on this device that lacks the container has the URL of the origin`() throws {
+    let id = try offerFile()
+    let viewer = world.open("viewer")
+    _ = try world.continue(in: viewer)
+    #expect(url(viewer.continued.last?.activity) == file && !viewer.logs.contains { $0.contains("\"docs\"") })
+    // It has checked nothing: open_document is not called for it.
+    try editor.change(id) {
+      let entry = (key: Value.string("NSUserActivityDocumentURLKey"), value: try Value.url(file))
+      try $0.setUserInfo(.dictionary([entry]), limit: Limits.value)
+    }
+    _ = try world.continue(in: viewer)
+    #expect(viewer.continued.count == 2 && viewer.continued.last?.from.documentURL == nil)
+    #expect(url(viewer.continued.last?.activity) == file)
+  }
+
+  @Test func `R13.4: where the origin's folders are goes over no link, and comes over none`() throws {
+    let id = try offerFile()
+    let (hub, _) = try world.linkHub()
+    let away = Receiver(id: world.identifier(), deviceName: "away", appName: "viewer", bundleIdentifier: "viewer")
+    let there = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
+    // Whatever the other hub says.
+    try hub.say(.fetch(there, milliseconds: 10_000, receiver: away, isNear: true))
+    #expect(hub.heard.contains { if case .state(there.id, _, _, _, _, _) = $0 { true } else { false } })
+    #expect(!hub.heard.contains { if case .originFolders = $0 { true } else { false } })
+    // Nor does an app hear of those that the other hub names.
+    let (other, otherID) = try world.linkHub()
+    let (origin, activity) = (world.identifier(), world.identifier())
+    try other.say(.offered(activity, "Away", by: origin, of: otherID, 1))
+    let secret = world.identifier()
+    let viewer = try RawPeer(app: "viewer", as: secret, in: world)
+    let attempt = Message.Continuation(id: world.identifier(), origin: origin, activity: activity)
+    try viewer.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    #expect(other.heard.contains { if case .fetch(_, _, _, _, _, false) = $0 { true } else { false } })
+    let lie = Array("segue-container:docs\tfile:///etc\n".utf8)
+    try other.say(.originFolders(attempt.id, to: Identifier(ofSecret: secret), lie))
+    #expect(!viewer.heard.contains { if case .originFolders = $0 { true } else { false } })
+  }
+
+  @Test func `R13.4: an app that does not have the continuation says nothing of folders`() throws {
+    _ = try offerFile()
+    let (stranger, viewer) = (try RawPeer(app: "stranger", in: world), world.open("viewer"))
+    editor.answersSaves = false
+    let id = try world.continue(in: viewer)
+    let lie = Array("segue-container:docs\tfile:///etc\n".utf8)
+    try stranger.say(.originFolders(id, to: viewer.engine.identity.id, lie))
+    #expect(viewer.continued.isEmpty)
+    editor.answersSaves = true
+    world.tell(editor) { $0.saved(editor.pendingSaves[0], $1) }
+    #expect(url(viewer.continued.last?.activity) == file)
+  }
+
+  @Test func `R13.4: the inbox has them beside the entry, and a retained snapshot has none`() throws {
+    let world = World()
+    let agent = world.startAgent()
+    let editor = world.open("editor")
+    editor.containers = try Self.docs("/home/anna/docs")
+    let id = try world.offer("Draft", by: editor)
+    try editor.change(id) {
+      try $0.setUserInfo(.dictionary([(key: .string("u"), value: .url(file))]), limit: Limits.value)
+    }
+    world.ask(agent, for: id)
+    let record = try #require(agent.inbox.open.first?.record)
+    #expect(String(decoding: record.originFolders, as: UTF8.self) == "segue-container:docs\tfile:///home/anna/docs\n")
+    #expect(!String(decoding: record.document, as: UTF8.self).contains("anna"))
+    let viewer = world.open("viewer")
+    viewer.acceptDeliveries()
+    world.settle()
+    #expect(viewer.continued.last?.activity.userInfo?["u"]?.url == file)
   }
 
   @Test func `R5.3: the inbox holds the travelling form, whatever the agent has`() throws {

@@ -29,7 +29,7 @@ import Testing
   }
 
   private func fetches(_ peer: RawPeer) -> [(continuation: Message.Continuation, isBack: Bool)] {
-    peer.heard.compactMap { if case .fetch(let one, _, _, _, let isBack) = $0 { (one, isBack) } else { nil } }
+    peer.heard.compactMap { if case .fetch(let one, _, _, _, let isBack, _) = $0 { (one, isBack) } else { nil } }
   }
 
   private func isRefused(_ attempt: Identifier, _ peer: RawPeer) -> Bool {
@@ -255,7 +255,7 @@ import Testing
     try requester.say(.outcome(attempt, .restored, nil, receiver: nil))
     let named = desk.heard.compactMap { message -> Identifier? in
       switch message {
-      case .fetch(let one, _, _, _, _), .request(_, let one, _, _, _, _), .stream(_, let one, _, _, _),
+      case .fetch(let one, _, _, _, _, _), .request(_, let one, _, _, _, _), .stream(_, let one, _, _, _),
         .streamStatus(_, let one, _, _), .outcome(let one, _, _, _):
         one.id == attempt.id ? one.activity : nil
       default: nil

@@ -64,7 +64,7 @@ import Testing
     }
     try device.peer.say(.fetch(attempts[0], milliseconds: 10_000, receiver: receiver()))
     try another.peer.say(.fetch(attempts[1], milliseconds: 10_000, receiver: receiver()))
-    let asked = app.peer.heard.compactMap { if case .fetch(let one, _, _, _, _) = $0 { one.id } else { nil } }
+    let asked = app.peer.heard.compactMap { if case .fetch(let one, _, _, _, _, _) = $0 { one.id } else { nil } }
     #expect(asked == [attempts[1].id])
     let editor = world.open("editor")
     let own = try world.offer("Own", by: editor)

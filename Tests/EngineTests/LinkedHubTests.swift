@@ -136,7 +136,7 @@ import Testing
       .publish(
         OfferDescription(activity, "Draft", supportsStreams: true), OfferTiming(age: 0, remaining: nil), activation: 1))
     let fetched = editor.heard.compactMap {
-      if case .fetch(_, _, let receiver?, _, _) = $0 { receiver.id } else { nil }
+      if case .fetch(_, _, let receiver?, _, _, _) = $0 { receiver.id } else { nil }
     }
     #expect(fetched.count == HubContinuations.limitOfOrigin + 1 && fetched.last == receiver(1_000).id)
     let again = try RawPeer(hubIn: world, as: id)

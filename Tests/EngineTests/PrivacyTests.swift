@@ -129,7 +129,7 @@ import Testing
     try change(&activity)
     let document = try ActivityDocument.encode(activity, .none)
     let fetch = peer.heard.compactMap { message -> (Identifier, Identifier)? in
-      if case .fetch(let one, _, let receiver?, _, _) = message { (one.id, receiver.id) } else { nil }
+      if case .fetch(let one, _, let receiver?, _, _, _) = message { (one.id, receiver.id) } else { nil }
     }
     let (continuation, receiver) = try #require(fetch.last)
     // The channels of the hub with the higher name.

@@ -528,7 +528,7 @@ import Testing
     let id = world.identifier()
     world.tell(editor) { #expect($0.resumeBack(activity, id: id, timeout: nil, $1)?.status == nil) }
     let fetched = hub.heard.compactMap { message -> Message.Continuation? in
-      guard case .fetch(let back, _, let receiver, _, true) = message else { return nil }
+      guard case .fetch(let back, _, let receiver, _, true, _) = message else { return nil }
       #expect(receiver?.id == editor.engine.identity.id && receiver?.appName == "editor")
       return back
     }

@@ -47,7 +47,8 @@ final class TestInbox {
     kept = try kept.map { each in
       try KeptRecord(
         each.activity, of: each.app, document: each.document, keptAt: each.keptAt + seconds,
-        attachmentBytes: each.attachmentBytes)
+        attachmentBytes: each.attachmentBytes, retained: each.retained,
+        expirationDate: each.description.expirationDate, receipt: each.receipt)
     }
   }
 
@@ -73,7 +74,7 @@ final class TestInbox {
     let record = entries[next].record
     return InboxItem(
       continuation: record.continuation, offer: record.offer, isStale: record.isStale,
-      isRedelivered: entries[next].attempts > 1)
+      isRedelivered: entries[next].attempts > 1, originFolders: record.originFolders)
   }
 
   func perform(_ request: InboxRequest) -> InboxReply? {
@@ -147,6 +148,10 @@ final class TestInbox {
       if let failure { return .withdrawn(id, failure) }
       kept.removeAll { $0.activity == id }
       return .withdrawn(id, nil)
+    case .settle(let id, let receipt):
+      if let failure { return .settled(id, failure) }
+      if let index = kept.firstIndex(where: { $0.activity == id }) { kept[index].receipt = receipt }
+      return .settled(id, nil)
     }
   }
 }
@@ -366,13 +371,13 @@ extension World {
   @discardableResult
   func ask(
     _ agent: TestAgent, for activity: Identifier, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false, leavesText: Bool = false
+    isPush: Bool = false, leavesText: Bool = false, activationToken: String? = nil
   ) -> UInt64 {
     let number = agent.takeNumber()
     agent.engine.continue(
       AgentContinuationRequest(
         number: number, activity: activity, timeout: timeout, principal: principal, isPush: isPush,
-        leavesText: leavesText), now)
+        leavesText: leavesText, activationToken: activationToken), now)
     settle()
     return number
   }

@@ -31,6 +31,25 @@ import Testing
     #expect(app.command?.isGraphical == false)
   }
 
+  @Test(arguments: [
+    ("org.example.Notes", true), ("org.example-two.Notes_3", true), ("notes", false), ("org.3example.Notes", false),
+    ("org..Notes", false), ("org.example.Büro", false), ("org.example.a b", false),
+  ])
+  func `an entry that the bus can activate has the name of its file`(name: String, isName: Bool) throws {
+    let folders = DataFolders()
+    let file = "home/applications/\(name).desktop"
+    try folders.write(file, exec: "notes --new %U", own, "DBusActivatable=true")
+    #expect(folders.read()["org.example.notes"]?.command?.busName == (isName ? name : nil))
+    #expect(folders.read()["org.example.notes"]?.command?.arguments == ["notes", "--new"])
+    try folders.write(file, exec: "notes", own, "DBusActivatable=false")
+    #expect(folders.read()["org.example.notes"]?.command?.busName == nil)
+    // The bus alone can start it.
+    try folders.write(
+      file, text: "[Desktop Entry]\nType=Application\nName=Notes\nDBusActivatable=true\n\(own)\n")
+    let bare = folders.read()["org.example.notes"]?.command
+    #expect(bare?.arguments == (isName ? ["gapplication", "launch", name] : nil))
+  }
+
   @Test func `files without keys of Segue's are none of its business`() throws {
     let folders = DataFolders()
     try folders.write("home/applications/other.desktop")

@@ -488,6 +488,27 @@ import Testing
     #expect(thrown { try inbox.put(.sample(999, account: 7), at: now) }?.status == .limitExceeded)
   }
 
+  @Test func `R13.4: the origin's folders are beside an entry, and go with it`() throws {
+    let text = Array("segue-container:docs\tfile:///home/anna/docs\n".utf8)
+    func entry(_ number: Int, _ folders: [UInt8]) -> IncomingEntry {
+      IncomingEntry(
+        continuation: Identifier(number), app: "com.example.a", offer: .sample(number), isStale: false, document: [1],
+        originFolders: folders)
+    }
+    do {
+      let inbox = try open()
+      _ = try inbox.put(entry(1, text), at: now)
+      _ = try inbox.put(entry(2, []), at: now)
+      _ = try inbox.put(entry(3, [UInt8](repeating: 10, count: OriginFolders.sizeLimit + 1)), at: now)
+    }
+    let inbox = try open()
+    #expect(try [1, 2, 3].map { try inbox.originFolders(of: Identifier($0)) } == [text, [], []])
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.continuation == Identifier(1))
+    try inbox.acknowledge(Identifier(1), at: now)
+    #expect(try inbox.originFolders(of: Identifier(1)).isEmpty)
+    #expect(try inbox.beginDelivery(to: "com.example.a", at: now)?.continuation == Identifier(2))
+  }
+
   @Test func `text that is too long to be read again is not stored`() throws {
     let inbox = try open()
     let long = String(repeating: "x", count: 2000)

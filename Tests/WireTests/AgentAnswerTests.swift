@@ -130,6 +130,17 @@ import Testing
         ]
       ),
       (
+        "retained",
+        [
+          list(
+            "retained",
+            [
+              ("activity_id", id), ("type", .string("t")), ("app_name", .string("a")), ("size", .integer(1)),
+              ("attachments", .integer(0)), ("attachment_bytes", .integer(0)), ("received", date()),
+            ])
+        ]
+      ),
+      (
         "pushes",
         [
           ("change", .integer(2)),
@@ -258,7 +269,7 @@ import Testing
 
   @Test(
     arguments: [("account", "takeovers", 4), ("account", "refused", 16), ("account", "notices", 16)] + [
-      ("failures", "failures", 16)
+      ("retained", "retained", 64), ("failures", "failures", 16),
     ])
   func `a list has no more elements than segue_h says`(question: String, name: String, most: Int) throws {
     var entries = try #require(Self.answers.first { $0.question == question }).entries

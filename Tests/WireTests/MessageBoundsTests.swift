@@ -74,7 +74,7 @@ import Testing
   @Test func `a span of time is a year at most, an expiration a century (A9)`() throws {
     let year: Int64 = 366 * 86_400_000
     for (said, meant) in [(UInt64(5), Int64(5)), (UInt64(year), year), (UInt64(year) + 1, year), (.max, year)] {
-      guard case .fetch(_, let milliseconds, _, _, _)? = try decoded(fetch(milliseconds: said)) else {
+      guard case .fetch(_, let milliseconds, _, _, _, _)? = try decoded(fetch(milliseconds: said)) else {
         return #expect(Bool(false))
       }
       #expect(milliseconds == meant)

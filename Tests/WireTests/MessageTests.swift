@@ -54,6 +54,14 @@ import Testing
         description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
         activatedAt: 0), timing,
       OfferOrigin(team: "T", activation: 1, version: OffersVersion(hub: id, number: 2))),
+    .offer(
+      Offer(
+        description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 0,
+        activatedAt: 0), timing,
+      OfferOrigin(
+        team: "T", activation: 1, version: OffersVersion(hub: id, number: 2),
+        retained: RetainedOrigin(
+          device: id, activity: Identifier(high: 5, low: 6), revision: 7, proof: [UInt8](repeating: 1, count: 96)))),
     .gone(id, nil), .gone(id, OffersVersion(hub: id, number: 7)), .ready(settling: 0),
     .ready(settling: 500),
     .route(to: id, Route([Identifier(high: 3, low: 4), id], sequence: 5), isSought: false),
@@ -72,6 +80,12 @@ import Testing
         offer: Offer(
           description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
           activatedAt: 0), timing: timing, milliseconds: 20_000, isRedelivered: true)),
+    .deliver(
+      Message.DeliverRequest(
+        continuation: id, to: id,
+        offer: Offer(
+          description: description, origin: id, appName: "n", bundleIdentifier: "b", deviceName: "vm", rank: 8,
+          activatedAt: 0), timing: timing, milliseconds: 20_000, isRedelivered: true, activationToken: "x_TIME1")),
     .keep(id, app: id, channel: 3, size: 9), .keepAttachment(channel: 3, "a.png", changed: .max), .keeps,
     .ask(3, [1, 2]), .answer(3, nil, [3]), .answer(4, SegueError(.notFound, "why"), []),
     .link(HubIdentity(id: id, deviceName: "vm"), version: 1, minimum: 1),
@@ -82,6 +96,9 @@ import Testing
     .fetch(continuation, milliseconds: 20_000, receiver: receiver),
     .fetch(continuation, milliseconds: 1, receiver: nil),
     .fetch(continuation, milliseconds: 1, receiver: nil, isBack: true),
+    .fetch(continuation, milliseconds: 1, receiver: nil, isNear: true),
+    .fetch(continuation, milliseconds: 1, receiver: nil, isBack: true, isNear: true),
+    .originFolders(id, to: id, Array("segue-container:a\tfile:///a\n".utf8)),
     .state(id, to: id, channel: 3, size: 9, isStale: true, why: ""),
     .state(id, to: id, channel: 3, size: 9, isStale: true, why: "disk full"),
     .refused(id, to: id, SegueError(.handoffFailed, "gone")),

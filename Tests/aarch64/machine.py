@@ -7,12 +7,12 @@ import os
 import subprocess
 from pathlib import Path
 
+from bare import EMULATE, MIRROR
 from project import ROOT
 
 BUILT = ROOT / ".build" / "aarch64"
 TREE = BUILT / "machine"
 LIBRARIES = ROOT / "lib" / "aarch64"
-MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = (
     "base-files,bash,coreutils,dash,findutils,grep,libc-bin,libexpat1,libsqlite3-0,libssl3,libuv1,openssl,procps,"
     "python3,python3-cbor2,python3-hypothesis,sed,util-linux"
@@ -20,8 +20,6 @@ PACKAGES = (
 # Pure Python, which any machine runs: tools of the tests in .venv. Those of Debian 12 are too old.
 TOOLS = ("_pytest", "iniconfig", "packaging", "pluggy", "py.py", "pygments", "pytest", "rich", "segno")
 
-# binfmt_misc belongs to the namespace of users from Linux 6.7 on, so nothing outside changes. The interpreter is opened
-# once (F), so that it is there inside of the tree.
 ENTER = r"""
 set -e
 root=$1 project=$2
@@ -31,11 +29,7 @@ mount --rbind /proc "$root/proc"
 mount -t tmpfs tmpfs "$root/tmp"
 mkdir -p "$root$project"
 mount --rbind "$project" "$root$project"
-mount -t binfmt_misc binfmt_misc "$root/proc/sys/fs/binfmt_misc"
-magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
-mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-printf ':aarch64:M::%s:%s:%s:F' "$magic" "$mask" "$(command -v qemu-aarch64-static)" \
-  >"$root/proc/sys/fs/binfmt_misc/register"
+sh -c "$EMULATE" sh "$root"
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/tmp PYTHONDONTWRITEBYTECODE=1 \
   TMPDIR=/tmp SEGUE_LIBRARY="$SEGUE_LIBRARY" SEGUE_AGENT="$SEGUE_AGENT" PYTHONPATH="$PYTHONPATH" sh -c "$@"
 """
@@ -62,6 +56,7 @@ class Machine:
         """Starts a shell's script with these words as arguments; its output is one text."""
         environment = {
             **os.environ,
+            "EMULATE": EMULATE,
             "SEGUE_LIBRARY": str(LIBRARIES / library),
             "SEGUE_AGENT": str(LIBRARIES / "segue-agent"),
             "PYTHONPATH": f"{ROOT / 'bindings/python/src'}:{self.tools}",

@@ -62,12 +62,16 @@ def test_what_is_built_is_of_aarch64_and_needs_what_this_machines_needs(name):
     assert needed(LIBRARIES / name) | {"libm.so.6"} == needed(ROOT / "lib" / name) | {"libm.so.6"}
 
 
-def test_the_library_exports_what_the_header_declares():
+@pytest.mark.parametrize(
+    ("name", "lists"),
+    [("libsegue.so.0", ["symbols.txt"]), ("libsegue-fleet.so.0", ["symbols.txt", "symbols-fleet.txt"])],
+)
+def test_each_library_exports_what_the_header_declares(name, lists):
     said = subprocess.run(
-        ["readelf", "--wide", "--dyn-syms", LIBRARIES / "libsegue.so.0"], capture_output=True, text=True, check=True
+        ["readelf", "--wide", "--dyn-syms", LIBRARIES / name], capture_output=True, text=True, check=True
     )
     exported = set(re.findall(r"(segue_\w+)@@SEGUE_0", said.stdout))
-    assert exported == set((ROOT / "Tests/header/symbols.txt").read_text().split())
+    assert exported == {each for file in lists for each in (ROOT / "Tests/header" / file).read_text().split()}
 
 
 def test_the_library_is_hardly_larger():

@@ -35,7 +35,9 @@ class Probe:
         self.program.tell("\t".join(words))
         return self.program.wait_for(".*")[0]
 
-    def declare(self, *command: str | Path, app: str, graphical: bool, folder: str | None) -> None:
+    def declare(
+        self, *command: str | Path, app: str, graphical: bool, folder: str | None, activatable: bool = False
+    ) -> None:
         lines = [
             "[Desktop Entry]",
             "Type=Application",
@@ -44,6 +46,7 @@ class Probe:
             f"X-Segue-BundleIdentifier={app}",
             f"X-Segue-BackgroundOnly={str(not graphical).lower()}",
             *([f"Path={folder}"] if folder is not None else []),
+            *(["DBusActivatable=true"] if activatable else []),
         ]
         (self.applications / f"{app}.desktop").write_text("\n".join(lines) + "\n")
 
@@ -53,9 +56,10 @@ class Probe:
         app: str = "com.example.a",
         graphical: bool = False,
         folder: str | None = None,
+        activatable: bool = False,
         more: str = "-",
     ) -> str:
-        self.declare(*command, app=app, graphical=graphical, folder=folder)
+        self.declare(*command, app=app, graphical=graphical, folder=folder, activatable=activatable)
         return self.ask("launch", app, more)
 
     def start(self, *command: str | Path, **options) -> int:
@@ -205,6 +209,77 @@ def test_a_bus_that_does_not_answer_delays_a_program_by_seconds(probe, tmp_path)
                 assert time.monotonic() < end, files
                 time.sleep(0.01)
     os.kill(process, signal.SIGKILL)
+
+
+SERVICE = """\
+import sys
+from gi.repository import Gio, GLib
+INTERFACE = "org.freedesktop.Application"
+METHOD = "<method name='Activate'><arg type='a{sv}' direction='in'/></method>"
+XML = f"<node><interface name='{INTERFACE}'>{METHOD}</interface></node>"
+
+def called(bus, sender, path, interface, method, arguments, call):
+    told = arguments.unpack()[0]
+    open(sys.argv[1], "a").write(f"{path} {told['activation-token']} {told['desktop-startup-id']}\\n")
+    call.return_value(None)
+    loop.quit()
+
+def acquired(bus, name):
+    bus.register_object("/org/example/two_words/Notes", Gio.DBusNodeInfo.new_for_xml(XML).interfaces[0], called)
+
+loop = GLib.MainLoop()
+Gio.bus_own_name(Gio.BusType.SESSION, "org.example.two-words.Notes", 0, acquired, None, lambda *_: loop.quit())
+loop.run()
+"""
+CLICK = "XDG_ACTIVATION_TOKEN=click;DESKTOP_STARTUP_ID=click_TIME1"
+
+
+@pytest.fixture
+def bus(tmp_path: Path) -> Iterator[Program]:
+    """A session's bus that has the services of tmp_path/data."""
+    with programs() as run:
+        (tmp_path / "data" / "dbus-1" / "services").mkdir(parents=True)
+        words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"]
+        environment = ["env", f"XDG_DATA_DIRS={tmp_path}/data"]
+        program = run("bus", [*environment, *words, f"--address=unix:path={tmp_path}/bus"])
+        program.wait_for("^unix:")
+        yield program
+
+
+def serve(folder: Path, *command: str | Path) -> None:
+    words = " ".join(map(str, command))
+    file = folder / "data" / "dbus-1" / "services" / "org.example.two-words.Notes.service"
+    file.write_text(f"[D-BUS Service]\nName=org.example.two-words.Notes\nExec={words}\n")
+
+
+@pytest.mark.skipif(not Path("/usr/lib/python3/dist-packages/gi").exists(), reason="python3-gi is missing: make deps")
+def test_an_app_with_a_service_on_the_bus_is_started_by_the_bus(probe, bus, script, tmp_path):
+    """DBusActivatable: org.freedesktop.Application, with the token of the click, and not the command."""
+    service, report, started = (tmp_path / name for name in ("service.py", "report", "started"))
+    service.write_text(SERVICE)
+    serve(tmp_path, "/usr/bin/python3", service, report)
+    running = probe(DBUS_SESSION_BUS_ADDRESS=f"unix:path={tmp_path}/bus")
+    name = "org.example.two-words.Notes"
+    running.start(script(f"touch {started}"), app=name, activatable=True, more=CLICK)
+    assert read_report(report) == "/org/example/two_words/Notes click click_TIME1\n"
+    assert not started.exists()
+
+
+@pytest.mark.parametrize("case", ["no service", "a service that fails", "no name", "no bus", "a bus that hangs"])
+def test_an_app_that_the_bus_cannot_start_is_started_by_its_command(probe, bus, script, tmp_path, case):
+    report = tmp_path / "report"
+    if case == "a service that fails":
+        serve(tmp_path, "/bin/false")
+    address = f"unix:path={tmp_path}/{'nothing' if case == 'no bus' else 'bus'}"
+    if case == "a bus that hangs":
+        bus.signal(signal.SIGSTOP)
+    running = probe(DBUS_SESSION_BUS_ADDRESS=address)
+    name = "notes" if case == "no name" else "org.example.two-words.Notes"
+    program = script(f'echo "$XDG_ACTIVATION_TOKEN" >{report}.new; mv {report}.new {report}')
+    running.start(program, app=name, activatable=True, more=CLICK)
+    assert read_report(report) == "click\n"
+    if case == "a bus that hangs":
+        bus.signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("address", ["unix:path=/nonexistent/bus", "nonsense", "real"])

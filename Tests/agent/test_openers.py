@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -174,6 +176,40 @@ def test_a_broken_opener_is_named(agent, desktop, segue):
     agent(**desktop.variables)
     (error,) = [each["error"] for each in segue("apps") if each["error"]]
     assert "broken.desktop" in error and "percent sign" in error
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("--flag;%{path};", None), ("./first;%{path};", "./first"), ("first;--new;", "%{path}")]
+)
+def test_an_opener_that_names_no_program_or_no_file_starts_nothing(
+    agent, desktop, offer, segue, folder, note, line, said
+):
+    """R13.7: such a file is named. A flag is a program that is not installed."""
+    desktop.opener("odd", line)
+    agent(**desktop.variables)
+    errors = [each["error"] for each in segue("apps") if each["error"]]
+    assert len(errors) == (said is not None) and all("odd.desktop" in each and said in each for each in errors)
+    offer(url=note.as_uri())
+    assert "opener:odd neither runs" in commands.segue(folder, "continue", "--app", "opener:odd", status=1).err
+
+
+def test_an_opener_that_is_not_installed_or_hangs_holds_nothing_up(agent, desktop, offer, segue, folder, note):
+    """R13.7: nobody waits for the program."""
+    desktop.opener("absent", "no-such-program;%{path};")
+    desktop.opener("stuck", "stuck;%{path};")
+    stuck = desktop.home / "bin" / "stuck"
+    stuck.write_text(f"#!/bin/sh\n/bin/echo $$ >{desktop.home}/stuck.opened\nexec /bin/sleep 60\n")
+    stuck.chmod(0o755)
+    agent(**desktop.variables)
+    offer(url=note.as_uri())
+    assert "opener:absent neither runs" in commands.segue(folder, "continue", "--app", "opener:absent", status=1).err
+    began = time.monotonic()
+    assert segue("continue", "--app", "opener:stuck", status=1)["outcome"] == "unknown"
+    assert time.monotonic() - began < 10
+    (process,) = desktop.opened("stuck")
+    segue("continue", "--app", "opener:first", status=1)
+    assert desktop.opened("first")[-1] == str(note)
+    os.kill(int(process), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -81,6 +81,8 @@ def test_a_log_and_another_library_are_left_to_the_command(begin, start, variabl
     viewer = start("viewer").ready()
     assert recorded(VIEWER, {**variables, name: "error"}) == ["", *VIEWER]
     assert recorded(VIEWER, variables, preexec_fn=lambda: os.close(0)) == ["", *VIEWER]
+    # All that is offered is of this device.
+    assert recorded(["continue", "--frontmost"], variables) == ["", "continue", "--frontmost"]
     assert not [each for each in viewer.events() if each.startswith("continue")]
 
 

@@ -11,6 +11,32 @@ from project import LIBRARY, ROOT
 from screen import Screen
 
 PLUGIN = ROOT / "integrations" / "gedit"
+PROBE = """\
+from gi.repository import Gedit, Gio, GLib, GObject, Gtk
+
+
+def labels(widget):
+    if isinstance(widget, Gtk.Label):
+        yield widget.get_text()
+    if isinstance(widget, Gtk.Container):
+        for each in widget.get_children():
+            yield from labels(each)
+
+
+class Probe(GObject.Object, Gedit.AppActivatable):
+    app = GObject.Property(type=Gedit.App)
+
+    def do_activate(self):
+        action = Gio.SimpleAction.new_stateful("bars", None, GLib.Variant("s", ""))
+        action.connect("activate", self.look)
+        self.app.add_action(action)
+
+    def look(self, action, _):
+        tab = self.app.get_active_window().get_active_tab()
+        bars = [each for each in tab.get_children() if isinstance(each, Gtk.InfoBar)]
+        action.set_state(GLib.Variant("s", " ".join(text for bar in bars for text in labels(bar))))
+"""
+"""A plugin that says what the bars above the text say."""
 
 
 class Gedit:
@@ -36,11 +62,26 @@ class Gedit:
             command = [ROOT / ".venv" / "bin" / "python", "-m", "segue", "setup", "gedit"]
             done = screen.run(*command, **variables, SEGUE_LIBRARY=str(LIBRARY))
             assert done.returncode == 0, done
+            self.probe(home / "data" / "gedit" / "plugins", variables)
         self.said: list[str] = []
         command = ["gedit", "--new-window", *words]
         self.program = screen.start("gedit", command, listener=self.said.append, **variables)
         self.window = ""
         until(self.find)
+
+    def probe(self, plugins: Path, variables: dict[str, str]) -> None:
+        """Adds the plugin that says what the bars say, and ticks it."""
+        (plugins / "probe.py").write_text(PROBE)
+        (plugins / "probe.plugin").write_text("[Plugin]\nLoader=python3\nModule=probe\nName=Probe\n")
+        key = ("org.gnome.gedit.plugins", "active-plugins")
+        ticked = self.screen.run("gsettings", "get", *key, **variables).stdout.strip().removesuffix("]")
+        done = self.screen.run("gsettings", "set", *key, f"{ticked}, 'probe']", **variables)
+        assert done.returncode == 0, done
+
+    def bars(self) -> str:
+        """Returns the words of the bars above the text."""
+        self.ask("Activate", "bars", "[]", "{}")
+        return self.ask("Describe", "bars")
 
     def find(self) -> bool:
         self.window = self.screen.xdotool("search", "--onlyvisible", "--class", "gedit").split("\n")[-1]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import signal
@@ -251,6 +252,24 @@ def test_a_second_one_in_a_session_ends(desk: Desk, server: Server) -> None:
     second.wait_for("another one runs")
     assert second.wait() == 0
     assert lives(program)
+
+
+def test_of_two_sessions_of_one_user_that_is_notified_in_which_the_user_arrives(
+    desk: Desk, server: Server, offered: Notes
+) -> None:
+    other = copy.copy(desk)
+    address = f"unix:path={desk.folder}/other-bus"
+    other.variables = desk.variables | {"XDG_SESSION_ID": "2", "DBUS_SESSION_BUS_ADDRESS": address}
+    other.bus("other-bus")
+    elsewhere = Server(other, *CAPABILITIES)
+    desk.begin()
+    other.begin()
+    for is_locked in (True, False):
+        other.session(LockedHint=is_locked, session="2")
+    assert "budget.md" in elsewhere.shows()["summary"]
+    server.stays_quiet()
+    desk.arrive()
+    assert "budget.md" in server.shows()["summary"]
 
 
 def test_an_agent_that_hangs_delays_no_end(desk: Desk, server: Server, offered: Notes) -> None:

@@ -175,8 +175,13 @@ def test_unsaved_changes_here_are_kept(gedit, take, host: Host, note: Path) -> N
 
 
 def test_a_file_of_another_version_is_opened(gedit, take, host: Host, note: Path) -> None:
+    """R13.3: a bar says so."""
     editor = gedit()
+    same = "sha-256:" + hashlib.sha256(note.read_bytes()).hexdigest()
+    assert take(editor, url=note.as_uri(), contentDigest=same)["outcome"] == "restored"
+    assert "version" not in editor.bars()
     assert take(editor, url=note.as_uri(), contentDigest="sha-256:" + "0" * 64)["outcome"] == "restored"
+    until(lambda: "The file has another version here." in editor.bars())
 
 
 @pytest.mark.parametrize("url", ["file:///no/such/file", "https://example.com/x", "file://elsewhere/x", "pipe", LONG])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from agents import AgentDevice
+from commands import segue
 from desk import Desk, Server, until
 from participants import Participant, participant
 
@@ -41,9 +42,15 @@ def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: 
     server.says("ActivationToken", id, "token-1")
     server.says("ActionInvoked", id, "default")
     here.hears(r"continue \w+ \d+ budget.md")
+    here.hears("token token-1")  # by which its window comes to the front
     there.hears(r"ended \w+ restored OK.*")
     assert server.closes() == id
     server.stays_quiet()
+    # Without a click there is no token, not even the last one.
+    segue(desk.device.folder, "continue", "--frontmost")
+    here.hears(r"continue \w+ \d+ budget.md")
+    there.hears(r"ended \w+ restored OK.*")
+    assert not [each for each in here.events() if each.startswith("token")]
 
 
 def test_an_app_that_does_not_run_is_started_with_the_token(

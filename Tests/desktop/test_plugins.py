@@ -18,7 +18,7 @@ from segue._command import desktop, installed, parts
 from segue._command.checks import State
 from terminal import terminals
 
-NAMES = ("gedit", "mpris", "nvim", "zathura", "bash", "zsh", "fish")
+NAMES = ("gedit", "mpris", "nvim", "zathura", "okular", "bash", "zsh", "fish")
 OWN = b"alias ll='ls -l'\n\xff\n"
 
 
@@ -85,6 +85,19 @@ def test_a_folder_of_the_user_is_not_replaced(home: Path, folder: Path) -> None:
     assert own.is_dir() and not own.is_symlink()
 
 
+@pytest.mark.parametrize("target", ["/no/such/plugin", "elsewhere"])
+def test_a_link_of_the_user_is_no_plugin_of_segue(home: Path, folder: Path, target: str) -> None:
+    """It is neither on, nor taken away, nor replaced."""
+    (home / "elsewhere").mkdir()
+    link = home / "data/nvim/site/pack/segue/start/segue"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home / target)
+    assert "not of Segue" in segue(folder, "setup", "nvim", status=1).err
+    segue(folder, "setup", "nvim", "--remove")
+    assert os.readlink(link) == str(home / target)
+    assert [each.about for each in parts.plugins() if each.about == "nvim"] == []
+
+
 def test_without_names_it_shows_and_changes_nothing(home: Path, folder: Path) -> None:
     said = segue(folder, "setup").out
     assert "off  bash       folders of bash" in said
@@ -140,7 +153,7 @@ def test_doctor_names_what_setup_would_do(home: Path, folder: Path, monkeypatch:
     assert (found.about, found.state) == ("nvim", State.NOTE)
     link = home / "data/nvim/site/pack/segue/start/segue"
     link.unlink()
-    link.symlink_to("/no/such/folder")
+    link.symlink_to("/no/such/integrations/nvim")
     (found,) = parts.plugins()
     assert (found.state, "installed any longer" in found.message) == (State.PROBLEM, True)
 

@@ -178,6 +178,14 @@ def test_a_bar_has_one_line_a_change_without_markup(desk: Desk, notes: Notes, la
     said = segue(desk.device.folder, "continue", "--frontmost").out
     assert "restored" in said
     there.hears(r"ended \w+ restored OK.*")
+    # The same without Python, which is what a click on the bar starts.
+    words = [ROOT / "lib" / "segue-continue", "false", "--", "continue", "--frontmost"]
+    environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(desk.device.folder)}
+    environment.pop("SEGUE_LIBRARY", None)  # with which it leaves all to Python
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout) == (0, said), done
+    assert done.stderr.endswith(" from com.example.notes on laptop\n")
+    there.hears(r"ended \w+ restored OK.*")
     there.tell("invalidate")
     assert json.loads(bar.wait_for('^{"text": "".*}$')[0])["class"] == "none"
     assert "no other device" in segue(desk.device.folder, "continue", "--frontmost", status=1).err

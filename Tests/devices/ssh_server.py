@@ -42,13 +42,15 @@ class SSHServer:
         kind, code, _ = (self.folder / f"{key}.pub").read_text().split()
         (self.folder / "known").write_text(f"[10.99.0.1]:{PORT} {kind} {code}\n")
 
-    def begin(self, **variables: str) -> None:
-        """Serves, with these variables in what it starts."""
+    def begin(self, *options: str, **variables: str) -> None:
+        """Serves, with these options, and these variables in what it starts."""
         words = " ".join(shlex.quote(f"{name}={value}") for name, value in variables.items())
         folder = self.folder
         (folder / "sshd_config").write_text(
             f"Port {PORT}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
-            f"PidFile none\nPasswordAuthentication yes\nSetEnv {words}\nPrintMotd no\nPermitUserEnvironment no\n"
+            f"PidFile none\nPasswordAuthentication yes\nPrintMotd no\nPermitUserEnvironment no\n"
+            + (f"SetEnv {words}\n" if words else "")
+            + "".join(f"{option}\n" for option in options)
         )
         under = [*self._machine.under, "unshare", "--mount", "sh", "-c", SCRIPT, folder]
         # A session goes on until its client ends, and would hold the output of the program.

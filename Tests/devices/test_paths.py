@@ -118,3 +118,26 @@ def test_r14_1_the_user_sees_which_path_is_used_and_why_others_are_not(ways):
         time.sleep(0.2)
     assert re.search(r"^desktop: 100\.64\.0\.1:\d+, tunnel, used$", said, re.MULTILINE)
     assert re.search(rf"^{tried}dialling .*(unreachable|No route to host)$", said, re.MULTILINE), said
+
+
+def test_r14_1_a_vpn_that_goes_up_and_down_beside_a_network_changes_nothing(ways, app):
+    """And one that goes down while it is the only way says so, and is used again once it is up."""
+    ways.plug()
+    ways.uses(NEAR, 15)
+    apps = offer_both_ways(app, *(each.device for each in ways.machines))
+    one = ways.machines[1].device.machine
+    for number in range(3):
+        one.run("ip", "link", "set", "tailnet", "down")
+        change_both(apps, f"down {number}")
+        one.run("ip", "link", "set", "tailnet", "up")
+        change_both(apps, f"up {number}")
+    ways.uses(NEAR, 1)
+    nothing_flickered(apps)
+    ways.cable.pull()
+    ways.uses(TAILNET, 15)
+    one.run("ip", "link", "set", "tailnet", "down")
+    ways.machines[1].device.linked(patience=40)  # Nothing says that the link is dead but its heartbeat.
+    said = ways.machines[1].does("explain", status=1).out
+    assert "desktop: is not linked" in said and "unreachable" in said, said
+    one.run("ip", "link", "set", "tailnet", "up")
+    ways.uses(TAILNET, 15)

@@ -15,7 +15,7 @@ import pytest
 from agents import AgentDevice, making
 from hostile import HostileHub
 from intruder import Keys, is_refused, secured
-from network import Network, Sockets, another_network, can_make_networks, two_networks
+from network import Network, Sockets, can_make_networks, second_cable, two_networks
 from programs import programs
 from test_command import Machine
 from test_two_machines import change_both, nothing_flickered, offer_both_ways
@@ -95,12 +95,7 @@ def a_trio(place: Path) -> Iterator[Trio]:
         cable = two_networks(start)
         cable.address()
         home, laptop = cable.machines
-        phone = another_network(start, home, "machine 3")
-        home.run("ip", "link", "add", "phones", "type", "veth", "peer", "name", "cable", "netns", f"{phone.network}")
-        for machine, number, name in ((home, 1, "phones"), (phone, 2, "cable")):
-            machine.run("ip", "addr", "add", f"10.98.0.{number}/24", "dev", name)
-            machine.run("sh", "-c", f"ip link set lo up; ip link set {name} up")
-        networks = (home, laptop, phone)
+        networks = (home, laptop, second_cable(start, home))
         route(networks, "add")
         make = making(start, place)
         names = ("home", "laptop", "phone")

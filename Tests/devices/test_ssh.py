@@ -22,7 +22,7 @@ from ssh_server import SERVER, SSHServer
 from test_command import Machine
 from test_two_machines import change_both, offer_both_ways
 
-AT_ONCE, ALWAYS = 10, 30  # seconds
+AT_ONCE, ALWAYS, LATE = 10, 30, 60  # seconds
 
 
 class Pair:
@@ -51,10 +51,10 @@ class Pair:
     def parted(self) -> None:
         self.laptop.device.linked(patience=AT_ONCE)
 
-    def fails(self, command: str, *texts: str) -> str:
+    def fails(self, command: str, *texts: str, patience: float = ALWAYS) -> str:
         """Adds a command, and waits until its path has failed with these texts."""
         self.add(command)
-        return self.failed(*texts)
+        return self.failed(*texts, patience=patience)
 
     def failed(self, *texts: str, patience: float = ALWAYS) -> str:
         deadline = time.monotonic() + patience
@@ -162,6 +162,30 @@ def test_r14_4_devices_are_linked_by_ssh_which_ends_with_the_link(pair, app):
     assert "no command" in said.err
 
 
+def test_r14_4_another_command_ends_the_link_of_the_former_one(pair, tmp_path):
+    """Also one that leads nowhere: the former may no longer be wanted. The same one again changes nothing."""
+    pair.add(pair.there)
+    pair.linked()
+    (running,) = of(pair.laptop.device, "segue-agent")
+    pair.add(pair.there)
+    assert of(pair.laptop.device, "segue-agent") == [running]
+    pair.laptop.device.linked("desktop", patience=1)
+    pair.fails("false", "ended with status 1")
+    assert not pair.laptop.device.device("desktop")["linked"]
+    assert not of(pair.laptop.device, "segue-agent")
+    pair.add(f"env LANG=C {pair.there}")
+    pair.linked()
+
+
+def test_r14_4_a_banner_is_no_harm_and_stands_in_the_log(pair, tmp_path):
+    banner = tmp_path / "banner"
+    banner.write_text("Only for members of the household\n")
+    pair.ssh.begin(f"Banner {banner}", SEGUE_RUNTIME_DIR=str(pair.desktop.device.folder))
+    pair.add(pair.ssh.command(AGENT, "--stdio"))
+    pair.linked()
+    pair.laptop.device.agent.wait_for("desktop: Only for members of the household")
+
+
 def test_r14_4_an_ssh_that_cannot_get_in_says_why(pair):
     pair.ssh.begin(SEGUE_RUNTIME_DIR=str(pair.desktop.device.folder))
     command = pair.ssh.command(AGENT, "--stdio")
@@ -233,6 +257,17 @@ def test_a17_a_host_in_between_that_changes_or_repeats_bytes_gets_no_link(pair, 
     pair.remove()
     pair.fails(f"{host} replay {record}", "")
     assert not pair.desktop.device.device("laptop")["linked"]
+    pair.add(f"{host} flip -1 {pair.there}")
+    pair.linked()
+
+
+def test_a17_a_host_in_between_that_loses_or_swaps_bytes_gets_no_link(pair):
+    """R14.4: nor does one that stalls or says things twice."""
+    host = f"{sys.executable} {ROOT / 'Tests' / 'devices' / 'tampering.py'}"
+    for what in ("drop", "twice", "swap", "stall"):
+        pair.fails(f"{host} {what} 300 {pair.there}", "", patience=LATE)
+        assert not pair.laptop.device.device("desktop")["linked"]
+        pair.remove()
     pair.add(f"{host} flip -1 {pair.there}")
     pair.linked()
 

@@ -32,18 +32,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def wanted(packages: list[Path]) -> list[Path]:
     """The packages of a user, without those of developers."""
-    names = {
-        "libsegue0",
-        "python3-segue",
-        "segue",
-        "segue-agent",
-        "segue-desktop",
-        "segue-mpris",
-        "segue-stdio",
-        "segue-gedit",
-        "segue-zathura",
-    }
-    names.add("webext-segue")
+    names = {"libsegue0", "python3-segue", "segue", "webext-segue"}
+    names |= {f"segue-{each}" for each in ("agent", "desktop", "gedit", "mpris", "mpv", "nvim", "readers", "stdio")}
     return [package for package in packages if package.name.partition("_")[0] in names]
 
 
@@ -51,12 +41,8 @@ def wanted(packages: list[Path]) -> list[Path]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, as `make wheel` makes it."""
     folder = tmp_path_factory.mktemp("wheel")
-    tools = ROOT / ".venv" / "bin"
-    environment = {**os.environ, "SEGUE_AGENT": str(ROOT / "lib/segue-agent"), "PATH": f"{tools}:{os.environ['PATH']}"}
-    make = [tools / "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", folder / "made"]
-    subprocess.run([*make, ROOT / "bindings/python"], env=environment, check=True, capture_output=True)
-    repair = [tools / "auditwheel", "repair", "--exclude", "libsqlite3.so.0", "--wheel-dir", folder]
-    subprocess.run([*repair, *(folder / "made").glob("*.whl")], env=environment, check=True, capture_output=True)
+    done = subprocess.run([ROOT / "packaging/wheel", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     (made,) = folder.glob("*.whl")
     return made
 
@@ -67,22 +53,25 @@ class Installation(NamedTuple):
     seconds: float
 
 
-@pytest.fixture(scope="session")
-def installation(wanted: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A layer for machines on which the packages of a user are installed."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a machine's files")
-    folder = tmp_path_factory.mktemp("installed")
+def installed(folder: Path, wanted: list[Path]) -> Installation:
+    """Installs the packages of a user on a bare machine that has what they depend on."""
     machine = Bare(folder)
     try:
         machine.run("apt-get", "install", "-qy", "ca-certificates", *DOWNLOADED.split())
         before = machine.files()
         began = time.monotonic()
         machine.install(wanted)
-        seconds = time.monotonic() - began
+        return Installation(folder / "upper", before, time.monotonic() - began)
     finally:
         machine.close()
-    yield Installation(folder / "upper", before, seconds)
+
+
+@pytest.fixture(scope="session")
+def installation(wanted: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """A layer for machines on which the packages of a user are installed."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a machine's files")
+    return installed(tmp_path_factory.mktemp("installed"), wanted)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from bare import Bare
 from handoff import HANDOFF
 from programs import Program
-from test_packages import agents, upgraded, waiting
+from test_packages import LIBRARY, agents, upgraded, waiting
 
 # An app of the older packages, which stays open while packages are replaced beneath it. It tells of the hub.
 OPEN = """
@@ -74,7 +74,7 @@ def test_a_system_without_systemd_and_dbus(machine: Bare):
     for name in ("systemd", "systemctl", "dbus-daemon"):
         assert machine.run("sh", "-c", f"command -v {name} || true") == "", "the bare machine has none"
     assert not (machine.root / "run/systemd/system").exists()
-    assert machine.say("python3", "-c", HANDOFF).split()[:2] == ["12", "libsegue.so.0"]
+    assert machine.say("python3", "-c", HANDOFF).split()[:2] == ["12", LIBRARY]
     agent = machine.begin("segue", "agent")
     agent.wait_for("this process is the hub")
     assert agent.said == [line for line in agent.said if "systemd" not in line and "D-Bus" not in line]
@@ -117,3 +117,21 @@ def test_a_wheel_on_a_system_without_openssl_names_it_when_it_is_needed(wanted, 
         assert json.loads(bare.say(*own, "python3", "-m", "segue", "inbox", "--json")) == []
     finally:
         bare.close()
+
+
+def test_an_agent_whose_account_needs_openssl_names_it_when_it_starts(machine: Bare, wheel: Path):
+    """The account was made while OpenSSL was there. What needs no device goes on."""
+    (inside,) = machine.copy_in([wheel], "/packages")
+    machine.run("python3", "-m", "zipfile", "-e", inside, "/opt/wheel")
+    machine.run("chmod", "755", "/opt/wheel/segue/segue-agent")
+    own = ("env", "PYTHONPATH=/opt/wheel", "SEGUE_AGENT=/opt/wheel/segue/segue-agent", "python3", "-m", "segue")
+    agent = machine.begin(*own, "agent")
+    agent.wait_for("this process is the hub")
+    machine.say(*own, "account", "create", "Ann")
+    machine.run("sh", "-c", "rm -f /usr/lib/*/libssl.so.3 /usr/lib/*/libcrypto.so.3")
+    another = machine.begin(*own, "agent", "--replace")
+    another.wait_for(r"libssl\.so\.3")
+    assert agent.wait() == 0
+    words = machine.fails(*own, "devices")
+    assert "libssl.so.3" in words and "Traceback" not in words
+    assert json.loads(machine.say(*own, "inbox", "--json")) == []

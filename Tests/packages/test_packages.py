@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from bare import HOME, USER, Bare, output
-from conftest import Installation, build
+from conftest import Installation, build, installed
 from handoff import HANDOFF
 from programs import Program
 from project import ROOT
@@ -20,10 +21,14 @@ PROGRAMS = {
     "segue-desktop",
     "segue-stdio",
     "segue-mpris",
+    "segue-mpv",
+    "segue-nvim",
     "segue-gedit",
-    "segue-zathura",
+    "segue-readers",
     "webext-segue",
 }
+LIBRARY = f"/lib/{os.uname().machine}-linux-gnu/libsegue.so.0"
+SECONDS = 5.0  # for the installation of a user's packages, with what they depend on there already
 NAMES = {"libsegue-dev", "libsegue-fleet0", "libsegue0", "lua-segue", "python3-segue", "segue"} | PROGRAMS
 SYMBOLS = {
     "libsegue-fleet0-dbgsym": "libsegue-fleet.so.0.debug",
@@ -31,6 +36,7 @@ SYMBOLS = {
     "segue-agent-dbgsym": "segue-agent.debug",
     "segue-stdio-dbgsym": "segue-stdio.debug",
     "segue-desktop-dbgsym": "segue-desktop.debug",
+    "segue-mpv-dbgsym": "segue-mpv.so.debug",
     "webext-segue-dbgsym": "segue-browser-host.debug",
 }
 
@@ -111,10 +117,47 @@ def test_a_version_that_differs_from_the_header_is_refused(tmp_path: Path):
 # On a machine
 
 
-def test_installed_packages_work(machine: Bare, installation: Installation):
-    print(f"deb.install_s {installation.seconds:.1f}: Segue's packages, with what they depend on there already")
+def test_the_packages_are_installed_in_seconds(installation: Installation, wanted: list[Path], tmp_path: Path):
+    """A machine that is busy gets a second try."""
+    seconds = installation.seconds
+    if seconds > SECONDS:
+        seconds = installed(tmp_path, wanted).seconds
+    print(f"deb.install_s {seconds:.1f}: Segue's packages, with what they depend on there already")
+    assert seconds <= SECONDS
+
+
+def test_installed_packages_work(machine: Bare):
     assert machine.say("segue", "--version").split() == ["segue", "0.1.0,", "library", "0.1.0"]
-    assert machine.say("python3", "-c", HANDOFF).split()[:2] == ["12", "libsegue.so.0"]
+    assert machine.say("python3", "-c", HANDOFF).split()[:2] == ["12", LIBRARY]
+
+
+def test_no_program_comes_from_the_current_folder(machine: Bare):
+    """The library is found by its name alone, and the programs beside it would be those of the current folder."""
+    for name in ("segue-stdio", "segue-agent", "segue-desktop"):
+        machine.say("cp", "/bin/true", name)
+    assert machine.say("segue", "stdio", "--path") == "/usr/libexec/segue/segue-stdio\n"
+    assert LIBRARY in machine.say("sh", "-c", "segue doctor || true")
+    machine.run("apt-get", "remove", "-qy", "segue-stdio", "segue-agent", "segue-desktop")
+    for name in ("stdio", "agent"):
+        assert f"there is no segue-{name}" in machine.fails("segue", name)
+
+
+def test_each_user_switches_plugins_on(machine: Bare):
+    """And is told of a package that is missing."""
+    home = machine.root / HOME.lstrip("/")
+    machine.say("segue", "setup", "nvim", "mpv")
+    link = home / ".local/share/nvim/site/pack/segue/start/segue"
+    assert str(link.readlink()) == "/usr/share/segue/integrations/nvim"
+    machine.run("test", "-s", "/usr/share/segue/integrations/nvim/plugin/segue.lua")
+    plugin = f"/usr{LIBRARY.rpartition('/')[0]}/segue/mpv/segue.so"
+    assert f"script=%{len(plugin)}%{plugin}\n" in (home / ".config/mpv/mpv.conf").read_text()
+    # The loader finds the library of the system; mpv itself has the other functions.
+    found = machine.run("sh", "-c", f"ldd {plugin} 2>&1")
+    assert f"libsegue.so.0 => {LIBRARY} (" in found and "not found" not in found
+    machine.say("segue", "setup", "nvim", "mpv", "--remove")
+    machine.run("apt-get", "remove", "-qy", "segue-mpv", "segue-nvim")
+    for name in ("mpv", "nvim"):
+        assert f"Debian: segue-{name}" in machine.fails("segue", "setup", name)
 
 
 def test_installed_programs_for_others_work(machine: Bare):

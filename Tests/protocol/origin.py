@@ -42,7 +42,7 @@ class Origin:
         by its activity. Returns its app, and the offsets that it has asked for. `early` sends before the library is
         told to read."""
         app, peer, id, activity = self.continued()
-        continuation, _, _, _, receiver, _ = peer.expect("fetch")
+        continuation, _, _, _, receiver, *_ = peer.expect("fetch")
         state = of(attachments={"a": size})
         peer.send_state(continuation, receiver[0], state)
         app.until(state)

@@ -17,8 +17,8 @@ TEAM_HELLO = (PROTOCOL, PROTOCOL, uuid.uuid4(), "com.example.foreign", "Foreign"
 
 def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
     app, peer, id, activity = origin.continued()
-    continuation, asked_of, asked, milliseconds, receiver, account = peer.expect("fetch")
-    assert (asked_of, asked, receiver[3]) == (id, activity, "com.example.native")
+    continuation, asked_of, asked, milliseconds, receiver, account, *marks = peer.expect("fetch")
+    assert (asked_of, asked, receiver[3], marks) == (id, activity, "com.example.native", [None, True])
     assert isinstance(account, type(receiver[0])) and account != receiver[0]
     assert 0 < milliseconds <= 20_000
     state = document("From Python", line=7)
@@ -37,7 +37,7 @@ def test_a_put_is_seen_and_continued_by_an_app_of_the_library(origin):
 def test_a_state_that_is_stale_says_why_in_one_line(origin):
     """R2.4"""
     app, peer, _, _ = origin.continued()
-    continuation, _, _, _, receiver, _ = peer.expect("fetch")
+    continuation, _, _, _, receiver, *_ = peer.expect("fetch")
     state = document("From Python", line=7)
     peer.send_state(continuation, receiver[0], state, why_stale="disk\nfull\x1b[2J")
     app.until(state)
@@ -108,8 +108,8 @@ def test_the_state_of_an_activity_goes_back_to_its_origin(native, register):
     peer.expect("outcomeAck")
 
     app.resume_back(handle)
-    name, asked_of, asked, milliseconds, receiver, _, back = peer.expect("fetch")
-    assert (asked_of, asked, back) == (id, continuation, True)
+    name, asked_of, asked, milliseconds, receiver, _, back, near = peer.expect("fetch")
+    assert (asked_of, asked, back, near) == (id, continuation, True, True)
     assert (receiver[0], receiver[3]) == (origin, "com.example.native")
     assert 0 < milliseconds <= 20_000
     changed = document("Ours", line=8)
@@ -121,7 +121,7 @@ def test_the_state_of_an_activity_goes_back_to_its_origin(native, register):
     peer.send_message("outcomeAck", name, receiver[0])
 
     app.resume_back(handle)
-    name, *_, receiver, _, _ = peer.receive_kind("fetch")[1:]
+    name, *_, receiver, _, _, _ = peer.receive_kind("fetch")[1:]
     peer.send_message("refused", name, receiver[0], 20, "it is not kept")
     app.until(("resumed back", 20))
 

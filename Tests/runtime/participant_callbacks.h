@@ -113,6 +113,17 @@ static bool is_redelivered(segue_activity *arrived) {
   return redelivered;
 }
 
+/** Says with which token its window may come to the front, if there is one. */
+static void say_token(const segue_activity *arrived) {
+  segue_value *origin = NULL;
+  char *token = NULL;
+  CHECK(segue_activity_get_continued_from(arrived, &origin));
+  if (segue_value_find_string(origin, "activation_token", SEGUE_NUL_TERMINATED, &token, NULL) == SEGUE_OK && token)
+    say("token %s", token);
+  segue_free(token);
+  segue_release(origin);
+}
+
 static segue_reply on_continue(void *context, segue_app *self, segue_activity *arrived, segue_continuation *one) {
   (void)context, (void)self;
   uint8_t *cbor = NULL;
@@ -121,6 +132,7 @@ static segue_reply on_continue(void *context, segue_app *self, segue_activity *a
   CHECK(segue_activity_get_user_info_cbor(arrived, &cbor, &length));
   CHECK(segue_activity_get_title(arrived, &title, NULL));
   say("continue %s %zu %s%s", name_of(one), length, title ? title : "", is_redelivered(arrived) ? " redelivered" : "");
+  say_token(arrived);
   segue_free(title);
   segue_free(cbor);
   segue_release(continued);

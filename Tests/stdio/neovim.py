@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from host import PROGRAM
@@ -26,7 +27,10 @@ def runs(process: int) -> bool:
 class Nvim:
     """A Neovim without a screen that takes expressions."""
 
-    def __init__(self, folder: Path, *words: str | Path, **environment: str):
+    def __init__(self, folder: Path, *words: str | Path, under: Sequence[str] = (), **environment: str):
+        """
+        under: the words before the program, which runs it
+        """
         self.socket = str(folder / f"nvim-{time.monotonic_ns()}")
         self.environment = {
             **os.environ,
@@ -38,7 +42,7 @@ class Nvim:
         setup = ["--cmd", f"set rtp^={PLUGIN}", "--cmd", "let g:segue = {'team': 'T'}", "-u", "NONE", "-i", "NONE"]
         plugin = ["-c", f"source {PLUGIN}/plugin/segue.lua"]
         self.process = subprocess.Popen(
-            ["nvim", "--headless", "--listen", self.socket, *setup, *plugin, *words],
+            [*under, "nvim", "--headless", "--listen", self.socket, *setup, *plugin, *words],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -8,10 +8,16 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import wave
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from project import ROOT
 
@@ -30,11 +36,11 @@ def made_film(path: Path) -> Path:
 
 def installed(prefix: Path) -> Path:
     """Returns the plugin as `make mpv install` puts it: it finds the library by itself."""
-    plugin = prefix / "share" / "segue" / "integrations" / "mpv" / "segue.so"
+    plugin = prefix / "lib" / "segue" / "mpv" / "segue.so"
     if not plugin.exists():
         plugin.parent.mkdir(parents=True)
         shutil.copy(PLUGIN, plugin)
-        (prefix / "lib").symlink_to(PLUGIN.parent)
+        (prefix / "lib" / "libsegue.so.0").symlink_to(PLUGIN.with_name("libsegue.so.0"))
     return plugin
 
 
@@ -88,3 +94,21 @@ class Mpv:
         self.socket.close()
         self.process.kill()
         self.process.wait()
+
+
+@contextmanager
+def served(film: Path) -> Iterator[str]:
+    """A server of this machine that has a film. Gives the URL, with a user and a password."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(film.parent))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://anna:secret@127.0.0.1:{server.server_port}/{quote(film.name)}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from host import Host
+from player import served
 from programs import Program, programs
 from project import ROOT
 from public_types import problems
@@ -75,6 +77,24 @@ def test_the_bridge_offers_what_a_player_plays(start: Start, player, bridge, fil
     mpv.process.kill()
     while host.hear("offers/changed")["offers"]:
         pass
+
+
+def test_what_needs_a_password_is_not_offered(start: Start, player, bridge, film: Path) -> None:
+    """R13.2: another device would be told the password."""
+    host = start()
+    host.open("receiver", PLAYING)
+    with served(film) as url:
+        mpv = player("--pause", url)
+        mpv.until("duration", 120.0)
+        bridge()
+        mpv("loadfile", str(film))
+        host.offer_of(film.name)
+    assert not [each for each in host.heard if "secret" in json.dumps(each) or "127.0.0.1" in json.dumps(each)]
+
+
+def test_the_bridge_has_at_most_150_lines_of_code() -> None:
+    lines = [line.strip() for line in BRIDGE.read_text().splitlines()]
+    assert len([line for line in lines if line and not line.startswith("#")]) <= 150
 
 
 def test_a_player_that_does_not_answer_holds_nothing_up(start: Start, player, bridge, film: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from host import Host
-from player import Mpv, made_film
+from player import Mpv, made_film, served
 from project import ROOT
 from public_types import problems
 
@@ -103,6 +104,18 @@ def test_numbers_that_are_no_option_values_are_left_out(start: Start, mpv, film:
     player = mpv()
     host = origin(start, url=film.as_uri(), position=1e300, audioTrack=2**40, rate=0.0, **{"com.example.x": "vo=x"})
     assert continued(player, host)["outcome"] == "restored"
+
+
+def test_what_needs_a_password_is_not_offered(start: Start, mpv, film: Path) -> None:
+    """R13.2: another device would be told the password."""
+    host = start()
+    host.open("receiver", PLAYING)
+    with served(film) as url:
+        player = mpv("--pause", url)
+        player.until("duration", 120.0)
+        player("loadfile", str(film))
+        host.offer_of(film.name)
+    assert not [each for each in host.heard if "secret" in json.dumps(each) or "127.0.0.1" in json.dumps(each)]
 
 
 def test_a_file_that_takes_the_place_of_another_one_plays(start: Start, mpv, film: Path) -> None:

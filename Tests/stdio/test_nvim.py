@@ -9,12 +9,16 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from host import EDITING, Host
 from neovim import PLUGIN, Nvim
 from public_types import problems
 
+# Root reads any file, unless that right is taken away.
+RIGHTS = "-dac_override,-dac_read_search"
+UNPRIVILEGED = ("setpriv", f"--inh-caps={RIGHTS}", f"--bounding-set={RIGHTS}") if os.geteuid() == 0 else ()
 TEXT = "# Budget\n\nrent 900\nfood ünä 400\n"
 Start = Callable[..., Host]
 pytestmark = pytest.mark.skipif(not shutil.which("nvim"), reason="Neovim is not installed")
@@ -24,8 +28,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("nvim"), reason="Neovim is not 
 def nvim(folder: Path) -> Iterator[Callable[..., Nvim]]:
     started: list[Nvim] = []
 
-    def launch(*words: str | Path, **environment: str) -> Nvim:
-        started.append(Nvim(folder, *words, **environment))
+    def launch(*words: str | Path, **options: Any) -> Nvim:
+        started.append(Nvim(folder, *words, **options))
         return started[-1]
 
     yield launch
@@ -227,6 +231,16 @@ def test_what_cannot_be_opened_is_declined(start: Start, nvim, url: str) -> None
     editor.until('#require("segue").offers', 1)
     editor.do("Handoff!")
     assert host.hear("activity/ended")["outcome"] == "declined"
+
+
+def test_a_file_that_may_not_be_read_is_declined(start: Start, nvim, note: Path) -> None:
+    note.chmod(0)
+    editor = nvim(under=UNPRIVILEGED)
+    host = origin(start, "Secret", url=note.as_uri(), line=3)
+    editor.until('#require("segue").offers', 1)
+    editor.do("Handoff!")
+    assert host.hear("activity/ended")["outcome"] == "declined"
+    assert editor("vim.fn.bufname()") == ""
 
 
 def test_the_user_chooses_from_a_list(start: Start, nvim, note: Path) -> None:

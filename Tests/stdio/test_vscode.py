@@ -363,3 +363,9 @@ def test_the_package_has_what_vs_code_asks_for(tmp_path: Path) -> None:
     files = {f"extension/{name}" for name in ("extension.js", "session.js", "package.json", "README.md", "LICENSE.txt")}
     assert names == files | {"extension.vsixmanifest", "[Content_Types].xml"}
     assert f'Version="{manifest["version"]}"' in described and manifest["version"] != "0.0.0"
+
+
+def test_the_extension_has_at_most_250_lines_of_code() -> None:
+    files = [ROOT / "integrations" / "vscode" / name for name in ("extension.js", "session.js")]
+    lines = [line.strip() for file in files for line in file.read_text().splitlines()]
+    assert len([line for line in lines if line and not line.startswith(("//", "/*", "*"))]) <= 250

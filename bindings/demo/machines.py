@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two machines with a cable between them: network namespaces, which need no root; and an agent on each."""
+"""Two or three machines with cables between them: network namespaces, which need no root; and an agent on each."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from cast import ROOT, SEGUE, say
-from network import two_networks
+from network import Network, second_cable, two_networks
 from programs import Program, ProgramError
 
 AGENT = ROOT / "lib" / "segue-agent"
@@ -20,22 +20,22 @@ CARRIES = r"this process is the hub of generation \d+ "
 class Machine:
     """A machine with an agent of its own, and somebody who types there."""
 
-    def __init__(self, name: str, under: list[str], start: Callable[..., Program]):
-        """
-        under: what a command is started under to be on that machine
-        """
-        self.name, self._under, self._start = name, under, start
+    def __init__(self, name: str, network: Network, start: Callable[..., Program]):
+        self.name, self.network, self._start = name, network, start
         self.home = Path(tempfile.mkdtemp(prefix=f"segue-{name}-"))
-        for folder in ("run", "state"):
+        for folder in ("run", "state", "config"):
             (self.home / folder).mkdir(mode=0o700)
         self._program("agent", AGENT, SEGUE_LOG="info").wait_for(CARRIES)
 
     def _program(
         self, what: str, *words: str | Path, listener: Callable[[str], None] | None = None, **more: str
     ) -> Program:
-        variables = {"SEGUE_RUNTIME_DIR": self.home / "run", "SEGUE_STATE_DIR": self.home / "state", **more}
+        folders = {"SEGUE_RUNTIME_DIR": "run", "SEGUE_STATE_DIR": "state", "XDG_CONFIG_HOME": "config"}
+        variables = {**{name: self.home / folder for name, folder in folders.items()}, **more}
         environment = [f"{key}={value}" for key, value in variables.items()]
-        return self._start(f"{self.name}: {what}", [*self._under, "env", *environment, *words], listener=listener)
+        return self._start(
+            f"{self.name}: {what}", [*self.network.under, "env", *environment, *words], listener=listener
+        )
 
     def types(self, *words: str) -> Program:
         """The command `segue`."""
@@ -59,10 +59,29 @@ def two_machines(names: tuple[str, str], start: Callable[..., Program]) -> Itera
     """Machines with the addresses 10.99.0.1 and 10.99.0.2."""
     cable = two_networks(start)
     cable.address()
+    with running(names, cable.machines, start) as machines:
+        yield machines
+
+
+@contextmanager
+def three_machines(names: tuple[str, str, str], start: Callable[..., Program]) -> Iterator[list[Machine]]:
+    """The first one with the addresses 10.99.0.1 and 10.98.0.1; the others have 10.99.0.2 and 10.98.0.2, and no route
+    to each other."""
+    cable = two_networks(start)
+    cable.address()
+    third = second_cable(start, cable.machines[0])
+    with running(names, (*cable.machines, third), start) as machines:
+        yield machines
+
+
+@contextmanager
+def running(
+    names: Sequence[str], networks: Sequence[Network], start: Callable[..., Program]
+) -> Iterator[list[Machine]]:
     machines: list[Machine] = []
     try:
-        for name, network in zip(names, cable.machines, strict=True):
-            machines.append(Machine(name, network.under, start))
+        for name, network in zip(names, networks, strict=True):
+            machines.append(Machine(name, network, start))
         yield machines
     finally:
         for each in machines:

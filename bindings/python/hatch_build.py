@@ -2,14 +2,15 @@
 """Puts libsegue.so.0 and libsegue-fleet.so.0 into the wheel. They are built first where there are none: that needs
 Swift.
 
-SEGUE_LIBRARY names another libsegue.so.0 to take, with the other one beside it. SEGUE_AGENT names a segue-agent that
-goes into the wheel, too; without it the wheel has none, and `segue agent` runs the one of the system. SEGUE_PROJECT_URL
-is the project's page, for the metadata.
+SEGUE_LIBRARY names another libsegue.so.0 to take, with the other one beside it; the wheel is for its processor.
+SEGUE_AGENT names a segue-agent that goes into the wheel, too; without it the wheel has none, and `segue agent` runs the
+one of the system. SEGUE_PROJECT_URL is the project's page, for the metadata.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -22,6 +23,19 @@ SONAMES = ("libsegue.so.0", "libsegue-fleet.so.0")
 STARTER = "segue-continue"
 """A part of the command (segue_command.py), beside the library that it finds there. It is missing where SEGUE_LIBRARY
 has none beside it; then the command does all by itself."""
+
+
+MACHINES = {62: "x86_64", 183: "aarch64"}
+"""The processors by their numbers in the head of an ELF file (e_machine)."""
+
+
+def platform_of(library: Path) -> str:
+    """Returns the platform of a tag for the processor of a library."""
+    with library.open("rb") as file:
+        (machine,) = struct.unpack_from("<H", file.read(20), 18)
+    if machine in MACHINES:
+        return f"linux_{MACHINES[machine]}"
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 class PageHook(MetadataHookInterface):
@@ -54,5 +68,4 @@ class LibraryHook(BuildHookInterface):
             # does not know the place of the libraries that come with it.
             build_data["force_include"][str(Path(agent).resolve(strict=True))] = "segue/segue-agent"
         build_data["pure_python"] = False
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{platform}"
+        build_data["tag"] = f"py3-none-{platform_of(libraries[0])}"

@@ -208,8 +208,7 @@ class Handoff(GObject.Object, Gedit.AppActivatable):
         self.menu.remove_items()
         for each in offers[:MENU_MOST]:
             label = f"Continue “{each.get('title', 'a text')}” from {each['device']}".replace("_", "__")
-            item = Gio.MenuItem.new(label, f"app.segue-continue::{each['offer']}")
-            self.menu.append_menu_item(item)
+            self.menu.append_menu_item(Gio.MenuItem.new(label, f"app.segue-continue::{each['offer']}"))
 
     def open(self, params: Message, number: int) -> None:
         info, session, waits = params["userInfo"] or {}, self.session, []
@@ -241,6 +240,7 @@ class Handoff(GObject.Object, Gedit.AppActivatable):
                 if is_read:
                     warn_of_version(tab, info)
                     show(tab, info)
+                "activationToken" in params and window.set_startup_id(params["activationToken"])
                 window.present()
                 done("" if is_read else "the file cannot be read")
 

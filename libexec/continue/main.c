@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * segue-continue: `segue continue --app BUNDLE` and `--launch`, which continue the frontmost offer in another app. The
- * user waits for a window or a page, and Python takes longer to start than a browser to begin one.
+ * segue-continue: `segue continue --app BUNDLE` and `--launch`, which continue the frontmost offer in another app, and
+ * `--frontmost`, which continues that of another device. The user waits for a window or a page, and Python takes longer
+ * to start than a browser to begin one.
  *
  *     segue-continue COMMAND... -- continue WORD...
  *
@@ -18,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asking.h"
+#include "requests.h"
 #include "stopped.h"
 
 #define NUL SEGUE_NUL_TERMINATED
@@ -26,6 +29,8 @@
 #define NAME "segue command line"
 /** Milliseconds to find the hub. */
 #define PATIENCE_MS 2000
+/** Offers of which the first of another device is looked for: the command looks at all. */
+#define OFFERS_MOST 64
 /** Columns that the command shows of a name. */
 #define NAME_MOST 64
 /** Stands for how it ended if there is no memory for that: the command must not try again. */
@@ -36,6 +41,8 @@ struct continuing {
   char **command;
   /** NULL: whichever fits */
   const char *bundle;
+  /** another device offers it */
+  bool is_elsewhere;
   segue_app *app;
   segue_offer *offer;
 };
@@ -54,7 +61,8 @@ static _Noreturn void leave(struct continuing *self, const char *done) {
 static bool choose(struct continuing *self, int count, char **words) {
   if (count < 2 || strcmp(words[0], "continue") != 0)
     return false;
-  if (count == 2 && strcmp(words[1], "--launch") == 0)
+  self->is_elsewhere = count == 2 && strcmp(words[1], "--frontmost") == 0;
+  if (self->is_elsewhere || (count == 2 && strcmp(words[1], "--launch") == 0))
     return true;
   if (count == 3 && strcmp(words[1], "--app") == 0)
     self->bundle = words[2];
@@ -104,20 +112,34 @@ static bool is_ready(struct continuing *self) {
   }
 }
 
+/** Gets the frontmost offer, or that of another device. Returns false if there is none, or that is not known. */
+static bool find_offer(struct continuing *self) {
+  static segue_offer *offers[OFFERS_MOST];
+  segue_value *account = NULL;
+  size_t found = 0;
+  if (segue_app_get_offers(self->app, offers, self->is_elsewhere ? OFFERS_MOST : 1, &found) != SEGUE_OK)
+    return false;
+  if (!self->is_elsewhere)
+    self->offer = offers[0];
+  else if (asking_account(self->app, &account) != SEGUE_OK)
+    return false;
+  for (size_t index = 0; !self->offer && index < found && index < OFFERS_MOST; index++) {
+    char *device = NULL;
+    if (segue_offer_get_device_name(offers[index], &device, NULL) == SEGUE_OK && !asking_is_here(account, device))
+      self->offer = offers[index];
+    segue_free(device);
+  }
+  segue_release(account);
+  return self->offer;
+}
+
 /** Asks the agent which app would continue the offer. Returns whether it is surely not the one that offers it. */
 static bool has_receiver(struct continuing *self) {
-  segue_writer *writer = NULL;
   segue_value *options = NULL, *route = NULL, *against = NULL;
   uint8_t id[SEGUE_ID_SIZE];
   char *role = NULL;
   size_t count = 1;
-  if (segue_offer_get_id(self->offer, id) != SEGUE_OK || segue_writer_create(&writer) != SEGUE_OK)
-    return false;
-  segue_writer_begin(writer, SEGUE_KIND_DICTIONARY);
-  segue_writer_put_string(writer, "activity", NUL);
-  segue_writer_put_uuid(writer, id);
-  segue_writer_end(writer);
-  if (segue_writer_finish(writer, &options) == SEGUE_OK &&
+  if (segue_offer_get_id(self->offer, id) == SEGUE_OK && (options = activity_options(id)) &&
       segue_app_ask_agent(self->app, "route", NUL, options, 0, &route) == SEGUE_OK &&
       segue_value_find_value(route, "candidates/0/against", NUL, &against) == SEGUE_OK &&
       segue_value_get_count(against, &count) == SEGUE_OK)
@@ -131,6 +153,8 @@ static bool has_receiver(struct continuing *self) {
 /** Tells whether the offer is surely not that of the app which is to continue it. */
 static bool fits(struct continuing *self) {
   char *origin = NULL;
+  if (self->is_elsewhere)
+    return true;
   if (!self->bundle)
     return has_receiver(self);
   segue_offer_get_bundle_identifier(self->offer, &origin, NULL);
@@ -205,16 +229,14 @@ int main(int count, char **arguments) {
   while (end < count && strcmp(arguments[end], "--") != 0)
     end++;
   if (end == 1 || end == count) {
-    fprintf(stderr, "usage: segue-continue COMMAND... -- continue --launch|--app BUNDLE\n");
+    fprintf(stderr, "usage: segue-continue COMMAND... -- continue --launch|--frontmost|--app BUNDLE\n");
     return 2;
   }
   /* The command gets its own words and ours, without what parts them. */
   self.command = arguments + 1;
   int words = count - end - 1;
   memmove(arguments + end, arguments + end + 1, (size_t)(words + 1) * sizeof *arguments);
-  size_t found = 0;
-  if (!choose(&self, words, arguments + end) || !is_usual() || !is_ready(&self) ||
-      segue_app_get_offers(self.app, &self.offer, 1, &found) != SEGUE_OK || !self.offer || !fits(&self) ||
+  if (!choose(&self, words, arguments + end) || !is_usual() || !is_ready(&self) || !find_offer(&self) || !fits(&self) ||
       !say_what(&self))
     leave(&self, "");
   segue_value *result = NULL;

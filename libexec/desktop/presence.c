@@ -58,10 +58,10 @@ static uint64_t now_usec(void) {
 
 /** Takes a new state. Unlocking, waking up, and input after a while without are arrivals. */
 static void take_state(struct presence *presence, const struct state *state) {
-  bool was_known = presence->is_known, was_locked = presence->is_locked, was_idle = presence->is_idle;
+  bool was_known = presence->knowledge == SESSION_KNOWN, was_locked = presence->is_locked, was_idle = presence->is_idle;
   bool was_long = was_idle && now_usec() - presence->idle_since >= presence->settings->idle;
   bool has_arrived = (was_known && was_locked) || (was_known && was_long && !state->is_idle) || presence->has_woken;
-  presence->is_known = true;
+  presence->knowledge = SESSION_KNOWN;
   presence->is_locked = state->is_locked;
   presence->is_idle = state->is_idle;
   if (state->is_idle && (!was_known || !was_idle))
@@ -75,16 +75,20 @@ static void take_state(struct presence *presence, const struct state *state) {
   }
 }
 
+/** Notes that there is no session to know of. */
+static int find_none(struct presence *presence) {
+  presence->knowledge = SESSION_UNKNOWN;
+  presence->locked(presence->context);
+  return 0;
+}
+
 static int got_state(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct presence *presence = context;
   struct state state = {0};
   (void)error;
-  presence->is_asking = presence->is_finding = false;
-  if (sd_bus_message_is_method_error(message, NULL) || read_state(message, &state) < 0) {
-    presence->is_known = false;
-    presence->locked(presence->context);
-    return 0;
-  }
+  presence->is_asking = false;
+  if (sd_bus_message_is_method_error(message, NULL) || read_state(message, &state) < 0)
+    return find_none(presence);
   bus_note_peer(message, presence->logind);
   take_state(presence, &state);
   if (presence->asks_again)
@@ -113,7 +117,7 @@ static int session_changed(sd_bus_message *message, void *context, sd_bus_error 
 static int user_changed(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct presence *presence = context;
   (void)error;
-  if (bus_is_from(message, presence->logind) && !presence->is_known)
+  if (bus_is_from(message, presence->logind) && presence->knowledge != SESSION_KNOWN)
     find_session(presence);
   return 0;
 }
@@ -138,7 +142,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
       strcmp(name, LOGIND) != 0)
     return 0;
   presence->logind[0] = '\0';
-  presence->is_known = false;
+  presence->knowledge = SESSION_UNKNOWN;
   if (owner[0] != '\0')
     find_session(presence);
   return 0;
@@ -153,13 +157,6 @@ static int use_session(struct presence *presence, const char *path) {
                                          "PropertiesChanged", session_changed, NULL, presence);
   ask_state(presence);
   return result;
-}
-
-/** Notes that there is no session to know of. */
-static int find_none(struct presence *presence) {
-  presence->is_finding = false;
-  presence->locked(presence->context);
-  return 0;
 }
 
 static int got_display(sd_bus_message *message, void *context, sd_bus_error *error) {
@@ -207,7 +204,7 @@ static int got_session(sd_bus_message *message, void *context, sd_bus_error *err
 
 static int find_session(struct presence *presence) {
   const char *id = getenv("XDG_SESSION_ID");
-  presence->is_finding = true;
+  presence->knowledge = SESSION_SOUGHT;
   if (!id || id[0] == '\0' || strlen(id) > 64)
     return ask_user(presence);
   return sd_bus_call_method_async(presence->bus.bus, NULL, LOGIND, MANAGER_PATH, MANAGER, "GetSession", got_session,
@@ -230,9 +227,11 @@ static void lost(void *context) {
   presence->session_match = sd_bus_slot_unref(presence->session_match);
   presence->user_match = sd_bus_slot_unref(presence->user_match);
   presence->logind[0] = presence->session[0] = presence->user[0] = '\0';
-  presence->is_known = presence->is_locked = presence->is_idle = presence->is_asking = false;
-  if (presence->is_finding)
-    find_none(presence);
+  presence->is_locked = presence->is_idle = presence->is_asking = false;
+  bool was_sought = presence->knowledge == SESSION_SOUGHT;
+  presence->knowledge = SESSION_UNKNOWN;
+  if (was_sought)
+    presence->locked(presence->context);
 }
 
 void presence_begin(struct presence *presence, sd_event *loop) {
@@ -247,6 +246,6 @@ void presence_begin(struct presence *presence, sd_event *loop) {
 }
 
 void presence_end(struct presence *presence) {
-  presence->is_finding = false;
+  presence->knowledge = SESSION_UNKNOWN;
   bus_end(&presence->bus);
 }

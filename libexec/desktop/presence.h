@@ -11,6 +11,15 @@
 
 #define OBJECT_SIZE 256
 
+/** The session, as far as it is known. */
+enum knowledge {
+  /** nothing: there is none, or no logind */
+  SESSION_UNKNOWN,
+  /** logind is asked, for the first time */
+  SESSION_SOUGHT,
+  SESSION_KNOWN,
+};
+
 struct presence {
   struct bus bus;
   const struct settings *settings;
@@ -19,8 +28,7 @@ struct presence {
   /** the objects of the session and of the user; empty: not known */
   char session[OBJECT_SIZE], user[OBJECT_SIZE];
   sd_bus_slot *session_match, *user_match;
-  /** the state of the session is known; or else logind is asked about it, for the first time */
-  bool is_known, is_finding;
+  enum knowledge knowledge;
   bool is_locked, is_idle;
   /** microseconds of CLOCK_MONOTONIC; 0: not idle */
   uint64_t idle_since;

@@ -23,7 +23,6 @@ static void finish(struct query *query, struct result *const *results, size_t co
   while (*place != query)
     place = &(*place)->next;
   *place = query->next;
-  query->search->query_count--;
   query->is_over = true;
   query->deadline = sd_event_source_disable_unref(query->deadline);
   query->answer(query, results, count);
@@ -146,7 +145,9 @@ static bool begin(struct query *query) {
   return query->is_begun;
 }
 
-static bool is_prepared(const struct search *search) { return search->has_offers && !search->presence.is_finding; }
+static bool is_prepared(const struct search *search) {
+  return search->has_offers && search->presence.knowledge != SESSION_SOUGHT;
+}
 
 static int is_late(sd_event_source *source, uint64_t usec, void *context) {
   struct query *query = context;
@@ -158,10 +159,10 @@ static int is_late(sd_event_source *source, uint64_t usec, void *context) {
 
 /** Tells whether there is room for another query of a peer. */
 static bool has_room(const struct search *search, const char *peer) {
-  unsigned of_peer = 0;
-  for (const struct query *each = search->queries; each; each = each->next)
+  unsigned all = 0, of_peer = 0;
+  for (const struct query *each = search->queries; each; each = each->next, all++)
     of_peer += strcmp(sd_bus_message_get_sender(each->call), peer) == 0;
-  return search->query_count < QUERIES_MOST && of_peer < QUERIES_OF_PEER_MOST;
+  return all < QUERIES_MOST && of_peer < QUERIES_OF_PEER_MOST;
 }
 
 int query_begin(struct search *search, sd_bus_message *call, const struct words *words, const char *token,
@@ -185,7 +186,6 @@ int query_begin(struct search *search, sd_bus_message *call, const struct words 
   while (*place)
     place = &(*place)->next;
   *place = query;
-  search->query_count++;
   if (is_taken)
     is_taken = sd_event_add_time_relative(search->loop, &query->deadline, CLOCK_MONOTONIC, ANSWER_WITHIN_USEC, 0,
                                           is_late, query) >= 0;

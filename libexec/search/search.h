@@ -34,7 +34,6 @@ struct search {
   struct results results;
   /** those that are not answered, the oldest first */
   struct query *queries;
-  unsigned query_count;
   /** the offers are known, or none came in time */
   bool has_offers;
   /** a question to the agent has taken too long, and has not ended yet */

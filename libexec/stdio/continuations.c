@@ -170,12 +170,15 @@ static void put_activity(struct continuations *continuations, const struct conti
   struct channel *channel = continuations->channel;
   segue_activity *activity = continuation->activity;
   segue_value *attachments = NULL, *origin = NULL;
+  char *token = NULL;
+  size_t token_length = 0;
   bool redelivered = false, stale = false;
   int64_t left = continuation->deadline - now_ms();
   segue_activity_get_attachments(activity, &attachments);
   segue_activity_get_continued_from(activity, &origin);
   segue_dictionary_get_bool(origin, "redelivered", SEGUE_NUL_TERMINATED, &redelivered);
   segue_dictionary_get_bool(origin, "stale", SEGUE_NUL_TERMINATED, &stale);
+  segue_dictionary_get_string(origin, "activation_token", SEGUE_NUL_TERMINATED, &token, &token_length);
   channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_text(channel, "activity", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_got(channel, "type", segue_activity_get_type, activity);
@@ -184,7 +187,10 @@ static void put_activity(struct continuations *continuations, const struct conti
   channel_put_value(channel, "attachments", attachments);
   channel_put_bool(channel, "redelivered", redelivered);
   channel_put_bool(channel, "stale", stale);
+  if (token)
+    channel_put_text(channel, "activationToken", token, token_length);
   channel_put_real(channel, "seconds", left > 0 ? (double)left / 1000 : 0);
+  segue_free(token);
   segue_release(attachments);
   segue_release(origin);
 }

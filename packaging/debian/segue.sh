@@ -5,6 +5,6 @@
 command=/usr/libexec/segue/segue-command
 starter=/usr/libexec/segue/segue-continue
 case "$1 $2" in
-  'continue --app'* | 'continue --launch') [ -x $starter ] && exec $starter $command -- "$@" ;;
+  'continue --app'* | 'continue --launch' | 'continue --frontmost') [ -x $starter ] && exec $starter $command -- "$@" ;;
 esac
 exec $command "$@"

@@ -28,12 +28,14 @@ final class CommandConnection: LinkSocket {
     case closed
   }
 
+  /// Starts the process that runs the command, with one end of a pair of sockets; `done` is called with why it was not.
+  typealias Start = (_ end: Int32, _ done: @escaping (SegueError) -> Void) throws(SegueError) -> Void
+
   private let name: String
-  private let launcher: Launcher
+  private let begin: Start
   private let loop: Loop
   private let timer: LoopTimer
   private let report: Int32
-  private let request: LaunchRequest
   /// The end of the other process, until it is passed on.
   private var passed: Int32
   private var watch: Watch?
@@ -42,21 +44,18 @@ final class CommandConnection: LinkSocket {
   private var wanted = (reading: true, writing: false)
   private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
 
+  /// - Parameter name: of the device, for logs.
   /// Throws SYSTEM.
-  convenience init(
-    to device: Identifier, _ name: String, _ launcher: Launcher, on loop: Loop
-  ) throws(SegueError) {
+  convenience init(to name: String, on loop: Loop, _ begin: @escaping Start) throws(SegueError) {
     let timer = try LoopTimer()
     var ends: [Int32] = [-1, -1]
     guard linux_message_pair(&ends) == 0 else { throw .system("the command for \(name)") }
-    self.init(name, launcher, loop, timer, ends, LaunchRequest(.runCommand(device)))
+    self.init(name, loop, timer, ends, begin)
   }
 
-  private init(
-    _ name: String, _ launcher: Launcher, _ loop: Loop, _ timer: LoopTimer, _ ends: [Int32], _ request: LaunchRequest
-  ) {
-    (self.name, self.launcher, self.loop, self.timer) = (name, launcher, loop, timer)
-    (report, passed, self.request) = (ends[0], ends[1], request)
+  private init(_ name: String, _ loop: Loop, _ timer: LoopTimer, _ ends: [Int32], _ begin: @escaping Start) {
+    (self.name, self.loop, self.timer, self.begin) = (name, loop, timer, begin)
+    (report, passed) = (ends[0], ends[1])
   }
 
   func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) throws(SegueError) {
@@ -65,9 +64,7 @@ final class CommandConnection: LinkSocket {
       // `close` ends both before this object is released.
       try timer.start(on: loop) { [unowned(unsafe) self] in self.isLate() }
       watch = try Watch(report, on: loop) { [unowned(unsafe) self] _, _ in self.receive() }
-      try launcher.launch(request, with: passed) { [self] result in
-        if case .failure(let error) = result { end(error.message) }
-      }
+      try begin(passed) { [self] error in end(error.message) }
       closePassed()
     } catch {
       close()
@@ -98,7 +95,7 @@ final class CommandConnection: LinkSocket {
 
   private func take(_ report: CommandReport?, _ descriptor: Int32) {
     switch (report, state) {
-    case (.started, .starting) where descriptor >= 0: return begin(descriptor)
+    case (.started, .starting) where descriptor >= 0: return run(descriptor)
     case (.said(let bytes), _): log(talk.takeErrors(bytes))
     case (.ended(let reason), _): end(reason)
     case (.started, _), (nil, _): break
@@ -108,7 +105,7 @@ final class CommandConnection: LinkSocket {
 
   private func log(_ lines: [String]) { for line in lines { Log.info("\(name): \(line)") } }
 
-  private func begin(_ descriptor: Int32) {
+  private func run(_ descriptor: Int32) {
     do throws(SegueError) {
       guard linux_prepare(descriptor) == 0 else {
         let error = SegueError.system("the command")
@@ -132,8 +129,10 @@ final class CommandConnection: LinkSocket {
       // It could not be connected.
       loop.post { [self] in if case .ended = state { ready?(false, true) } }
     case .running(let data), .ending(let data):
-      // Its output of before is read first. Others may hold that, so that no end of it comes.
+      // Its output of before is read first. Others may hold that, so that no end of it comes. What is written goes
+      // nowhere, so that there would always be room for it.
       state = .ended(data)
+      data.watch(reading: wanted.reading, writing: false)
       loop.post { [self] in if case .ended = state { ready?(true, false) } }
     case .ended, .closed: break
     }
@@ -194,9 +193,11 @@ final class CommandConnection: LinkSocket {
     wanted = (reading, writing)
     switch state {
     case .running(let data): data.watch(reading: reading, writing: writing)
-    // No event tells again that it has ended.
-    case .ended where isResumed: loop.post { [self] in if case .ended = state { ready?(true, false) } }
-    case .starting, .ending, .ended, .closed: break
+    case .ended(let data):
+      data?.watch(reading: reading, writing: false)
+      // No event tells again that it has ended.
+      if isResumed { loop.post { [self] in if case .ended = state { ready?(true, false) } } }
+    case .starting, .ending, .closed: break
     }
   }
 

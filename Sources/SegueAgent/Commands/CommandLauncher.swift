@@ -23,7 +23,7 @@ public final class CommandLauncher: CommandTransport {
   func open() throws(SegueError) { try lists.open() }
   func close() { lists.close() }
 
-  public func find(_ done: @escaping (Result<[Identifier], SegueError>) -> Void) {
+  public func find(_ done: @escaping (Result<[DeviceCommand], SegueError>) -> Void) {
     lists.run(LaunchRequest(.listCommands)) { end in
       switch end {
       case .output(let bytes): done(CommandList.decode(bytes))
@@ -34,7 +34,12 @@ public final class CommandLauncher: CommandTransport {
   }
 
   public func start(to device: Identifier) throws(SegueError) -> any LinkSocket {
-    try CommandConnection(to: device, name?(device) ?? device.fingerprint, launcher, on: loop)
+    let name = name?(device) ?? device.fingerprint
+    return try CommandConnection(to: name, on: loop) { [launcher] end, done throws(SegueError) in
+      try launcher.launch(LaunchRequest(.runCommand(device)), with: end) { result in
+        if case .failure(let error) = result { done(error) }
+      }
+    }
   }
 
   public func listen(

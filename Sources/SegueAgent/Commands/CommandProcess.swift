@@ -30,8 +30,8 @@ enum CommandProcess {
     return 0
   }
 
-  private static func list() -> Result<[Identifier], SegueError> {
-    do throws(SegueError) { return .success(try file()?.devices ?? []) } catch { return .failure(error) }
+  private static func list() -> Result<[DeviceCommand], SegueError> {
+    do throws(SegueError) { return .success(try file()?.list ?? []) } catch { return .failure(error) }
   }
 
   private static func command(for device: Identifier) -> Result<[String], SegueError> {

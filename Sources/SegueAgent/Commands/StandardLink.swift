@@ -10,8 +10,6 @@ import SegueTransport
 enum StandardLink {
   /// Bytes that wait in one direction.
   private static let room = 64 * 1024
-  /// The most bytes of one write to a pipe, which never waits for so few (PIPE_BUF).
-  private static let piece = 4_096
   /// Milliseconds for the agent to end after the standard input has.
   private static let endingTime: Int64 = 10_000
 
@@ -97,7 +95,7 @@ enum StandardLink {
 
   /// - Returns: whether somebody reads.
   private static func write(_ buffer: inout [UInt8]) -> Bool {
-    let count = buffer.withUnsafeBytes { CLinux.write(1, $0.baseAddress, min($0.count, piece)) }
+    let count = buffer.withUnsafeBytes { linux_write_now(1, $0.baseAddress, $0.count) }
     if count > 0 { buffer.removeFirst(count) }
     return count >= 0 || linux_errno() == EINTR || linux_errno() == EAGAIN
   }

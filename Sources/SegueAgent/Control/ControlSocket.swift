@@ -14,15 +14,12 @@ import SegueTransport
 final class ControlSocket {
   /// Connections that are accepted in one turn.
   private static let turn = 16
-  /// Milliseconds until it accepts again after the system has refused to.
-  private static let acceptPause: Int64 = 250
 
   private let fd: Int32
   private let loop: Loop
   private let server: ControlServer
   private let looks: SandboxClient
-  private var listener: Watch?
-  private var timer: LoopTimer?
+  private var acceptor: Acceptor?
 
   /// Creates the folder unless it is there, and listens in it. Closes the server, too.
   /// Throws UNSAFE_FOLDER if another user may enter it, SYSTEM.
@@ -46,11 +43,10 @@ final class ControlSocket {
     self.loop = loop
     self.server = server
     do throws(SegueError) {
-      let timer = try LoopTimer()
       // `close` is called before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.listener?.watch(reading: true, writing: false) }
-      self.timer = timer
-      listener = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
+      acceptor = try Acceptor(
+        at: fd, on: loop, most: Self.turn,
+        { [unowned(unsafe) self] in Acceptor.accept(self.fd, "control") { connection in self.admit(connection) } })
     } catch {
       close()
       throw error
@@ -58,32 +54,15 @@ final class ControlSocket {
   }
 
   func close() {
-    listener?.close()
-    listener = nil
-    timer?.close()
+    acceptor?.close()
+    acceptor = nil
     server.close()
     ListeningSocket.close(fd)
-  }
-
-  private func accept() {
-    for _ in 0..<Self.turn {
-      let connection = linux_accept(fd)
-      guard connection >= 0 else {
-        // Without a descriptor it would stay readable for ever; the agent may open as many as the system allows.
-        if ![EAGAIN, EINTR, ECONNABORTED].contains(linux_errno()) { pause() }
-        return
-      }
-      admit(connection)
-    }
   }
 
   /// Takes over the connection.
   private func admit(_ connection: Int32) {
     let process = Socket.peerProcess(connection)
-    guard Socket.isOfThisUser(connection) else {
-      Log.error("control: refused process \(process), which is another user's")
-      return Descriptors.closeConnection(connection)
-    }
     // A sandbox that was given the folder has no business here (R13.8): all who ask are choosers.
     switch PeerSandbox.glance(at: connection) {
     case .known(let standing): admit(connection, process, standing)
@@ -94,7 +73,7 @@ final class ControlSocket {
 
   /// Takes over the connection.
   private func admit(_ connection: Int32, _ process: Int32, _ standing: PeerStanding) {
-    guard listener != nil else { return Descriptors.closeConnection(connection) }
+    guard acceptor != nil else { return Descriptors.closeConnection(connection) }
     let number = server.takeNumber()
     do throws(SegueError) {
       // The server closes it before `close` returns.
@@ -110,10 +89,5 @@ final class ControlSocket {
       Descriptors.closeConnection(connection)
       Log.error("control: \(error.message)")
     }
-  }
-
-  private func pause() {
-    listener?.watch(reading: false, writing: false)
-    timer?.set(Clock.uptime + Self.acceptPause)
   }
 }

@@ -36,14 +36,16 @@ enum ProgramStart {
     let files = CStrings(Self.files(of: program.arguments[0]))
     let variables = CStrings(environment)
     let file = program.file.map { CStrings([$0]) }
-    let scope = Self.scope(of: program)
+    let (scope, activation) = (Self.scope(of: program), ProgramActivation(program))
     let process = linux_fork()
     guard process >= 0 else {
       let number = linux_errno()
       for end in ends { _ = close(end) }
       throw .system("launch of \(program.app)", number)
     }
-    if process == 0 { become(program, scope, file, files, arguments, variables, reportingTo: ends[1]) }
+    if process == 0 {
+      become(program, activation, scope, file, files, arguments, variables, reportingTo: ends[1])
+    }
     _ = close(ends[1])
     defer { _ = close(ends[0]) }
     if let error = failure(of: program, process, readFrom: ends[0]) { throw error }
@@ -71,8 +73,8 @@ enum ProgramStart {
   /// In the child: executes the program, or writes why not. It does not use `execvp`, which gives a file that is no
   /// program to a shell.
   private static func become(
-    _ program: Program, _ scope: ProgramScope?, _ document: CStrings?, _ files: CStrings, _ arguments: CStrings,
-    _ variables: CStrings, reportingTo pipe: Int32
+    _ program: Program, _ activation: ProgramActivation?, _ scope: ProgramScope?, _ document: CStrings?,
+    _ files: CStrings, _ arguments: CStrings, _ variables: CStrings, reportingTo pipe: Int32
   ) -> Never {
     func fail(_ stage: Stage, _ number: Int32 = linux_errno()) -> Never {
       var report: [Int32] = [stage.rawValue, number]
@@ -81,6 +83,8 @@ enum ProgramStart {
     }
     if setsid() < 0 { fail(.session) }
     linux_reset_signals()
+    // The bus starts the program, and no process of the agent becomes it.
+    if let activation, activation.begin() { _exit(0) }
     scope?.enter()
     if let folder = program.folder, chdir(folder) != 0 { fail(.folder) }
     if linux_redirect_to_null() != 0 || linux_close_on_exec_from(3) != 0 { fail(.streams) }

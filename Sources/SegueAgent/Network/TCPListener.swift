@@ -9,16 +9,10 @@ import SegueTransport
 final class TCPListener: LinkListener {
   /// Connections accepted in a turn.
   private static let acceptsInTurn = 64
-  /// Milliseconds without accepting after the system refused a connection.
-  private static let acceptPause: Int64 = 250
 
   let port: UInt16
   private let fd: Int32
-  private let loop: Loop
-  private let timer: LoopTimer
-  private var watch: Watch?
-  private let accepted: (any LinkSocket, NetworkAddress) -> Void
-  private let hasAccepted: () -> Void
+  private var acceptor: Acceptor?
 
   /// - Parameters:
   ///   - port: 0: one that is free.
@@ -29,47 +23,32 @@ final class TCPListener: LinkListener {
     port: UInt16, on loop: Loop, _ accepted: @escaping (any LinkSocket, NetworkAddress) -> Void,
     _ hasAccepted: @escaping () -> Void
   ) throws(SegueError) {
-    let timer = try LoopTimer()
     let (fd, port) = try TCPSocket.listen(port: port)
-    self.init(fd, port, loop, timer, accepted, hasAccepted)
+    self.init(fd, port)
     do throws(SegueError) {
-      // `close` ends both before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.watch?.watch(reading: true, writing: false) }
-      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.accept() }
+      acceptor = try Acceptor(
+        at: fd, on: loop, most: Self.acceptsInTurn,
+        {
+          switch TCPSocket.accept(fd) {
+          case .connection(let connection, let address):
+            accepted(TCPConnection(connection, address, on: loop), address)
+            return .accepted
+          case .none: return .none
+          case .exhausted: return .refused
+          }
+        }, hasAccepted: hasAccepted)
     } catch {
-      timer.close()
       Descriptors.close(fd)
       throw error
     }
   }
 
-  private init(
-    _ fd: Int32, _ port: UInt16, _ loop: Loop, _ timer: LoopTimer,
-    _ accepted: @escaping (any LinkSocket, NetworkAddress) -> Void, _ hasAccepted: @escaping () -> Void
-  ) {
-    (self.fd, self.port, self.loop, self.timer) = (fd, port, loop, timer)
-    (self.accepted, self.hasAccepted) = (accepted, hasAccepted)
-  }
+  private init(_ fd: Int32, _ port: UInt16) { (self.fd, self.port) = (fd, port) }
 
   func close() {
-    guard let watch else { return }
-    self.watch = nil
-    timer.close()
-    watch.close()
+    guard let acceptor else { return }
+    self.acceptor = nil
+    acceptor.close()
     Descriptors.close(fd)
-  }
-
-  private func accept() {
-    loop: for _ in 0..<Self.acceptsInTurn {
-      switch TCPSocket.accept(fd) {
-      case .connection(let fd, let address): accepted(TCPConnection(fd, address, on: loop), address)
-      case .none: break loop
-      case .exhausted:
-        watch?.watch(reading: false, writing: false)
-        timer.set(Clock.uptime + Self.acceptPause)
-        break loop
-      }
-    }
-    hasAccepted()
   }
 }

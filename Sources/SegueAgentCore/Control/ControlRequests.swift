@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// Answers the requests of control clients (docs/protocol.md, "The second socket of the agent"). No I/O. For one
 /// thread.
@@ -70,6 +71,7 @@ public final class ControlRequests {
           try push(request, of: client, answer)
         }
       case Text.isSame(name, "inbox"): try list(request, answer)
+      case Text.isSame(name, "retained"): answer(.success(try retained()))
       case Text.isSame(name, "failures"): answer(.success(try failures()))
       case Text.isSame(name, "drop"): try remove(request, answer)
       case Text.isSame(name, "retry"): try retry(request, answer)
@@ -248,6 +250,33 @@ public final class ControlRequests {
     ]
     if let title = entry.offer.description.title { entries.append((key: .string("title"), value: .string(title))) }
     return try .dictionary(entries)
+  }
+
+  /// The offers that this device retains for others (R14.5), and how they were continued. They are few enough for one
+  /// page.
+  private func retained() throws(SegueError) -> Value {
+    try Self.page("retained", of: inbox.retainedOffers, atMost: Limits.allRetainedOffers) { record throws(SegueError) in
+      var entries: [(key: Value, value: Value)] = [
+        (key: .string("activity_id"), value: .uuid(record.activity)),
+        (key: .string("type"), value: .string(record.description.type)),
+        (key: .string("app_name"), value: .string(record.app.name)),
+        (key: .string("size"), value: .integer(Int64(record.document.count))),
+        (key: .string("attachments"), value: .integer(Int64(record.attachments.count))),
+        (key: .string("attachment_bytes"), value: .integer(Int64(clamping: record.attachmentBytes))),
+        (key: .string("received"), value: try .date(record.keptAt)),
+      ]
+      if let title = record.description.title { entries.append((key: .string("title"), value: .string(title))) }
+      if let origin = record.retained {
+        entries.append((key: .string("device"), value: .uuid(origin.device)))
+        entries.append((key: .string("device_name"), value: .string(devices.name(of: origin.device))))
+      }
+      if let receipt = record.receipt {
+        entries.append((key: .string("continued"), value: try .date(receipt.date)))
+        entries.append((key: .string("continued_by"), value: .string(receipt.receiver.appName)))
+        entries.append((key: .string("continued_on"), value: .string(receipt.receiver.deviceName)))
+      }
+      return try .dictionary(entries)
+    }
   }
 
   /// The failures of apps of which no host was told (R3.13). They are few enough for one page.

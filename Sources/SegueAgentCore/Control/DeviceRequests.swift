@@ -54,6 +54,8 @@ final class DeviceRequests {
     case Text.isSame(name, "set-devices"): devices.set(request, answer)
     case Text.isSame(name, "add-address"): try changeAddress(request, isAdded: true, answer)
     case Text.isSame(name, "remove-address"): try changeAddress(request, isAdded: false, answer)
+    case Text.isSame(name, "avoid-path"): try changePath(request, isAvoided: true, answer)
+    case Text.isSame(name, "use-path"): try changePath(request, isAvoided: false, answer)
     case Text.isSame(name, "read-paths"):
       devices.readCommands { error in answer(error.map { .failure($0) } ?? .success(.emptyDictionary)) }
     case Text.isSame(name, "pushes"): try pushes(request, client, answer)
@@ -70,6 +72,8 @@ final class DeviceRequests {
   }
 
   func abandon(_ client: ControlClient) { devices.abandon(client) }
+
+  func name(of device: Identifier) -> String { devices.name(of: device) }
 
   /// See `DeviceService.push`.
   func push(
@@ -253,6 +257,12 @@ final class DeviceRequests {
     let device = try Self.device(request)
     let address = try ControlRequests.text(request, "address", atMost: DeviceAddress.sizeLimit)
     try devices.changeAddress(address, of: device, isAdded: isAdded, answer)
+  }
+
+  private func changePath(_ request: Value, isAvoided: Bool, _ answer: @escaping Answer) throws(SegueError) {
+    let device = try Self.device(request)
+    let path = try ControlRequests.text(request, "path", atMost: Limits.identifier)
+    try devices.changePath(path, to: device, isAvoided: isAvoided, answer)
   }
 
   // MARK: Elements

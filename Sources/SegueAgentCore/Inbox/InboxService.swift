@@ -6,7 +6,7 @@ import SegueWire
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For
 /// one thread.
-public final class InboxService: PushInbox {
+public final class InboxService: RetainingInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256
   private static let earlyUsesLimit = 256
@@ -42,6 +42,8 @@ public final class InboxService: PushInbox {
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
   /// Called once an offer is over; nil: not wanted.
   public var offerEnded: ((Identifier) -> Void)?
+  public var retentionChanged: (() -> Void)?
+  private var isTellingRetention = false
   private var lastNumber: UInt64 = 0
   /// The apps that have a manifest.
   public var catalogue = Catalogue()
@@ -133,7 +135,7 @@ public final class InboxService: PushInbox {
 
   public func close() {
     storeUses(isLast: true)
-    offerEnded = nil
+    (offerEnded, retentionChanged) = (nil, nil)
     guard let opened else { return state = .closed }
     opened.preferencesTimer.close()
     opened.usesTimer.close()
@@ -165,7 +167,8 @@ public final class InboxService: PushInbox {
       PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
     let request = AgentContinuationRequest(
       number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
-      isPush: began != nil, leavesText: leavesText)
+      isPush: began != nil, leavesText: leavesText,
+      activationToken: LaunchVariable.activationToken(in: environment))
     perform { $0.continue(request, $1) }
   }
 
@@ -200,7 +203,8 @@ public final class InboxService: PushInbox {
     do throws(SegueError) {
       let request = try SavedStartRequest(
         number: lastNumber, activity: activity, document: document, app: app, team: team,
-        appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal)
+        appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal,
+        activationToken: LaunchVariable.activationToken(in: environment))
       requests.append(
         PendingRequest(number: lastNumber, client: client, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
@@ -317,6 +321,34 @@ public final class InboxService: PushInbox {
 
   /// An entry is to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
+
+  // MARK: For other devices (R14.5)
+
+  public var ownOffers: [Offer] {
+    var offers: [Offer] = []
+    perform { engine, _ in offers = engine.ownOffers }
+    return offers
+  }
+
+  public var retainedOffers: [KeptRecord] {
+    var records: [KeptRecord] = []
+    perform { engine, _ in records = engine.retainedOffers }
+    return records
+  }
+
+  public func retentionProblem(of device: Identifier) -> SegueError? {
+    var problem: SegueError?
+    perform { engine, _ in problem = engine.retentionProblem(of: device) }
+    return problem
+  }
+
+  public func retain(_ wanted: [RetainedOrigin], for device: Identifier) {
+    perform { $0.retain(wanted, for: device, $1) }
+  }
+
+  public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {
+    perform { $0.setDevices(devices, linked: linked, name: name, $1) }
+  }
 
   private func perform(_ body: (AgentEngine, Instant) -> Void) { opened?.participant.perform(body) }
 
@@ -573,6 +605,26 @@ extension InboxService: AgentOwner {
     environment.post { [self] in
       guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
       kept.remove(at: index).participant.close()
+    }
+  }
+
+  public func ended(_ receipt: Receipt, of offer: KeptParticipant) {
+    // Its engine is in the middle of a call.
+    environment.post { [self] in perform { $0.ended(receipt, of: offer, $1) } }
+  }
+
+  public func withdraw(_ offer: KeptParticipant) {
+    // Another engine is in the middle of a call.
+    environment.post { [self] in perform(offer) { offer.withdraw(environment.now) } }
+  }
+
+  public func noteRetention() {
+    guard !isTellingRetention else { return }
+    isTellingRetention = true
+    // The engine is in the middle of a call; and there may be more news in this turn.
+    environment.post { [self] in
+      isTellingRetention = false
+      retentionChanged?()
     }
   }
 

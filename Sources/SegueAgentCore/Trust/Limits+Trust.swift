@@ -36,6 +36,8 @@ extension Limits {
   public static let toldAddresses = 8
   public static let addressesPerDevice = 8
   public static let deviceAddressBytes = 4 * 1024
+  /// Offers of a device that it wants to have retained: it tells of no more (R14.5).
+  public static let wantedOffers = 64
   /// Paths of all devices that the state of the account tells.
   static let reportedPaths = 64
   /// Bytes of the text of an invite.

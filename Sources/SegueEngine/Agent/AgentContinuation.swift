@@ -42,6 +42,8 @@ struct AgentContinuation {
     let deadline: Int64
     /// Whether another requester came before it.
     var isShared: Bool
+    /// The token of the click by which it asks; nil: none.
+    var activationToken: String?
   }
 
   /// The identifier of the entry in the inbox.
@@ -68,6 +70,8 @@ struct AgentContinuation {
   /// already.
   var isStale = false
   var staleReason: String?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty if it has sent none.
+  var originFolders: [UInt8] = []
   /// Whether all attachments have come, or are given up.
   var isLate = false
   /// The receipt that is on its way to the disk, or decided: it is not known whether the app restores it, or it is not
@@ -96,6 +100,8 @@ struct AgentContinuation {
   var principal: Principal? { first.principal }
   /// The requester for whom the app is launched: the last one that waits, else the first one.
   var launchNumber: UInt64 { (requesters.last ?? first).number }
+  /// The token with which an app that runs gets it: that of the same requester.
+  var activationToken: String? { (requesters.last ?? first).activationToken }
 
   var continuation: Message.Continuation {
     Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)

@@ -113,7 +113,7 @@ final class AgentContinuations: AppFeature {
         offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
       try share(
         choice, number: request.number, request.principal, timeout: request.timeout, .store(record.document),
-        leavesText: false, now)
+        leavesText: false, request.activationToken, now)
     } catch {
       agent.owner.answer(request.number, .failure(error))
     }
@@ -141,14 +141,14 @@ final class AgentContinuations: AppFeature {
     }
     try share(
       choice, number: request.number, request.principal, timeout: request.timeout, .fetch,
-      leavesText: request.leavesText, now)
+      leavesText: request.leavesText, request.activationToken, now)
   }
 
   /// Joins the requesters of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
   /// - Parameter principal: of the requester; nil: the program of the agent itself.
   private func share(
     _ choice: AppChoice, number: UInt64, _ principal: Principal?, timeout: Int64?,
-    _ beginning: AgentContinuation.Beginning, leavesText: Bool, _ now: Instant
+    _ beginning: AgentContinuation.Beginning, leavesText: Bool, _ activationToken: String?, _ now: Instant
   ) throws(SegueError) {
     guard starts.reduce(0, { $0 + max(1, $1.requesters.count) }) < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
@@ -158,7 +158,7 @@ final class AgentContinuations: AppFeature {
     if let principal { try check(principal, former == nil ? offer.origin : nil) }
     let requester = AgentContinuation.Requester(
       number: number, principal: principal, deadline: now.uptime + max(1, timeout ?? agent.limits.continuation),
-      isShared: former != nil)
+      isShared: former != nil, activationToken: activationToken)
     if let former {
       if leavesText { starts[former].leavesText = true }
       return join(requester, at: former, now)
@@ -233,7 +233,8 @@ final class AgentContinuations: AppFeature {
 
   /// Delivers an entry that is in the inbox, also again, or starts its app.
   private func deliver(_ start: AgentContinuation, _ now: Instant) {
-    let wasOpen = deliveries.deliverAgain(start.id, to: start.app.bundleIdentifier, now)
+    let wasOpen = deliveries.deliverAgain(
+      start.id, to: start.app.bundleIdentifier, activationToken: start.activationToken, now)
     if !wasOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 
@@ -263,7 +264,9 @@ final class AgentContinuations: AppFeature {
       .put(
         InboxRecord(
           continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
-          document: document, attachments: attachments, principal: start.principal?.id),
+          document: document, attachments: attachments, principal: start.principal?.id,
+          // A page, and what goes to a program, names no container.
+          originFolders: start.app.form == .activity ? start.originFolders : []),
         begins: !start.app.form.startsProgram && !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 
@@ -281,6 +284,8 @@ final class AgentContinuations: AppFeature {
     let room = Self.bytesLimit - starts.reduce(0) { $0 + $1.size }
     end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, room: room), now)
   }
+
+  func receiveOriginFolders(_ id: Identifier, _ text: [UInt8]) { fetches.receiveOriginFolders(id, text) }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
     end(fetches.received(bytes, on: channel), now)
@@ -304,6 +309,7 @@ final class AgentContinuations: AppFeature {
         ?? activity.rejection(to: start.offer.description, at: now.date)
       if let error { return fail(at: index, error, now) }
       (starts[index].isStale, starts[index].staleReason) = (fetch.isStale, fetch.staleReason)
+      starts[index].originFolders = fetch.originFolders
       try take(activity, fetch.document, at: index, now)
     } catch {
       // A document that no program opens is no defect of the origin.
@@ -328,7 +334,8 @@ final class AgentContinuations: AppFeature {
     case .document:
       // A file in a folder of the user is another one here.
       let here = try ActivityDocument.decode(
-        document, ReferenceReader(agent.owner.folders), userInfoLimit: Limits.value)
+        document, ReferenceReader(agent.owner.folders, OriginFolders(start.originFolders)),
+        userInfoLimit: Limits.value)
       let opened = try OpenedDocument(here, leavesText: start.leavesText)
       store(at: index, document, activity.attachments)
       return decideToShow(.document(opened), at: index, now)
@@ -395,7 +402,8 @@ final class AgentContinuations: AppFeature {
     if case .showing = starts[index].phase { return }
     starts[index].phase = .kept
     let start = starts[index]
-    let isOpen = deliveries.deliver(to: start.app.bundleIdentifier, now)
+    let isOpen = deliveries.deliver(
+      start.id, to: start.app.bundleIdentifier, activationToken: start.activationToken, now)
     if !isOpen { agent.owner.launch(start.app, for: start.id, start.launchNumber) }
   }
 

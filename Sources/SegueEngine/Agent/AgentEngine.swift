@@ -17,6 +17,7 @@ public final class AgentEngine: HubParticipant {
   private let starts: AgentContinuations
   private let savedChanges: SavedChanges
   private let kept: KeptOffers
+  private let retained: RetainedOffers
   /// To origins, for attachments.
   private let streams: AppStreams
   /// All features. Invariant: each calls only those before it.
@@ -34,8 +35,9 @@ public final class AgentEngine: HubParticipant {
     starts = AgentContinuations(agent, hub, seen, outcomes, deliveries)
     savedChanges = SavedChanges(agent, hub, deliveries)
     kept = KeptOffers(agent, hub, seen, deliveries)
+    retained = RetainedOffers(agent, hub, seen, outcomes)
     streams = AppStreams(agent.app, hub, seen, ActivityGrants())
-    features = [seen, outcomes, deliveries, starts, savedChanges, kept, streams]
+    features = [seen, outcomes, deliveries, starts, savedChanges, kept, retained, streams]
     owner.perform(.open)
     owner.perform(.loadKept)
   }
@@ -79,7 +81,7 @@ public final class AgentEngine: HubParticipant {
     _ id: Identifier, of continuation: Identifier, _ part: Message.AttachmentPart, otherEnd: PassedDescriptor,
     timeout: Int64, _ now: Instant
   ) {
-    guard let from = starts.source(of: continuation) else {
+    guard let from = starts.source(of: continuation) ?? retained.source(of: continuation) else {
       return agent.owner.streamAnswered(id, SegueError(.cancelled, "the continuation has ended"))
     }
     streams.ask(id, from, attachment: part, otherEnd: otherEnd, timeout: timeout, now)
@@ -88,7 +90,8 @@ public final class AgentEngine: HubParticipant {
   /// The attachments that could be collected are here, each with a source: those of a continuation, or of an activity
   /// that an app has left.
   public func collected(_ continuation: Identifier, _ attachments: [Attachment], _ now: Instant) {
-    if !kept.collected(continuation, attachments, now) { starts.collected(continuation, attachments) }
+    if kept.collected(continuation, attachments, now) || retained.collected(continuation, attachments, now) { return }
+    starts.collected(continuation, attachments)
   }
 
   /// The attachment that an app fetches is about to be sent, or cannot be.
@@ -109,13 +112,50 @@ public final class AgentEngine: HubParticipant {
   }
 
   /// An offer that was to be connected to the hub could not be: tried again later.
-  public func notJoined(_ offer: KeptParticipant, _ now: Instant) { kept.notJoined(offer, now) }
+  public func notJoined(_ offer: KeptParticipant, _ now: Instant) {
+    kept.notJoined(offer, now)
+    retained.notJoined(offer, now)
+  }
+
+  // MARK: Retained offers (R14.5)
+
+  /// Sets what a device wants to have retained here, in place of what it has wanted before: the rest is dropped.
+  public func retain(_ wanted: [RetainedOrigin], for device: Identifier, _ now: Instant) {
+    retained.want(wanted, for: device, now)
+  }
+
+  /// Sets the devices of the account, and those that are linked. What is retained for others is dropped.
+  /// - Parameter name: of this device in the account; nil: it is in none.
+  public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?, _ now: Instant) {
+    retained.setDevices(devices, linked: linked, name: name, now)
+  }
+
+  /// A receiver has continued what is retained, or has tried to (`AgentOwner.ended`).
+  public func ended(_ receipt: Receipt, of offer: KeptParticipant, _ now: Instant) {
+    retained.ended(receipt, of: offer, now)
+  }
+
+  /// The offers that are retained, the oldest first.
+  public var retainedOffers: [KeptRecord] { retained.records }
+  /// Why this device does not retain all that a device wants; nil: it does, or is about to.
+  public func retentionProblem(of device: Identifier) -> SegueError? { retained.problem(of: device) }
+  /// Whether an activity, by its identifier here, is retained for another device.
+  public func retainedOrigin(of activity: Identifier) -> RetainedOrigin? { retained.origin(of: activity) }
+
+  /// The offers of apps of this device, without those that are retained for others.
+  public var ownOffers: [Offer] {
+    seen.list.all.filter { offer in
+      let id = offer.description.id
+      return agent.origins.isOfThisDevice(id) && !offer.description.isPrivate && retained.origin(of: id) == nil
+    }
+  }
 
   /// The agent ends: all that waits is asked of the inbox, and no answer is awaited. Activities that apps have left are
   /// lost only if the disk has not said yet what it holds: it may hold one of another app.
   public func flush() {
     deliveries.flush()
     kept.flush()
+    retained.flush()
   }
 
   /// The apps that are open on this device, as far as the hub of the agent says.
@@ -150,8 +190,12 @@ public final class AgentEngine: HubParticipant {
       deliveries.refused(request, error, now)
     case .disbelieved(let id, let app): deliveries.disbelieved(id, by: app)
     case .decided(let id, let result): starts.decided(id, result, now)
-    case .loadedKept(let result): kept.loaded(result, now)
-    case .kept(_, let error), .withdrawn(_, let error): kept.stored(error, now)
+    case .loadedKept(let result):
+      kept.loaded(result.map { $0.filter { $0.retained == nil } }, now)
+      if case .success(let records) = result { retained.loaded(records.filter { $0.retained != nil }, now) }
+    case .kept(let id, let error), .withdrawn(let id, let error):
+      if !retained.stored(id, error, now) { kept.stored(error, now) }
+    case .settled(let id, let error): retained.settled(id, error, now)
     }
   }
 
@@ -205,15 +249,18 @@ public final class AgentEngine: HubParticipant {
     case .data(let channel, let bytes):
       link.grant(bytes.count, to: channel)
       starts.received(bytes, on: channel, now)
+      retained.received(bytes, on: channel, now)
       savedChanges.received(bytes, on: channel)
       kept.received(bytes, on: channel, now)
     case .end(let channel, _):
       starts.receivedEnd(of: channel, now)
+      retained.receivedEnd(of: channel, now)
       savedChanges.receivedEnd(of: channel, now)
       kept.receivedEnd(of: channel, now)
     case .reset(let channel):
       kept.receivedReset(of: channel)
       starts.receivedReset(of: channel, now)
+      retained.receivedReset(of: channel, now)
       savedChanges.receivedReset(of: channel)
       deliveries.receivedReset(of: channel)
     case .credit(let channel, _): deliveries.pump(channel)
@@ -234,9 +281,13 @@ public final class AgentEngine: HubParticipant {
       starts.offered(offer.description.id, now)
       kept.note(offer.description.id, of: offer.origin)
       kept.review(now)
+      retained.review(now)
+      if agent.origins.isOfThisDevice(offer.description.id) { agent.owner.noteRetention() }
     case .gone(let id, _):
+      let isOwn = agent.origins.isOfThisDevice(id)
       seen.remove(id)
       kept.review(now)
+      if isOwn { agent.owner.noteRetention() }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
     case .present(let app, let accepts, let principal):
       deliveries.present(app, accepts: accepts, of: principal, now)
@@ -246,18 +297,31 @@ public final class AgentEngine: HubParticipant {
       deliveries.absent(id, now)
       kept.review(now)
     case .keep(let id, let app, let channel, let size):
+      // Another device's, which it has seen here.
+      guard retained.origin(of: id) == nil else {
+        if channel != 0 {
+          try link.accept(channel)
+          link.reset(channel)
+        }
+        return
+      }
       try kept.receive(id, by: app, channel: channel, size: size, now)
     case .keepAttachment(let channel, let name, let changed):
       kept.receiveAttachment(name, changed: changed, of: channel, descriptor)
+    case .originFolders(let id, _, let text): starts.receiveOriginFolders(id, text)
     case .state(let id, _, let channel, let size, let isStale, let why):
-      try starts.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
-    case .refused(let id, _, let error): starts.refused(id, error, now)
-    case .peerLost(let id):
-      if !deliveries.peerLost(id) {
-        starts.refused(id, SegueError(.connectionUnavailable, "the origin has ended"), now)
+      if retained.isPulling(id) {
+        try retained.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
+      } else {
+        try starts.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
       }
+    case .refused(let id, _, let error):
+      if !retained.refused(id, error, now) { starts.refused(id, error, now) }
+    case .peerLost(let id):
+      let error = SegueError(.connectionUnavailable, "the origin has ended")
+      if !deliveries.peerLost(id), !retained.refused(id, error, now) { starts.refused(id, error, now) }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
-    case .fetch(let continuation, _, let receiver, _, _):
+    case .fetch(let continuation, _, let receiver, _, _, _):
       if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver, let failed = deliveries.answered(continuation.id, outcome, error, by: receiver, now), let error {

@@ -66,10 +66,12 @@ public struct AgentContinuationRequest: Sendable {
   public let isPush: Bool
   /// Whether text that is in no file may stay behind if a program opens the file (R13.7).
   public let leavesText: Bool
+  /// The token by which the app may bring its window to the front, if it runs; nil: there is none.
+  public let activationToken: String?
 
   public init(
     number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false, leavesText: Bool = false
+    isPush: Bool = false, leavesText: Bool = false, activationToken: String? = nil
   ) {
     self.number = number
     self.activity = activity
@@ -78,6 +80,7 @@ public struct AgentContinuationRequest: Sendable {
     self.principal = principal
     self.isPush = isPush
     self.leavesText = leavesText
+    self.activationToken = activationToken
   }
 }
 
@@ -94,11 +97,13 @@ public struct SavedStartRequest: Sendable {
   public let timeout: Int64?
   /// The principal of the requester; nil: the request is not counted.
   public let principal: Principal?
+  /// The token by which the app may bring its window to the front, if it runs; nil: there is none.
+  public let activationToken: String?
 
   /// Throws MALFORMED if the document is none.
   public init(
     number: UInt64, activity: Identifier, document: [UInt8], app: String, team: String, appName: String,
-    timeout: Int64? = nil, principal: Principal? = nil
+    timeout: Int64? = nil, principal: Principal? = nil, activationToken: String? = nil
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
     self.number = number
@@ -108,6 +113,7 @@ public struct SavedStartRequest: Sendable {
     self.appName = appName
     self.timeout = timeout
     self.principal = principal
+    self.activationToken = activationToken
   }
 }
 
@@ -180,7 +186,20 @@ public protocol AgentOwner: AnyObject {
   func join(_ offer: KeptParticipant)
   /// The offer is over. Its last messages are in its `link`.
   func leave(_ offer: KeptParticipant)
+  /// A receiver has continued, or tried to continue, what is retained for another device. The owner calls
+  /// `AgentEngine.ended`, not from inside this call.
+  func ended(_ receipt: Receipt, of offer: KeptParticipant)
+  /// Calls `withdraw` of an offer, not from inside this call: it is offered no longer, and stays connected to the hub.
+  func withdraw(_ offer: KeptParticipant)
+  /// The offers of apps of this device have changed, or those that are retained for other devices (R14.5).
+  func noteRetention()
   /// Answers a requester, once.
   func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)
+}
+
+extension AgentOwner {
+  public func ended(_ receipt: Receipt, of offer: KeptParticipant) {}
+  public func withdraw(_ offer: KeptParticipant) {}
+  public func noteRetention() {}
 }

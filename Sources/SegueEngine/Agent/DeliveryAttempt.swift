@@ -18,6 +18,8 @@ struct DeliveryAttempt {
   }
 
   let item: InboxItem
+  /// The token by which the app may bring its window to the front; nil: there is none.
+  let activationToken: String?
   var phase = Phase.announced
   /// Whether the app has asked for the document: if it dies before, that is not because of it.
   var isFetched = false

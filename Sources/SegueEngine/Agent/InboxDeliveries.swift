@@ -14,6 +14,8 @@ final class InboxDeliveries: AppFeature {
   static let principalLimit = appLimit / Principal.share
   /// The most apps that have gone of which the agent knows what they have had.
   private static let formerLimit = 256
+  /// The most tokens of clicks.
+  private static let tokenLimit = 64
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
 
@@ -28,6 +30,8 @@ final class InboxDeliveries: AppFeature {
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
   private var refused = RefusedRequests(limit: appLimit)
+  /// The tokens of clicks, for apps that run and have not got the entries yet. One that is too old has no effect.
+  private var tokens: [(continuation: Identifier, token: String)] = []
 
   init(_ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers) {
     self.agent = agent
@@ -52,7 +56,7 @@ final class InboxDeliveries: AppFeature {
       apps[index].accepts = accepts
       apps[index].isConfirmed = true
       if let delivery = apps[index].delivery, !wasConfirmed {
-        if case .announced = delivery.phase { announce(delivery.item, to: app.id, now) }
+        if case .announced = delivery.phase { announce(delivery, to: app.id, now) }
       }
     } else {
       let principal = principal ?? app.id
@@ -92,19 +96,30 @@ final class InboxDeliveries: AppFeature {
   /// Whether a process of an app is open.
   func isOpen(_ bundle: String) -> Bool { apps.contains { Text.isSame($0.identity.bundleIdentifier, bundle) } }
 
-  /// There may be an entry for an app.
+  /// There is an entry for an app.
+  /// - Parameter activationToken: of the click that has asked for it. A process that is started gets it otherwise.
   /// - Returns: false if no process of it is open.
-  func deliver(to bundle: String, _ now: Instant) -> Bool {
+  func deliver(_ continuation: Identifier, to bundle: String, activationToken: String?, _ now: Instant) -> Bool {
+    guard isOpen(bundle) else { return false }
+    if let activationToken {
+      _ = takeToken(of: continuation)
+      if tokens.count == Self.tokenLimit { tokens.removeFirst() }
+      tokens.append((continuation, activationToken))
+    }
     for id in processes(of: bundle) { giveNext(to: id, now) }
-    return isOpen(bundle)
+    return true
+  }
+
+  private func takeToken(of continuation: Identifier) -> String? {
+    tokens.firstIndex { $0.continuation == continuation }.map { tokens.remove(at: $0).token }
   }
 
   /// Somebody asks for an entry once more: unless an app has it, all processes of its app may get it.
   /// - Returns: false if no process of the app is open.
-  func deliverAgain(_ continuation: Identifier, to bundle: String, _ now: Instant) -> Bool {
+  func deliverAgain(_ continuation: Identifier, to bundle: String, activationToken: String?, _ now: Instant) -> Bool {
     if isDelivering(continuation) { return true }
     forgetTries(of: continuation)
-    return deliver(to: bundle, now)
+    return deliver(continuation, to: bundle, activationToken: activationToken, now)
   }
 
   /// The delivery of an entry has begun before its app is open: the app need not wait for the disk.
@@ -123,7 +138,10 @@ final class InboxDeliveries: AppFeature {
   }
 
   /// The entry is not in the inbox any longer: its app does not get it once it opens.
-  func removed(_ continuation: Identifier) { _ = awaited.take(continuation) }
+  func removed(_ continuation: Identifier) {
+    _ = awaited.take(continuation)
+    _ = takeToken(of: continuation)
+  }
 
   /// No process of it has opened, or could be started, or the agent ends.
   private func stopAwaiting(_ app: PendingDeliveries.Entry) {
@@ -212,16 +230,18 @@ final class InboxDeliveries: AppFeature {
 
   /// Its delivery has begun, and that is on the disk.
   private func give(_ item: InboxItem, toAppAt index: Int, _ now: Instant) {
-    apps[index].delivery = DeliveryAttempt(item: item)
+    let attempt = DeliveryAttempt(item: item, activationToken: takeToken(of: item.continuation))
+    apps[index].delivery = attempt
     apps[index].tried.append(item.continuation)
     agent.app.log(
       .info,
       "\(item.offer.description.type) goes to \(apps[index].identity.name)\(item.isRedelivered ? ", once more" : "")")
-    announce(item, to: apps[index].identity.id, now)
+    announce(attempt, to: apps[index].identity.id, now)
   }
 
-  private func announce(_ item: InboxItem, to id: Identifier, _ now: Instant) {
+  private func announce(_ attempt: DeliveryAttempt, to id: Identifier, _ now: Instant) {
     guard hub.isWelcome else { return }
+    let item = attempt.item
     let former = item.offer.description
     let description = OfferDescription(
       id: former.id, type: former.type, title: former.title, payloadVersion: former.payloadVersion,
@@ -234,7 +254,8 @@ final class InboxDeliveries: AppFeature {
       .deliver(
         Message.DeliverRequest(
           continuation: item.continuation, to: id, offer: offer, timing: timing,
-          milliseconds: agent.limits.continuation, isRedelivered: item.isRedelivered)))
+          milliseconds: agent.limits.continuation, isRedelivered: item.isRedelivered,
+          activationToken: attempt.activationToken)))
   }
 
   /// An app asks for the document of what it was told of.
@@ -285,6 +306,8 @@ final class InboxDeliveries: AppFeature {
         return
       }
       let channel = link.open()
+      let folders = delivery.item.originFolders
+      if !folders.isEmpty { hub.send(.originFolders(id, to: app, folders)) }
       hub.send(
         .state(
           id, to: app, channel: channel, size: UInt64(document.count), isStale: delivery.item.isStale, why: ""))

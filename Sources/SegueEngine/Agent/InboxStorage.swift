@@ -17,10 +17,12 @@ public struct InboxRecord: Sendable {
   public let attachments: [Attachment]
   /// The principal of the requester, as the hub charges it; nil: the program of the agent itself has asked.
   public let principal: Identifier?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty if it has sent none.
+  public let originFolders: [UInt8]
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment],
-    principal: Identifier? = nil
+    principal: Identifier? = nil, originFolders: [UInt8] = []
   ) {
     self.continuation = continuation
     self.app = app
@@ -29,6 +31,7 @@ public struct InboxRecord: Sendable {
     self.document = document
     self.attachments = attachments
     self.principal = principal
+    self.originFolders = originFolders
   }
 }
 
@@ -40,8 +43,13 @@ public struct InboxItem: Sendable {
   public let isStale: Bool
   /// Whether an app may have got it before.
   public let isRedelivered: Bool
+  /// As in its `InboxRecord`.
+  public let originFolders: [UInt8]
 
-  public init(continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool) {
+  public init(
+    continuation: Identifier, offer: Offer, isStale: Bool, isRedelivered: Bool, originFolders: [UInt8] = []
+  ) {
+    self.originFolders = originFolders
     self.continuation = continuation
     self.offer = offer
     self.isStale = isStale
@@ -86,11 +94,18 @@ public struct KeptRecord: Sendable {
   public let description: OfferDescription
   /// Seconds since 1970.
   public let keptAt: Double
+  /// The device for which it is retained (R14.5); nil: an app of this device has left it.
+  public let retained: RetainedOrigin?
+  /// The end of its one continuation, if it is retained and was continued.
+  public var receipt: Receipt?
 
-  /// - Parameter attachmentBytes: what is on the disk of its attachments.
+  /// - Parameters:
+  ///   - attachmentBytes: what is on the disk of its attachments.
+  ///   - expirationDate: of a retained one, by the clock of this device. The document has it by that of its origin.
   /// Throws MALFORMED.
   public init(
-    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, attachmentBytes: UInt64 = 0
+    _ activity: Identifier, of app: AppIdentity, document: [UInt8], keptAt: Double, attachmentBytes: UInt64 = 0,
+    retained: RetainedOrigin? = nil, expirationDate: Double? = nil, receipt: Receipt? = nil
   ) throws(SegueError) {
     let state = try ActivityDocument.decode(document, ReferenceReader(.none), userInfoLimit: Limits.value)
     self.activity = activity
@@ -99,8 +114,13 @@ public struct KeptRecord: Sendable {
     self.keptAt = keptAt
     self.attachmentBytes = min(attachmentBytes, UInt64(Limits.storedAttachments))
     attachments = state.attachments
-    description = OfferDescription(state, id: activity)
+    let described = OfferDescription(state, id: activity)
+    description = retained == nil ? described : described.expiring(expirationDate)
+    (self.retained, self.receipt) = (retained, receipt)
   }
+
+  /// The bytes that it has on the disk.
+  public var storedBytes: UInt64 { UInt64(document.count) + attachmentBytes }
 
   /// The same, of whose attachments these are kept.
   func keeping(_ kept: [Attachment]) -> KeptRecord {
@@ -165,6 +185,8 @@ public enum InboxRequest: Sendable {
   case keep(KeptRecord)
   /// Forgets the activity that an app has left. Reply: `withdrawn`.
   case withdraw(Identifier)
+  /// Notes how the continuation of a retained activity has ended (R14.5). Reply: `settled`.
+  case settle(Identifier, Receipt)
 
   /// The bytes that it holds.
   public var size: Int {
@@ -208,4 +230,5 @@ public enum InboxReply: Sendable {
   case loadedKept(Result<[KeptRecord], SegueError>)
   case kept(Identifier, SegueError?)
   case withdrawn(Identifier, SegueError?)
+  case settled(Identifier, SegueError?)
 }

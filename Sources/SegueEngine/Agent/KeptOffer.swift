@@ -14,7 +14,7 @@ struct KeptOffer {
   /// The uptime at which it was left; before the start of the clock if that was before a restart.
   let since: Int64
   /// The uptime at which its time is up, whatever its date.
-  let endsAt: Int64
+  var endsAt: Int64
   /// The uptime at which its own date comes, as it was known when that was ahead: a date that is set later ends
   /// nothing. Nil: it has none, or that was past whenever it was looked at.
   var dateAt: Int64?
@@ -26,6 +26,9 @@ struct KeptOffer {
   /// Nil while it is not offered: its app is open, or may still register; its date is past; it is not on the disk
   /// yet; or the system has refused to connect it.
   var offer: KeptParticipant?
+
+  /// The uptime until which attachments of what was continued are served although it is offered no longer (R14.5).
+  var servesUntil: Int64 = 0
 
   /// The uptime at which it expires.
   var expiresAt: Int64 { min(endsAt, dateAt ?? endsAt) }

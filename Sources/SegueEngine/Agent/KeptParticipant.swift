@@ -19,6 +19,11 @@ public final class KeptParticipant: AppEngineOwner {
   private unowned(unsafe) let agent: any AgentOwner
   /// Requests of receivers, which are refused.
   private var requests: [UInt64] = []
+  /// Whether it is continued once, by one device at a time (R14.5).
+  public let continuesOnce: Bool
+  public private(set) var isContinued = false
+  /// Whether it is offered no longer: attachments of what was continued are still served.
+  private(set) var isWithdrawn = false
 
   /// - Parameter since: the uptime at which the app has left it, by which it is ranked among all offers.
   /// Throws MALFORMED.
@@ -30,6 +35,8 @@ public final class KeptParticipant: AppEngineOwner {
     // The app itself has had it saved (R8.1).
     state.setEligible(.search, false)
     state.markNeedsSave(false)
+    // The clock of the device for which it is retained may be another one.
+    if record.retained != nil { try state.setExpirationDate(record.description.expirationDate) }
     self.init(record, secret, state, agent)
     engine.becomeCurrent(activity, Instant(uptime: since, date: now.date))
   }
@@ -37,6 +44,7 @@ public final class KeptParticipant: AppEngineOwner {
   private init(_ record: KeptRecord, _ secret: Identifier, _ state: Activity, _ agent: AgentContext) {
     activity = record.activity
     document = record.document
+    continuesOnce = record.retained != nil
     self.state = state
     limits = agent.limits
     self.agent = agent.owner
@@ -45,6 +53,13 @@ public final class KeptParticipant: AppEngineOwner {
       secret: secret, bundleIdentifier: app.bundleIdentifier, name: app.name, team: app.team, types: [],
       isChooser: false)
   }
+
+  /// Whether a receiver is about to continue it.
+  var isAttempted: Bool { engine.isAttempted(activity) }
+
+  /// Offers it no longer (`AgentOwner.withdraw`).
+  public func withdraw(_ now: Instant) { engine.resignCurrent(activity, now) }
+  func noteWithdrawn() { isWithdrawn = true }
 
   /// Withdraws it, and refuses what is in progress.
   func end(_ now: Instant) {
@@ -83,6 +98,9 @@ public final class KeptParticipant: AppEngineOwner {
     switch delivery {
     case .log(let severity, let message): agent.log(severity, message)
     case .requestCame(let number, _, _): requests.append(number)
+    case .continuationEnded(_, let receipt) where continuesOnce:
+      if receipt.outcome == .restored { isContinued = true }
+      agent.ended(receipt, of: self)
     default: break
     }
   }

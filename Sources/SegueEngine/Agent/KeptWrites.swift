@@ -127,6 +127,9 @@ final class KeptWrites {
     return isRunning || waiting.contains { $0.activity == activity && $0.record != nil }
   }
 
+  /// Whether the answer of the disk about an activity is to a request of this object.
+  func isAsking(_ activity: Identifier) -> Bool { running?.activity == activity }
+
   /// Whether the disk is to forget it, and has not answered.
   func isForgetting(_ activity: Identifier) -> Bool {
     let isRunning = running.map { $0.activity == activity && $0.record == nil } ?? false

@@ -47,6 +47,10 @@ public protocol AppEngineOwner: ActivitySource {
   func foldersAre(_ folders: UserFolders)
   /// Whether the host does not dispatch, so that messages of others are refused.
   var isBacklogged: Bool { get }
+  /// Whether an activity is continued by one receiver at a time.
+  var continuesOnce: Bool { get }
+  /// Whether that was done: no other one may begin.
+  var isContinued: Bool { get }
   /// Whether log lines of this severity are wanted.
   func logs(_ severity: Severity) -> Bool
   /// Opens what is attached for another process of this device, which only reads it: the file, and when it was last
@@ -64,5 +68,7 @@ extension AppEngineOwner {
   public func foldersAre(_ folders: UserFolders) {}
   public func logs(_ severity: Severity) -> Bool { true }
   public var isBacklogged: Bool { false }
+  public var continuesOnce: Bool { false }
+  public var isContinued: Bool { false }
   public func handOver(_ source: AttachmentSource) -> (descriptor: PassedDescriptor, changed: UInt64)? { nil }
 }

@@ -75,9 +75,11 @@ final class AppMessages {
       askingOrigins(now) { seen.put(offer, timing, now) }
     case .gone(let id, _): askingOrigins(now) { seen.remove(id) }
     case .ready(let settling): if hub.receiveReady(settling: settling, now) { seen.becomeReady(now) }
-    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack):
+    case .fetch(let continuation, let milliseconds, let receiver, let principal, let isBack, let isNear):
       outgoing.fetched(
-        continuation, milliseconds: milliseconds, receiver: receiver, of: principal, isBack: isBack, now)
+        continuation, milliseconds: milliseconds, receiver: receiver, of: principal, isBack: isBack, isNear: isNear, now
+      )
+    case .originFolders(let id, _, let text): incoming.receiveOriginFolders(id, text)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try incoming.receiveState(id, channel: channel, size: size, isStale: isStale, why: why, now)
     case .refused(let id, _, let error): incoming.refused(id, error, now)

@@ -55,6 +55,8 @@ final class IncomingContinuation {
   let deadline: Int64
   /// Set if the agent delivers it, and then whether the app may have got it before (R3.8).
   var isRedelivered: Bool?
+  /// The token by which the app may bring its window to the front; nil: there is none.
+  let activationToken: String?
   var phase = Phase.announcing
   /// Whether will_continue has run.
   var isAnnounced: Bool
@@ -69,7 +71,7 @@ final class IncomingContinuation {
 
   init(
     _ id: Identifier, _ continuation: Message.Continuation, _ subject: Subject, deadline: Int64,
-    isAnnounced: Bool = false, isRedelivered: Bool? = nil
+    isAnnounced: Bool = false, isRedelivered: Bool? = nil, activationToken: String? = nil
   ) {
     self.id = id
     self.continuation = continuation
@@ -77,6 +79,7 @@ final class IncomingContinuation {
     self.deadline = deadline
     self.isAnnounced = isAnnounced
     self.isRedelivered = isRedelivered
+    self.activationToken = activationToken
   }
 
   var isDelivery: Bool { isRedelivered != nil }

@@ -76,7 +76,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     guard acceptsDeliveries else { return giveBack(continuation) }
     waiting = IncomingContinuation(
       id, continuation, .offer(offer), deadline: now.uptime + delivery.milliseconds,
-      isRedelivered: delivery.isRedelivered)
+      isRedelivered: delivery.isRedelivered, activationToken: delivery.activationToken)
     beginWaiting()
   }
 
@@ -136,7 +136,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
       let from = ContinuedFrom(
         continuation: id, wireName: continuations[index].continuation.id, offer: offer, isStale: isStale,
         staleReason: continuations[index].staleReason, isRedelivered: continuations[index].isRedelivered ?? false,
-        documentURL: continuations[index].documentURL)
+        documentURL: continuations[index].documentURL, activationToken: continuations[index].activationToken)
       return .continue(activity, from)
     case .failed(let error): return .didFail(type: continuations.remove(at: index).type, error)
     case .unrestored(let error):
@@ -211,6 +211,8 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     end(try fetches.receiveState(id, channel: channel, size: size, isStale: isStale, why: why), now)
   }
 
+  func receiveOriginFolders(_ id: Identifier, _ text: [UInt8]) { fetches.receiveOriginFolders(id, text) }
+
   func hasChannel(_ channel: FramedConnection.Channel) -> Bool { fetches.hasChannel(channel) }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
@@ -228,7 +230,7 @@ final class IncomingContinuations: AppFeature, ChannelReader {
     note(fetch, at: index)
     if let error = fetch.error { return fail(at: index, error, report: .failed, now) }
     do throws(SegueError) {
-      let references = ReferenceReader(app.owner.containers)
+      let references = ReferenceReader(app.owner.containers, OriginFolders(fetch.originFolders))
       // The URLs of this device may make it larger than it travelled, up to the limit of this app.
       let userInfoLimit = max(app.limits.userInfo, fetch.document.count)
       let activity = try ActivityDocument.decode(fetch.document, references, userInfoLimit: userInfoLimit)

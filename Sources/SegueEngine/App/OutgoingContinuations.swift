@@ -21,6 +21,8 @@ private struct OutgoingContinuation {
   let principal: Identifier
   /// Whether the receiver is the origin of what this app has continued, and takes its state back (R3.10).
   let isBack: Bool
+  /// Whether the receiver is on this device, as the hub says.
+  var isNear: Bool
   /// The uptime at which it ends without an outcome.
   let deadline: Int64
   var phase = Phase.saving
@@ -77,7 +79,7 @@ final class OutgoingContinuations: AppFeature {
 
   func fetched(
     _ continuation: Message.Continuation, milliseconds: Int64, receiver: Receiver?, of principal: Identifier?,
-    isBack: Bool, _ now: Instant
+    isBack: Bool, isNear: Bool, _ now: Instant
   ) {
     guard let receiver else { return }
     let principal = principal ?? receiver.id
@@ -89,6 +91,7 @@ final class OutgoingContinuations: AppFeature {
     if let index = index(of: continuation.id) {
       guard continuations[index].receiver.id == receiver.id, continuations[index].activity == id
       else { return refuse(.handoffFailed, "this continuation is another app's") }
+      continuations[index].isNear = isNear
       return resendState(at: index, now)
     }
     guard !hasEnded(continuation.id) else { return refuse(.handoffFailed, "this continuation has ended") }
@@ -99,6 +102,10 @@ final class OutgoingContinuations: AppFeature {
       return refuse(.handoffFailed, Self.isNotOffered)
     }
     guard !app.owner.isBacklogged else { return refuse(.limitExceeded, "the app does not take what it is told") }
+    guard !app.owner.isContinued else { return refuse(.handoffFailed, Self.isNotOffered) }
+    guard !app.owner.continuesOnce || !isAttempted(id) else {
+      return refuse(.busy, "the activity is being continued by another app")
+    }
     guard continuations.count < Self.limit,
       continuations.count(where: { $0.principal == principal }) < Self.limit / Principal.share,
       // Another principal may say the same identifier.
@@ -106,7 +113,7 @@ final class OutgoingContinuations: AppFeature {
     else { return refuse(.limitExceeded, "too many continuations are under way") }
     continuations.append(
       OutgoingContinuation(
-        id: continuation.id, activity: id, receiver: receiver, principal: principal, isBack: isBack,
+        id: continuation.id, activity: id, receiver: receiver, principal: principal, isBack: isBack, isNear: isNear,
         deadline: now.uptime + milliseconds + Self.grace))
     app.log(.debug, "\(receiver.appName) continues \(activity.type)")
     current.save(id, .pulled(continuation.id), now)
@@ -200,6 +207,10 @@ final class OutgoingContinuations: AppFeature {
           continuation: id, activity: continuation.activity, app: continuation.receiver.id,
           principal: continuation.principal, revision: continuation.revision))
     }
+    if continuation.isNear {
+      let folders = OriginFolders.text(for: continuation.document, app.owner.containers)
+      if !folders.isEmpty { hub.send(.originFolders(id, to: continuation.receiver.id, folders)) }
+    }
     hub.send(
       .state(
         id, to: continuation.receiver.id, channel: channel, size: UInt64(continuation.document.count),
@@ -280,7 +291,7 @@ final class OutgoingContinuations: AppFeature {
     endedUnasked.insert(continuation.id)
     let attempt = OutgoingContinuation(
       id: continuation.id, activity: continuation.activity, receiver: receiver, principal: receiver.id, isBack: false,
-      deadline: now.uptime)
+      isNear: false, deadline: now.uptime)
     deliverReceipt(of: attempt, outcome, error, now)
   }
 
@@ -318,7 +329,9 @@ final class OutgoingContinuations: AppFeature {
     let continuation = continuations.remove(at: index)
     ended.insert(continuation.id)
     if case .sending(let channel, _) = continuation.phase, channel != 0 { hub.link?.reset(channel) }
-    if outcome == .declined || outcome == .failed { grants.remove(continuation: continuation.id) }
+    if outcome == .declined || outcome == .failed || continuation.receiver.isMailbox {
+      grants.remove(continuation: continuation.id)
+    }
     saves.remove(continuation: continuation.id)
     deliverReceipt(of: continuation, outcome, error, now)
   }

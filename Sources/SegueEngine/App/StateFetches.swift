@@ -32,6 +32,8 @@ final class StateFetch {
   fileprivate(set) var isStale = false
   /// Why, if the origin says so.
   fileprivate(set) var staleReason: String?
+  /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty if it has sent none.
+  fileprivate(set) var originFolders: [UInt8] = []
   /// Once it has ended: nil if the document is whole.
   fileprivate(set) var error: SegueError?
 
@@ -120,6 +122,11 @@ final class StateFetches {
     return nil
   }
 
+  /// The origin, which is on this device, says where its folders are.
+  func receiveOriginFolders(_ id: Identifier, _ text: [UInt8]) {
+    if text.count <= OriginFolders.sizeLimit { self[id]?.originFolders = text }
+  }
+
   func hasChannel(_ channel: FramedConnection.Channel) -> Bool { fetch(on: channel) != nil }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel) -> StateFetch? {
@@ -158,6 +165,7 @@ final class StateFetches {
     for fetch in fetches {
       fetch.channel = nil
       fetch.document = []
+      fetch.originFolders = []
       fetch.size = 0
       fetch.hubBy = fetch.hubBy ?? now.uptime + HubConnection.reconnectTime
     }

@@ -46,6 +46,9 @@ final class HubConnections {
 
   /// The account's name for this device; without one, the name in the hub's identity.
   var deviceName: String { devices?.ownName ?? identity.deviceName }
+  /// This device in its account; nil: it is in none.
+  var ownDevice: Identifier? { devices?.own }
+  func name(of device: Identifier) -> String? { devices?.name(of: device) }
 
   /// Returns the name of the device at the other end of a link: from the account, if the device is in it, else the name
   /// that the device itself has sent.

@@ -97,7 +97,7 @@ final class HubContinuations: HubFeature {
     send(
       .fetch(
         named(continuation, for: origin), milliseconds: milliseconds, receiver: receiver, principal: principal,
-        isBack: state.isBack), to: origin)
+        isBack: state.isBack, isNear: !origin.isHub && !peer.isHub), to: origin)
     return true
   }
 
@@ -187,7 +187,7 @@ final class HubContinuations: HubFeature {
     guard presence.isAgent(continuation.origin), let route = table[continuation.id], route.attempt != nil,
       route.receiverPeer === peer, let origin = route.originPeer
     else { return false }
-    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver), to: origin)
+    send(.fetch(continuation, milliseconds: milliseconds, receiver: receiver, isNear: true), to: origin)
     return true
   }
 
@@ -244,6 +244,14 @@ final class HubContinuations: HubFeature {
   }
 
   // MARK: Answers
+
+  /// The folders of an origin on this device, for a receiver on this device alone (R13.4).
+  func originFolders(_ id: Identifier, _ text: [UInt8], from origin: Peer) {
+    guard text.count <= OriginFolders.sizeLimit, let route = table[id], route.originPeer === origin,
+      let attempt = route.attempt, !attempt.isOver, !route.receiverPeer.isHub
+    else { return }
+    send(.originFolders(id, to: route.receiver, text), to: route.receiverPeer)
+  }
 
   func state(
     _ id: Identifier, channel: FramedConnection.Channel, size: UInt64, isStale: Bool, why: String, from origin: Peer

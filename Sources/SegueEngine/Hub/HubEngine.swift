@@ -186,6 +186,10 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
+  /// Sets what knows the offers that devices have had retained (R14.5); nil: nothing is retained, here or elsewhere.
+  /// It must not call this object.
+  public func setRetention(_ retention: (any OfferRetention)?) { offers.setRetention(retention) }
+
   /// Sets the devices of the account, after which offers and receipts name them, and tells the apps of this device.
   /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
   public func setDevices(_ devices: AccountDevices?, _ now: Instant) {

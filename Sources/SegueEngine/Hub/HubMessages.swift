@@ -67,10 +67,11 @@ final class HubMessages {
       offers.put(description, timing, activation: activation, by: peer, app)
       continuations.resumeHeld()
     case .withdraw(let id): if let offer = peer.offer, offer.description.id == id { offers.withdraw(offer) }
-    case .fetch(let continuation, let milliseconds, let named, let principal, let isBack):
+    case .fetch(let continuation, let milliseconds, let named, let principal, let isBack, _):
       continuations.fetch(
         continuation, milliseconds: milliseconds, presence.receiver(app, named: named),
         isBack ? .back(principal: principal) : .offered, by: peer)
+    case .originFolders(let id, _, let text): continuations.originFolders(id, text, from: peer)
     case .state(let id, _, let channel, let size, let isStale, let why):
       try continuations.state(id, channel: channel, size: size, isStale: isStale, why: why, from: peer)
     case .refused(let id, _, let error): continuations.refused(id, error, by: peer)
@@ -128,7 +129,7 @@ final class HubMessages {
     case .listed(let version): offers.receivedListed(version, by: peer)
     case .refresh: offers.renewRoutes(by: peer, hub)
     case .account(let message): try links.receivedAccount(message, from: peer)
-    case .fetch(let continuation, let milliseconds, let receiver, _, let isBack):
+    case .fetch(let continuation, let milliseconds, let receiver, _, let isBack, _):
       guard let receiver else { throw SegueError(.malformed, "a fetch between hubs must name the receiver") }
       continuations.fetch(
         continuation, milliseconds: milliseconds, connections.named(receiver, by: peer),
@@ -153,7 +154,8 @@ final class HubMessages {
     case .streamStatus(let id, let continuation, let to, let status):
       streams.streamStatus(id, continuations.known(continuation, by: peer), to: to, status, from: peer)
     case .pong, .hello, .welcome, .publish, .withdraw, .ready, .openLink, .linkUp, .linkDown, .explain, .explanation,
-      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer, .folders:
+      .accepts, .present, .absent, .deliver, .keep, .keepAttachment, .keeps, .failure, .ask, .answer, .folders,
+      .originFolders:
       break
     }
   }

@@ -32,10 +32,12 @@ final class HubOffer {
     let bundleIdentifier: String
     let deviceName: String
     let team: String
+    /// The device that has had its own offer retained there (R14.5); nil: it is no retained one.
+    let retained: RetainedOrigin?
     /// The hub outlives it: the offer is removed when the hub becomes unreachable.
     unowned(unsafe) let home: RemoteHub
 
-    init(_ offer: Offer, _ team: String, _ home: RemoteHub) {
+    init(_ offer: Offer, _ team: String, _ home: RemoteHub, retained: RetainedOrigin?) {
       activity = offer.description.id
       origin = offer.origin
       appName = offer.appName
@@ -43,6 +45,7 @@ final class HubOffer {
       deviceName = offer.deviceName
       self.team = team
       self.home = home
+      self.retained = retained
     }
   }
 
@@ -90,6 +93,9 @@ final class HubOffer {
     let shifted = UInt64(clamping: activatedAt + 1 << 40)
     return shifted << 20 | sequence & 0xfffff
   }
+
+  /// The revision of a retained one, as its origin has signed it; 0 for others.
+  var revision: UInt64 { remote?.retained?.revision ?? 0 }
 
   /// Whether the link of a device leads to it.
   var isOfDevice: Bool { remote?.home.device != nil }

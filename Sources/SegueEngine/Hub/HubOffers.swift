@@ -16,6 +16,8 @@ final class HubOffers: HubFeature {
   private let isFrontmostOnly: Bool
   /// See `HubEngine.setPrivacy`.
   private var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+  /// See `HubEngine.setRetention`.
+  private(set) var retention: (any OfferRetention)?
   /// The activities that apps have left with the agent, the latest last.
   private var left: [LeftActivity] = []
   let directory = OfferDirectory()
@@ -161,7 +163,9 @@ final class HubOffers: HubFeature {
   /// Whether an offer of this device is kept off the hub at the other end (R10.2): by the activity itself off each
   /// other device, by what the user has set off those of the account.
   func isHidden(_ offer: HubOffer, from peer: Peer) -> Bool {
-    peer.isHub && isPrivate(offer, inAccount: peer.device != nil)
+    // A retained offer is for the devices of the account, and not for its origin.
+    if peer.isHub, let retained = retained(offer), peer.device == nil || peer.device == retained.device { return true }
+    return peer.isHub && isPrivate(offer, inAccount: peer.device != nil)
   }
 
   /// Whether an offer of this device is kept off all others, or (`inAccount`) off those of the account.
@@ -176,6 +180,25 @@ final class HubOffers: HubFeature {
     for app in peers.apps {
       if let offer = app.offer { publishToHubs(.offer(identity.id, offer.description.id)) }
     }
+  }
+
+  // MARK: Retained offers (R14.5)
+
+  func setRetention(_ retention: (any OfferRetention)?) { self.retention = retention }
+
+  /// The origin of an offer that the agent of this device has retained; nil for all others.
+  func retained(_ offer: HubOffer) -> RetainedOrigin? {
+    guard offer.remote == nil, let retention, agent.owns(offer.peer) else { return nil }
+    return retention.retained(offer.activity.id)
+  }
+
+  /// The device of an offer, for people.
+  private func deviceName(of offer: HubOffer, said: String) -> String {
+    let mailbox = offer.remote == nil ? said : connections.deviceName(of: offer.peer, said: said)
+    guard let retained = offer.remote?.retained ?? retained(offer) else { return mailbox }
+    let origin = connections.name(of: retained.device) ?? "a device"
+    let both = String(joining: "\(origin), retained at \(mailbox)")
+    return Text.start(of: both, atMost: Limits.identifier)
   }
 
   // MARK: Names
@@ -347,12 +370,12 @@ final class HubOffers: HubFeature {
     if let remote = offer.remote {
       return Offer(
         description: offer.description, origin: remote.origin, appName: remote.appName,
-        bundleIdentifier: remote.bundleIdentifier,
-        deviceName: connections.deviceName(of: offer.peer, said: remote.deviceName), rank: offer.rank, activatedAt: 0)
+        bundleIdentifier: remote.bundleIdentifier, deviceName: deviceName(of: offer, said: remote.deviceName),
+        rank: offer.rank, activatedAt: 0)
     }
     guard let app = offer.peer.app else { return nil }
     return Offer(
       description: offer.description, origin: app.id, appName: app.name, bundleIdentifier: app.bundleIdentifier,
-      deviceName: connections.deviceName, rank: offer.rank, activatedAt: 0)
+      deviceName: deviceName(of: offer, said: connections.deviceName), rank: offer.rank, activatedAt: 0)
   }
 }

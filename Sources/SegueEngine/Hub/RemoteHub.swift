@@ -34,6 +34,9 @@ final class RemoteHub {
   private(set) var behindSince: Int64?
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
+  /// Those that its device, a mailbox, has retained for others (R14.5); at most `retainedLimit`.
+  private(set) var retained: [HubOffer] = []
+  static let retainedLimit = 256
   /// The activities that its device has last withdrawn.
   private var withdrawn = RecentIdentifiers()
   /// Its position in the list of its hub.
@@ -179,10 +182,12 @@ final class RemoteHub {
   func append(_ offer: HubOffer) {
     offer.placed(at: offers.count)
     offers.append(offer)
+    if offer.remote?.retained != nil { retained.append(offer) }
   }
 
   /// - Returns: the one that replaced it, if any.
   func remove(_ offer: HubOffer) -> HubOffer? {
+    if offer.remote?.retained != nil { retained.removeAll { $0 === offer } }
     let last = offers.removeLast()
     guard last !== offer else { return nil }
     offers[offer.place] = last
@@ -193,7 +198,7 @@ final class RemoteHub {
   func has(_ offer: HubOffer) -> Bool { offer.place < offers.count && offers[offer.place] === offer }
 
   /// Breaks its reference cycles when the hub ends.
-  func tearDown() { offers = [] }
+  func tearDown() { (offers, retained) = ([], []) }
 }
 
 /// A route to another hub through a linked one.

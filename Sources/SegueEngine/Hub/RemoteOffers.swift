@@ -19,7 +19,13 @@ extension HubOffers {
   /// - Returns: whether it is new.
   func receivedOffer(_ told: Offer, _ timing: OfferTiming, _ origin: OfferOrigin, by peer: Peer) -> Bool {
     guard let (remote, isNew) = remoteHub(origin.version, by: peer) else { return false }
-    let id = remote.identifier(of: told.description.id)
+    let known = self.known(told.description.id, at: remote)
+    guard let id = identifier(of: told.description.id, origin.retained, at: remote) else {
+      if let known { remove(known, of: remote) }
+      return false
+    }
+    // It may have been offered under another identifier before.
+    if let known, known.activity.id != id { remove(known, of: remote) }
     let former = directory.known(id)?.remoteOffer(of: remote)
     // A hub that tells of what is for its device only is not believed (A18).
     guard !told.description.isPrivate else {
@@ -41,7 +47,7 @@ extension HubOffers {
       // Keeps its rank after an activation, on whatever route updates arrive.
       activatedAt: isKnown ? present!.activatedAt : now.uptime - timing.age, activation: origin.activation,
       sequence: isKnown ? present!.sequence : directory.takeSequence(),
-      remote: HubOffer.Remote(told, origin.team, remote))
+      remote: HubOffer.Remote(told, origin.team, remote, retained: origin.retained))
     // Ignores offers beyond the quota.
     if hasRoom(offer.cost, by: peer) {
       offer.noteListed(in: remote.list)
@@ -54,10 +60,34 @@ extension HubOffers {
 
   func receivedGone(_ activity: Identifier, _ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew,
-      let offer = directory.known(remote.identifier(of: activity))?.remoteOffer(of: remote)
+      let offer = known(activity, at: remote)
     else { return }
+    withdrawn(offer, of: remote)
+  }
+
+  private func withdrawn(_ offer: HubOffer, of remote: RemoteHub) {
     remove(offer, of: remote)
-    remote.noteWithdrawn(offer.activity.id)
+    // A mailbox says nothing of what the origin offers.
+    if offer.remote?.retained == nil { remote.noteWithdrawn(offer.activity.id) }
+  }
+
+  /// The offer that a remote hub has under its own identifier of an activity.
+  private func known(_ activity: Identifier, at remote: RemoteHub) -> HubOffer? {
+    directory.known(remote.identifier(of: activity))?.remoteOffer(of: remote)
+      ?? remote.retained.first { $0.remote?.activity == activity }
+  }
+
+  /// The identifier of an offer here. A retained one has that of the origin's own offer (R14.5).
+  /// - Returns: nil for one that is not what it says, that this device has had retained itself, or that is too many.
+  private func identifier(
+    of activity: Identifier, _ retained: RetainedOrigin?, at remote: RemoteHub
+  ) -> Identifier? {
+    guard let retained else { return remote.identifier(of: activity) }
+    guard let mailbox = remote.device, retained.device != mailbox, retained.device != connections.ownDevice,
+      remote.retained.count < RemoteHub.retainedLimit || known(activity, at: remote) != nil,
+      retention?.isGenuine(retained, by: mailbox) ?? false
+    else { return nil }
+    return retained.identifier
   }
 
   /// Whether a device that can be reached has lately said that it offers an activity no longer.
@@ -68,10 +98,7 @@ extension HubOffers {
   /// All offers of a hub have arrived.
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew else { return }
-    for offer in remote.offers where offer.list != remote.list {
-      remove(offer, of: remote)
-      remote.noteWithdrawn(offer.activity.id)
-    }
+    for offer in remote.offers where offer.list != remote.list { withdrawn(offer, of: remote) }
     publish(.listed(remote.id), of: remote)
   }
 
@@ -166,7 +193,8 @@ extension HubOffers {
       return connections.outbox.encoding(of: .gone(update.activity, version))
     }
     if remote == nil { hub.tell(update.activity) }
-    let origin = OfferOrigin(team: team, activation: offer.activation, version: version)
+    let origin = OfferOrigin(
+      team: team, activation: offer.activation, version: version, retained: retained(offer))
     return connections.outbox.encoding(of: .offer(published, timing(of: offer), origin))
   }
 
@@ -174,15 +202,17 @@ extension HubOffers {
 
   /// Chooses the active offer of an activity. One of an app of this device, or the current one, stays: no hub takes an
   /// activity over from another. An offer of a device, whose identifier no other device can have, comes before those of
-  /// hubs to which links of apps lead: these hear the identifier.
+  /// hubs to which links of apps lead: these hear the identifier. A retained one is hidden while its origin offers the
+  /// activity itself; of several the one of the highest revision counts (R14.5).
   func choose(_ activity: KnownActivity) {
     let former = activity.offer
     if let former, former.remote == nil { return }
     let isOfDevice = activity.remoteOffers.contains { $0.isOfDevice }
     let home = former?.remote?.home
+    let own = activity.remoteOffers.filter { $0.isOfDevice == isOfDevice && $0.remote?.retained == nil }
     let best =
-      activity.remoteOffers.first { $0.remote?.home === home && $0.isOfDevice == isOfDevice }
-      ?? activity.remoteOffers.first { $0.isOfDevice == isOfDevice }
+      own.first { $0.remote?.home === home } ?? own.first
+      ?? activity.remoteOffers.filter { $0.isOfDevice == isOfDevice }.max { $0.revision < $1.revision }
     guard former !== best else { return directory.removeIfEmpty(activity) }
     if let former { directory.take(former) }
     if let best { directory.enter(best, former: former) }

@@ -84,6 +84,11 @@ extension FleetAgent: LinkHub {
     hub?.call { engine, now in engine.setPrivacy(isPrivate, now) }
   }
 
+  public func setRetention(_ retention: (any OfferRetention)?) {
+    carried.retention = retention
+    hub?.engine.setRetention(retention)
+  }
+
   public func setDevices(_ devices: AccountDevices?) {
     carried.devices = devices
     fleet.expectLinks()

@@ -42,6 +42,7 @@ public class FleetAgent: FleetProcess {
     var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
     var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
     var devices: AccountDevices?
+    var retention: (any OfferRetention)?
   }
 
   enum Job {
@@ -192,6 +193,7 @@ public class FleetAgent: FleetProcess {
       self.parts?.inbox.pageReasons(of: app, offer) ?? []
     }
     hub.engine.setPrivacy(carried.isPrivate, now)
+    hub.engine.setRetention(carried.retention)
     hub.engine.setDevices(carried.devices, now)
   }
 

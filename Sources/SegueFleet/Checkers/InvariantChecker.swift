@@ -207,7 +207,9 @@ final class InvariantChecker {
         // When it became private is not known here: others may still have it for a moment (R10.2).
         if isPrivate, device !== origin.device { continue }
         guard distance >= 0 else {
-          if seen != nil { report(viewer, "sees an offer that cannot be reached, of", origin) }
+          if seen != nil, !isRetained(id, of: origin) {
+            report(viewer, "sees an offer that cannot be reached, of", origin)
+          }
           continue
         }
         let (type, isPublic) = (origin.offered.type, origin.offered.isPublic)
@@ -234,6 +236,8 @@ final class InvariantChecker {
       for viewer in device.processes {
         guard let engine = viewer.engine else { continue }
         for id in origin.offered.former where offer(id, of: origin, seenBy: engine) != nil && !isOffered(id) {
+          // It may be away since before that.
+          if isRetained(id, of: origin) { continue }
           report(viewer, "R1.11: still sees a former offer of", origin)
         }
       }
@@ -250,6 +254,11 @@ final class InvariantChecker {
   /// Whether a process offers it now: an agent may, what an app has left that has gone (R2.5).
   private func isOffered(_ activity: Identifier) -> Bool {
     fleet.devices.contains { device in device.processes.contains { $0.isAlive && $0.offers(activity) } }
+  }
+
+  /// Whether the agent of another device offers it, which has retained it (R14.5).
+  private func isRetained(_ activity: Identifier, of origin: FleetProcess) -> Bool {
+    origin.device.fleetAgent?.accountDevice.map { isOffered(Identifier(of: activity, onDevice: $0)) } ?? false
   }
 
   func report(_ who: String, _ what: DiagnosticText) { fleet.report(who, what) }

@@ -60,7 +60,8 @@ open class Host {
   public private(set) var place: Place?
   public private(set) var isAwake = true
   /// The commands of its user, at most one for a device (R14.4).
-  public var commands: [(device: Identifier, command: HostCommand)] = []
+  public private(set) var commands: [(device: Identifier, command: HostCommand, version: UInt64)] = []
+  private var lastVersion: UInt64 = 0
   /// The actions that came while it slept, and run when it wakes up.
   private var postponed: [() -> Void] = []
 
@@ -89,6 +90,13 @@ open class Host {
 
   /// Does something now, or when it wakes up.
   public func whenAwake(_ body: @escaping () -> Void) { if isAwake { body() } else { postponed.append(body) } }
+
+  /// Its user sets the command for a device, or takes it back.
+  public func setCommand(_ command: HostCommand?, for device: Identifier) {
+    commands.removeAll { $0.device == device }
+    lastVersion += 1
+    if let command { commands.append((device, command, lastVersion)) }
+  }
 
   // MARK: Sending
 

@@ -26,8 +26,10 @@ final class SimulatedCommands: CommandTransport {
 
   init(_ sockets: HostSockets) { self.sockets = sockets }
 
-  func find(_ done: @escaping (Result<[Identifier], SegueError>) -> Void) {
-    sockets.later(0) { [sockets] in done(.success(sockets.host.commands.map { $0.device })) }
+  func find(_ done: @escaping (Result<[DeviceCommand], SegueError>) -> Void) {
+    sockets.later(0) { [sockets] in
+      done(.success(sockets.host.commands.map { DeviceCommand($0.device, version: $0.version) }))
+    }
   }
 
   func start(to device: Identifier) throws(SegueError) -> any LinkSocket {

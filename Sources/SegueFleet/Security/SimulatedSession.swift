@@ -330,4 +330,12 @@ final class SimulatedSecurity: LinkSecurity {
   func context(joiningWith invite: Invite) -> any SecurityContext {
     SimulatedContext(joiningWith: invite, cryptography, date)
   }
+
+  func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> (key: [UInt8], signature: [UInt8]) {
+    (try cryptography.publicKey(of: key), try cryptography.sign(message, with: key))
+  }
+
+  func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+    cryptography.isSignature(signature, of: message, by: publicKey)
+  }
 }

@@ -85,7 +85,9 @@ struct DesktopEntryParser {
     let prefix = UnsafeBufferPointer(
       start: DesktopEntryManifest.prefix.utf8Start, count: DesktopEntryManifest.prefix.utf8CodeUnitCount)
     if key.starts(with: prefix) { return !key.contains(UInt8(ascii: "[")) }
-    let names: [StaticString] = ["Type", "Name", "Hidden", "TryExec", "Exec", "Path", "Terminal"]
+    let names: [StaticString] = [
+      "Type", "Name", "Hidden", "TryExec", "Exec", "Path", "Terminal", "DBusActivatable",
+    ]
     return names.contains {
       key.elementsEqual(UnsafeBufferPointer(start: $0.utf8Start, count: $0.utf8CodeUnitCount))
     }

@@ -33,7 +33,11 @@ struct DesktopLauncher {
     if let program = try entry.string("TryExec"), !isInstalled(program) {
       throw SegueError(.notFound, "TryExec: there is no program \(program)")
     }
-    guard let exec = entry.raw("Exec") else { throw SegueError(.malformed, "Exec: is missing; expected a command") }
+    // A page is an argument of the command.
+    let busName = try entry.boolean("DBusActivatable") && page == nil ? Self.busName(ofEntry: entry.path) : nil
+    guard let exec = entry.raw("Exec") ?? busName.map({ Text.bytes("gapplication launch \($0)") }) else {
+      throw SegueError(.malformed, "Exec: is missing; expected a command")
+    }
     let folder = try entry.string("Path")
     if let folder, folder.utf8.first != UInt8(ascii: "/") {
       throw SegueError(.malformed, "Path: expected an absolute path, found \(folder)")
@@ -44,7 +48,33 @@ struct DesktopLauncher {
     let needsTerminal = try entry.boolean("Terminal")
     if needsTerminal { arguments = try terminal(for: arguments[0]) + arguments }
     try Self.check(arguments, folder)
-    return LaunchCommand(arguments: arguments, folder: folder, isGraphical: isGraphical || needsTerminal)
+    return LaunchCommand(
+      arguments: arguments, folder: folder, isGraphical: isGraphical || needsTerminal, busName: busName)
+  }
+
+  /// The name on the bus of an app whose entry has this path: that of the file, without its ending. Nil if that is no
+  /// name of the bus (D-Bus Specification, "Bus names").
+  static func busName(ofEntry path: String) -> String? {
+    let bytes = Text.bytes(path)
+    let name = bytes[((bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...].dropLast(".desktop".utf8.count)
+    let elements = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard elements.count >= 2, name.count <= Limits.identifier, elements.allSatisfy({ isElement($0) }) else {
+      return nil
+    }
+    return Text.decoded(Array(name))
+  }
+
+  private static func isElement(_ bytes: ArraySlice<UInt8>) -> Bool {
+    guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        break
+      default: return false
+      }
+    }
+    return true
   }
 
   /// The words before a program that show it in a terminal of the user's choice, else in that of the system.

@@ -56,6 +56,34 @@ struct ContainerReference {
     return (identifier, rest)
   }
 
+  /// The start of the URLs of a container's files in an app that lacks it.
+  @inline(never)
+  static func url(_ identifier: [UInt8]) -> [UInt8] {
+    var url = Array(UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount))
+    FilePath.append(identifier, to: &url, keepingSlashes: false)
+    return url
+  }
+
+  /// The identifiers in the references of an encoding, as they come.
+  @inline(never)
+  static func identifiers(in encoding: UnsafeRawBufferPointer) -> [[UInt8]] {
+    var (found, offset, isReference): ([[UInt8]], Int, Bool) = ([], 0, false)
+    guard let base = encoding.baseAddress else { return [] }
+    while let head = Head(base + offset, upTo: encoding.count - offset), head.size <= encoding.count - offset {
+      offset += head.size
+      switch head.major {
+      case Head.Major.tag: isReference = head.argument == Head.Tag.container
+      case Head.Major.data, Head.Major.text:
+        guard let count = Int(exactly: head.argument), count <= encoding.count - offset else { return found }
+        if isReference { found.append(Array(encoding.part(offset, offset + count))) }
+        isReference = false
+        offset += count
+      default: break
+      }
+    }
+    return found
+  }
+
   static func isIdentifier(_ bytes: [UInt8]) -> Bool {
     !bytes.isEmpty && bytes.count <= Limits.identifier && !bytes.contains(0)
   }

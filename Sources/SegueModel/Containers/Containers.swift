@@ -15,6 +15,8 @@ public struct Containers: Sendable {
   @inline(never)
   subscript(identifier: [UInt8]) -> Container? { index(of: identifier).map { list[$0] } }
 
+  var isEmpty: Bool { list.isEmpty }
+
   @inline(never)
   private func index(of identifier: [UInt8]) -> Int? {
     var index = 0

@@ -15,8 +15,11 @@ public struct LaunchCommand: Sendable {
   public let folder: String?
   /// Whether the program needs a display.
   public let isGraphical: Bool
+  /// The name under which the session's bus starts the app; the command is for a bus that does not. Nil: none.
+  public let busName: String?
 
-  public init(arguments: [String], folder: String? = nil, isGraphical: Bool = true) {
+  public init(arguments: [String], folder: String? = nil, isGraphical: Bool = true, busName: String? = nil) {
+    self.busName = busName
     self.arguments = arguments
     self.folder = folder
     self.isGraphical = isGraphical

@@ -4,6 +4,7 @@ import COpenSSL
 import SegueAgentCore
 import SegueCrypto
 import SegueModel
+import SegueSystem
 
 /// The settings that TLS sessions share: the rules of links and of joining. TLS 1.3 alone, X25519 or P-256, AES-128-GCM
 /// or ChaCha20-Poly1305, no resumption. For links a certificate at both ends, revocations checked for the whole chain,
@@ -240,6 +241,15 @@ public final class TLSSecurity: LinkSecurity {
 
   public func context(joiningWith invite: Invite) throws(SegueError) -> any SecurityContext {
     try TLSContext(joiningWith: invite)
+  }
+
+  public func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> (key: [UInt8], signature: [UInt8]) {
+    let cryptography = try OpenSSLCryptography()
+    return (try cryptography.publicKey(of: key), try cryptography.sign(message, with: key))
+  }
+
+  public func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+    (try? OpenSSLCryptography())?.isSignature(signature, of: message, by: publicKey) ?? false
   }
 }
 

@@ -42,6 +42,7 @@ public final class Device {
         if let folders = carried.folders { host.setFolders(folders) }
         host.sandboxLook = carried.sandboxLook
         host.setPrivacy(carried.isPrivate)
+        host.setRetention(carried.retention)
         host.setDevices(carried.devices)
         tookPlace(generation)
       }, lostFolder: lostFolder)
@@ -144,6 +145,12 @@ public final class Device {
     carried?.host?.setPrivacy(isPrivate)
   }
 
+  /// Sets what knows the offers that devices have had retained (R14.5). It must not call this object.
+  public func setRetention(_ retention: (any OfferRetention)?) {
+    carried?.retention = retention
+    carried?.host?.setRetention(retention)
+  }
+
   /// Sets the devices of the account, after which offers and receipts name them.
   /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
   public func setDevices(_ devices: AccountDevices?) {
@@ -203,4 +210,5 @@ private final class CarriedHub {
   var sandboxLook: SandboxLook?
   var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
   var devices: AccountDevices?
+  var retention: (any OfferRetention)?
 }

@@ -104,6 +104,9 @@ final class HubHost {
     engine.pageReasons = reasons
   }
 
+  /// See `Device.setRetention`.
+  func setRetention(_ retention: (any OfferRetention)?) { engine.setRetention(retention) }
+
   /// See `Device.setPrivacy`.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
     guard !hasEnded else { return }

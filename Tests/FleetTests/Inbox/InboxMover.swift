@@ -9,9 +9,9 @@ import SegueWire
 
 /// Moves the attachments of a fleet's agent by simulated streams, and through its disk.
 final class InboxMover: AttachmentMover {
-  private unowned let agent: InboxAgent
+  private unowned let agent: FleetAgent
 
-  init(_ agent: InboxAgent) { self.agent = agent }
+  init(_ agent: FleetAgent) { self.agent = agent }
 
   func download(
     _ attachment: Attachment, ask: @escaping (Message.AttachmentPart, PassedDescriptor, Int64) -> Identifier?,
@@ -65,11 +65,11 @@ private final class InboxMoverDownload: AttachmentDownloadHandle {
   }
 
   private let attachment: Attachment
-  private unowned let agent: InboxAgent
+  private unowned let agent: FleetAgent
   private let ended: (SegueError?) -> Void
   private var state = State.waiting
 
-  init(_ attachment: Attachment, _ agent: InboxAgent, _ ended: @escaping (SegueError?) -> Void) {
+  init(_ attachment: Attachment, _ agent: FleetAgent, _ ended: @escaping (SegueError?) -> Void) {
     (self.attachment, self.agent, self.ended) = (attachment, agent, ended)
   }
 

@@ -31,6 +31,9 @@ final class AccountFleet {
   private(set) var log = Trace()
   /// The first broken promise.
   private(set) var violation: String?
+  /// The number of the last text that was said over a link (`say`), and the last ones that were heard of each machine.
+  private var lastText: UInt64 = 0
+  private var heardTexts: [(from: String, at: String, number: UInt64)] = []
   /// The events of this run, for tests that check which cases it has tried.
   private(set) var met: Set<String> = []
   private var queue = EventQueue<() -> Void>()
@@ -73,17 +76,47 @@ final class AccountFleet {
     clock.uptime = max(clock.uptime, end)
   }
 
-  /// R14.3: nobody relays but who may, for devices of the account alone, within its quotas, and over one hop.
+  /// R14.3: nobody relays but who may, for devices of the account alone, within its quotas, and over one hop. R14.1: no
+  /// link uses a path that its user has forbidden. R7.4: what is said over links is heard once, and in order.
   private func checkRelays() {
     for machine in machines {
       guard let devices = machine.devices else { continue }
       let relays = devices.relays
-      if let broken = relays.broken { report(machine.name, "\(broken)") }
+      if let broken = relays.broken ?? devices.links?.broken { report(machine.name, "\(broken)") }
       if relays.splices > 0 {
         meet("a link through a relay")
         if !devices.settings.isRelaying { report(machine.name, "relays, and its user has not switched that on") }
       }
     }
+  }
+
+  // MARK: Texts
+
+  /// Numbers texts from one machine to another: while a link moves from one path to another, none comes twice, or after
+  /// a later one.
+  func say(from machine: Machine, to other: Machine) {
+    guard machine.isAwake, let device = other.snapshot?.identity?.device else { return }
+    lastText += 1
+    let text = SegueError(.declined, "\(machine.name)/\(lastText)")
+    guard let message = try? DeviceMessage.pushed(0, .failure(text)).encoding() else { return }
+    machine.sendAccount(message, to: device)
+  }
+
+  /// A machine has heard a message.
+  func heard(_ message: [UInt8], at machine: Machine) {
+    guard case .pushed(0, .failure(let error))? = try? DeviceMessage.known(message) else { return }
+    let parts = error.message.split(separator: "/")
+    guard parts.count == 2, let number = UInt64(parts[1]) else { return }
+    let from = String(parts[0])
+    if let index = heardTexts.firstIndex(where: { $0.from == from && $0.at == machine.name }) {
+      if number <= heardTexts[index].number {
+        report(machine.name, "hears \(error.message) again, or after a later one")
+      }
+      heardTexts[index].number = number
+    } else {
+      heardTexts.append((from, machine.name, number))
+    }
+    meet("a text is heard")
   }
 
   // MARK: Reports

@@ -17,7 +17,7 @@ import Testing
     "joined", "not joined", "revoked", "readmitted", "a new term", "a manager that is none any more",
     "restored from a backup", "digits that differ", "beacons replayed", "a connection relayed", "a leaked invite used",
     "out: its certificate is not valid", "out: somebody has removed it", "a link through a relay",
-    "asleep for 367 days",
+    "asleep for 367 days", "a text is heard", "an avoided path",
   ]
 
   @Test func `no seed links a revoked device, leaves devices at odds, or shuts one out for ever (R10.4 to R10.8)`() {

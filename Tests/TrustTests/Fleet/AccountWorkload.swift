@@ -49,6 +49,7 @@ final class AccountWorkload {
       let machine = Machine("m\(number)", number, in: fleet)
       fleet.add(machine)
       backups.append(nil)
+      machine.heardAccount = { [fleet, unowned machine] message in fleet.heard(message, at: machine) }
       machine.move(to: fleet.newPlace(in: 0))
       machine.start()
     }
@@ -67,6 +68,7 @@ final class AccountWorkload {
   }
 
   private func pass(_ milliseconds: Int64) {
+    for machine in machines { for other in machines where other !== machine { fleet.say(from: machine, to: other) } }
     fleet.advance(milliseconds)
     fleet.oracle.checkLinks()
   }
@@ -81,7 +83,7 @@ final class AccountWorkload {
 
   private func act() {
     let machine = any()
-    switch fleet.random.below(40) {
+    switch fleet.random.below(41) {
     case 0..<6: join(machine)
     case 6, 7: revoke()
     case 8: household.rename(machine)
@@ -104,6 +106,7 @@ final class AccountWorkload {
     case 37: setCommand(at: machine)
     case 38: machine.set("relay", .bool(fleet.random.chance(0.7)))
     case 39: reroute()
+    case 40: avoid(at: machine)
     default: break
     }
     pass(fleet.random.chance(0.8) ? fleet.random.within(0, 12_000) : fleet.random.within(0, 90_000))
@@ -192,6 +195,15 @@ final class AccountWorkload {
     machine.set(commands[fleet.random.below(commands.count)], for: device)
   }
 
+  /// A kind of path to a device is not used any longer, or again.
+  private func avoid(at machine: Machine) {
+    let other = any()
+    guard other !== machine, let device = other.snapshot?.identity?.device else { return }
+    let cost = PathCost.all[fleet.random.below(PathCost.all.count)]
+    fleet.meet("an avoided path")
+    machine.avoid(cost, device, isAvoided: fleet.random.chance(0.6))
+  }
+
   private func bother() {
     let hostile = fleet.hostiles[fleet.random.below(fleet.hostiles.count)]
     let machine = any()
@@ -249,6 +261,17 @@ final class AccountWorkload {
       if machine.place?.network != 0 { machine.move(to: fleet.newPlace(in: 0)) }
       machine.start()
     }
+    // Once what it has set is read.
+    fleet.advance(10_000)
+    useAll()
+  }
+
+  private func useAll() {
+    for machine in machines {
+      for record in machine.settings.records.all {
+        for cost in record.avoided { machine.avoid(cost, record.device, isAvoided: false) }
+      }
+    }
   }
 
   private func settle() {
@@ -258,6 +281,7 @@ final class AccountWorkload {
     repeat {
       pass(35_000)
       for machine in machines { household.acceptTakeOvers(machine) }
+      useAll()
     } while fleet.violation == nil && fleet.clock.uptime < end && fleet.oracle.disagreement() != nil
     if let disagreement = fleet.oracle.disagreement() { fleet.report("fleet", disagreement) }
   }

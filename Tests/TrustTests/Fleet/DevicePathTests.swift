@@ -137,6 +137,99 @@ import Testing
     end()
   }
 
+  @Test func `R14.4 a command that is set again with other words ends the link of the former ones at once`() throws {
+    leaveHouse()
+    fleet.isRouted = false
+    laptop.move(to: fleet.newPlace(in: 2))
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(10_000)
+    #expect(try usesCommand())
+    // Read again as it is, nothing happens.
+    laptop.devices?.readCommands()
+    fleet.advance(1_000)
+    #expect(try usesCommand())
+    laptop.set(.fails("Permission denied"), for: try device(home))
+    fleet.advance(1_000)
+    #expect(!areLinked)
+    fleet.advance(10_000)
+    #expect(try reason().hasPrefix("Permission denied"))
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(10_000)
+    #expect(try usesCommand())
+    end()
+  }
+
+  private func avoid(_ word: String, _ other: Machine, at machine: Machine, isAvoided: Bool = true) throws {
+    var isDone = false
+    try #require(machine.devices).changePath(word, to: device(other), isAvoided: isAvoided) { result in
+      if case .success = result { isDone = true }
+    }
+    fleet.advance(200)
+    #expect(isDone)
+  }
+
+  private func state(of cost: PathCost) throws -> [PathReport.State] {
+    try #require(laptop.devices?.links).reports(of: device(home)).filter { $0.cost == cost }.map { $0.state }
+  }
+
+  @Test(arguments: [true, false])
+  func `R14.1 a path that its user forbids ends, and is neither dialled nor taken, until it is allowed`(
+    isDialling: Bool
+  ) throws {
+    #expect(areLinked)
+    let (one, other) = isDialling ? (laptop, home) : (home, laptop)
+    try avoid("same network", other, at: one)
+    #expect(!areLinked)
+    // Both dial, and beacons are heard.
+    fleet.beaconLoss = 0
+    fleet.advance(120_000)
+    #expect(!areLinked)
+    #expect(one.settings.records[try device(other)]?.avoided == [.neighbour])
+    one.crash(isPowerLost: false)
+    one.start()
+    fleet.advance(60_000)
+    #expect(!areLinked)
+    // A path of another kind is used.
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(30_000)
+    #expect(try usesCommand())
+    fleet.advance(120_000)
+    #expect(try usesCommand())
+    if isDialling {
+      #expect(try state(of: .neighbour).contains { if case .avoided = $0 { true } else { false } })
+    }
+    try avoid("same network", other, at: one, isAvoided: false)
+    fleet.advance(120_000)
+    #expect(areLinked)
+    #expect(try !usesCommand())
+    end()
+  }
+
+  @Test func `R14.1 a command is not started while its kind is avoided`() throws {
+    leaveHouse()
+    fleet.isRouted = false
+    laptop.move(to: fleet.newPlace(in: 2))
+    try avoid("command", home, at: laptop)
+    laptop.set(.leads(to: home), for: try device(home))
+    fleet.advance(600_000)
+    #expect(!areLinked)
+    #expect(try state(of: .command).contains { if case .avoided = $0 { true } else { false } })
+    try avoid("command", home, at: laptop, isAvoided: false)
+    fleet.advance(10_000)
+    #expect(try usesCommand())
+    end()
+  }
+
+  @Test func `R14.1 only kinds of paths to other devices of the account can be avoided`() throws {
+    let devices = try #require(laptop.devices)
+    let own = try device(laptop)
+    let other = try device(home)
+    for (word, device) in [("relay", own), ("relay", Identifier(high: 7, low: 7)), ("", other), ("near", other)] {
+      #expect(throws: SegueError.self) { try devices.changePath(word, to: device, isAvoided: true) { _ in } }
+    }
+    end()
+  }
+
   @Test func `R14.4 commands that fail say why, and the device is linked once one leads there`() throws {
     leaveHouse()
     fleet.isRouted = false

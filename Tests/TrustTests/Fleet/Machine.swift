@@ -94,10 +94,15 @@ final class Machine: Host {
     devices.set(ask) { _ in }
   }
 
+  /// Its user has a kind of path to a device used no longer, or again.
+  func avoid(_ cost: PathCost, _ device: Identifier, isAvoided: Bool) {
+    fleet.trace(name, isAvoided ? "avoids" : "uses", String(describing: cost.word))
+    try? devices?.changePath(String(describing: cost.word), to: device, isAvoided: isAvoided) { _ in }
+  }
+
   /// Its user sets the command for a device, or takes it back.
   func set(_ command: HostCommand?, for device: Identifier) {
-    commands.removeAll { $0.device == device }
-    if let command { commands.append((device, command)) }
+    setCommand(command, for: device)
     fleet.trace(name, command == nil ? "has no command to" : "has a command to", device.fingerprint)
     devices?.readCommands()
   }

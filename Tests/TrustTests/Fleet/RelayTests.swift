@@ -52,6 +52,57 @@ import Testing
     house.end()
   }
 
+  @Test func `R14.1 a relay is not used while its kind is avoided, at whichever end`() throws {
+    house.relays[0].set("relay", .bool(true))
+    house.fleet.advance(5_000)
+    #expect(house.areLinked)
+    for (one, other) in [(house.laptop, house.phone), (house.phone, house.laptop)] {
+      try #require(one.devices).changePath("relay", to: house.device(other), isAvoided: true) { _ in }
+      house.fleet.advance(1_000)
+      #expect(!house.areLinked && house.splices == 0)
+      house.fleet.advance(120_000)
+      #expect(!house.areLinked && house.splices == 0)
+      #expect(try house.reasons(at: other, of: one).contains("\(one.name) takes no connection through home 0 now"))
+      try #require(one.devices).changePath("relay", to: house.device(other), isAvoided: false) { _ in }
+      house.fleet.advance(120_000)
+      #expect(house.areLinked && house.splices == 1)
+    }
+    house.end()
+  }
+
+  @Test func `R7.4 while a link moves to a better path and back, all is heard once and in order`() throws {
+    house.relays[0].set("relay", .bool(true))
+    house.fleet.advance(10_000)
+    #expect(house.areLinked && house.splices == 1)
+    let heard = house.heardTexts.count
+    var said: [String] = []
+    func talk(_ milliseconds: Int64) throws {
+      for _ in 0..<(milliseconds / 50) {
+        said.append("text \(said.count)")
+        let message = DeviceMessage.pushed(0, .failure(SegueError(.declined, "\(said[said.count - 1])")))
+        house.laptop.sendAccount(try message.encoding(), to: try house.device(house.phone))
+        house.fleet.advance(50)
+      }
+    }
+    let address = try #require(house.phone.listener).text
+    try #require(house.laptop.devices).changeAddress(address, of: house.device(house.phone), isAdded: true) { _ in }
+    for _ in 0..<4 {
+      house.fleet.routes.append((RelayHouse.laptopNetwork, RelayHouse.phoneNetwork))
+      // The phone has another address there, as when a cable is plugged in.
+      house.laptop.move(to: house.fleet.newPlace(in: RelayHouse.laptopNetwork))
+      try talk(10_000)
+      #expect(house.areLinked && house.splices == 0)
+      // One end notices that the way has gone.
+      house.fleet.routes.removeLast()
+      house.laptop.move(to: house.fleet.newPlace(in: RelayHouse.laptopNetwork))
+      try talk(10_000)
+      #expect(house.areLinked && house.splices == 1)
+    }
+    house.fleet.advance(5_000)
+    #expect(Array(house.heardTexts.dropFirst(heard)) == said)
+    house.end()
+  }
+
   @Test func `R14.3 the other relay takes the place of one that goes`() throws {
     for relay in house.relays { relay.set("relay", .bool(true)) }
     house.fleet.advance(5_000)

@@ -68,6 +68,8 @@ final class SimulatedHub: HubEnvironment, LinkHub {
     driver.flush()
   }
 
+  func setRetention(_ retention: (any OfferRetention)?) { engine.setRetention(retention) }
+
   func setDevices(_ devices: AccountDevices?) {
     engine.setDevices(devices, now)
     driver.flush()

@@ -3,6 +3,7 @@
 import SegueEngine
 import SegueModel
 import SegueSystem
+import SegueWire
 
 @testable import SegueFleet
 @testable import SegueAgentCore
@@ -84,8 +85,14 @@ extension SimulatedProcess: AccountMachine {
 }
 
 /// Nothing is pushed here.
-final class NoInbox: PushInbox {
+final class NoInbox: RetainingInbox {
   var offerEnded: ((Identifier) -> Void)?
+  var retentionChanged: (() -> Void)?
+  var ownOffers: [Offer] { [] }
+  var retainedOffers: [KeptRecord] { [] }
+  func retentionProblem(of device: Identifier) -> SegueError? { nil }
+  func retain(_ wanted: [RetainedOrigin], for device: Identifier) {}
+  func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {}
   private var none: SegueError { SegueError(.notFound, "no such offer") }
 
   func look(for activity: Identifier, wanted: String?, _ done: @escaping (Result<AppChoice, SegueError>) -> Void) {}

@@ -9,7 +9,12 @@ extension Input {
     let (continuation, milliseconds) = (continuation(), milliseconds())
     return .fetch(
       continuation, milliseconds: milliseconds, receiver: receiver(), principal: bool() ? identifier() : nil,
-      isBack: milliseconds % 4 == 3)
+      isBack: milliseconds % 4 == 3, isNear: milliseconds % 8 >= 4)
+  }
+
+  private mutating func askOrOriginFolders() -> Message {
+    let (number, bytes) = (number(), [byte()])
+    return number % 2 == 0 ? .ask(number, bytes) : .originFolders(identifier(), to: appIdentifier(), bytes)
   }
 
   mutating func message() -> Message {
@@ -89,8 +94,8 @@ extension Input {
       .deliver(
         Message.DeliverRequest(
           continuation: identifier(), to: appIdentifier(), offer: offer(), timing: timing(),
-          milliseconds: milliseconds(), isRedelivered: bool()))
-    case 39: .ask(number(), [byte()])
+          milliseconds: milliseconds(), isRedelivered: bool(), activationToken: bool() ? "token" : nil))
+    case 39: askOrOriginFolders()
     case 40: .answer(number(), bool() ? error() : nil, [byte()])
     default: .link(HubIdentity(id: identifier(), deviceName: "away"), version: version(), minimum: version())
     }
@@ -148,7 +153,15 @@ extension Input {
   }
 
   private mutating func origin() -> OfferOrigin {
-    OfferOrigin(team: bool() ? "" : "TEAM", activation: number(), version: version(of: identifier()))
+    OfferOrigin(
+      team: bool() ? "" : "TEAM", activation: number(), version: version(of: identifier()),
+      retained: bool() ? nil : retained())
+  }
+
+  private mutating func retained() -> RetainedOrigin {
+    RetainedOrigin(
+      device: identifier(), activity: identifier(), revision: number(),
+      proof: [UInt8](repeating: bool() ? 0 : 7, count: RetainedOrigin.proofSize))
   }
 
   private mutating func version(of hub: Identifier) -> OffersVersion { OffersVersion(hub: hub, number: number()) }

@@ -47,6 +47,8 @@ class DraftWindow(segue.ResponderMixin, Gtk.ApplicationWindow):
         buffer = self.text.get_buffer()
         buffer.set_text(text.replace("\0", ""))
         buffer.place_cursor(buffer.get_iter_at_offset(max(0, min(cursor, buffer.get_char_count()))))
+        if token := activity.continued_from.activation_token:
+            self.set_startup_id(token)
         self.present()
         print(f"continued at {buffer.props.cursor_position}", flush=True)
         return True

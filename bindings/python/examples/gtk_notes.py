@@ -193,7 +193,7 @@ class Notes(segue.App):
         except (OSError, UnicodeDecodeError) as error:
             print(f"{path.name} cannot be opened: {error}", file=sys.stderr)
             return None
-        return self.program.show(path, text).document
+        return self.program.show(path, text, activity.continued_from.activation_token).document
 
     def on_offer(self, kind: segue.OfferEventKind, offer: segue.Offer) -> None:
         self.program.show_offers()
@@ -243,13 +243,16 @@ class Program(Gtk.Application):
             if isinstance(window, NoteWindow) and path in (None, window.path):
                 yield window
 
-    def show(self, path: Path, text: str | None) -> NoteWindow:
-        """The window of a file, with what that has now: a new one, unless one shows it."""
+    def show(self, path: Path, text: str | None, token: str | None = None) -> NoteWindow:
+        """The window of a file, with what that has now: a new one, unless one shows it. It comes to the front, by
+        the token of the user's click also from behind another program."""
         window = next(self.windows_of(path), None)
         if window is None:
             window = NoteWindow(self, path, text)
         else:
             window.show_text(text)
+        if token:
+            window.set_startup_id(token)
         window.present()
         self.show_offers()
         return window

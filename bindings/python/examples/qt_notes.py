@@ -10,6 +10,7 @@ Needs PyQt6 (Debian: python3-pyqt6).
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -93,6 +94,8 @@ class Program(QApplication):
         window = NoteWindow(self, title, activity)
         self.windows.append(window)
         window.show()
+        if activity is not None and (token := activity.continued_from.activation_token):
+            os.environ["XDG_ACTIVATION_TOKEN"] = token  # Qt reads it at the next activation, and removes it
         window.activateWindow()
         window.text.setFocus()
         return window

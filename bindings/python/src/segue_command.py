@@ -30,7 +30,9 @@ def main() -> int:
 
 def become_starter(words: list[str]) -> None:
     """Lets the starter take the place of this process, for what it understands. Returns otherwise."""
-    if words[:1] != ["continue"] or not (words[1:] == ["--launch"] or (words[1:2] and words[1][:5] == "--app")):
+    if words[:1] != ["continue"] or not (
+        words[1:] in (["--launch"], ["--frontmost"]) or (words[1:2] and words[1][:5] == "--app")
+    ):
         return
     # A test calls the command in a process of its own words.
     command = getattr(sys, "orig_argv", [])[: -len(words)]

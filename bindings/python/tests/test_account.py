@@ -27,7 +27,7 @@ import segue
 from segue import _arguments
 from segue._account import account_of
 from segue._agent import failure_of
-from segue._command import device_checks, doctor, session
+from segue._command import device_checks, doctor, reach, session
 from segue._command.checks import Finding, State
 from segue._command.devices import changes, details, heard, named, only, row, show
 from segue._command.output import CommandError, when
@@ -75,6 +75,8 @@ BAD: list[tuple[type[segue.Error], Callable[[segue.App], Any]]] = [
     (segue.InvalidArgumentError, lambda app: app.accept_roster(uuid4(), bytes(31))),
     (segue.ArgumentTypeError, lambda app: app.add_address("a", "b")),  # type: ignore[arg-type]
     (segue.ArgumentTypeError, lambda app: app.remove_address(uuid4(), b"a")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.avoid_path("a", "relay")),  # type: ignore[arg-type]
+    (segue.ArgumentTypeError, lambda app: app.use_path(uuid4(), 7)),  # type: ignore[arg-type]
     (segue.LimitExceededError, lambda app: app.recover_account(b"a" * 8193, "b")),
     (segue.InvalidArgumentError, lambda app: app.set_devices(port=65536)),
     (segue.InvalidArgumentError, lambda app: app.set_devices(push="maybe")),
@@ -107,6 +109,8 @@ ASKS: dict[str, Callable[[segue.App], Any]] = {
     "set_devices": lambda app: app.set_devices(port=0),
     "add_address": lambda app: app.add_address(uuid4(), "laptop.example"),
     "remove_address": lambda app: app.remove_address(uuid4(), "laptop.example"),
+    "avoid_path": lambda app: app.avoid_path(uuid4(), "relay"),
+    "use_path": lambda app: app.use_path(uuid4(), "relay"),
     "read_paths": lambda app: app.read_paths(),
     "pushes": lambda app: app.pushes(),
 }
@@ -317,6 +321,30 @@ def test_r14_1_the_list_shows_addresses_and_paths() -> None:
         "phone: 10.0.0.7:1, same network, used",
         "phone: phone.ts.net, failed: the name is not found",
     ]
+
+
+def test_r14_1_kinds_of_paths_that_are_not_used_are_shown_and_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_checks, "refusal", lambda number: None)
+    monkeypatch.setattr(device_checks, "firewalls", lambda: iter([]))
+    monkeypatch.setattr(device_checks, "interfaces", lambda: iter([device_checks.IFF_UP, device_checks.IFF_MULTICAST]))
+    monkeypatch.setattr(device_checks, "tailnets", lambda missing: iter([]))
+    here = device("laptop", this_device=True)
+    known = {"address": "10.0.0.7:1", "state": "avoided", "cost": "same network"}
+    away = device("my phone", paths=[known], avoided=["same network", "relay"])
+    found = account(here, away)
+    assert details(found.devices[1], True) == [
+        "my phone: not by same-network, relay",
+        "my phone: 10.0.0.7:1, same network, avoided",
+    ]
+    paths = [each for each in device_checks.findings(found) if each.about == "path"]
+    assert [each.advice for each in paths] == [
+        "`segue devices --use 'my phone' same-network`",
+        "`segue devices --use 'my phone' relay`",
+    ]
+    (reason,) = reach.reasons(None, found)
+    assert reason.message.endswith("; not used: same-network, relay")
+    # While it is linked otherwise, nothing is wrong.
+    assert problems(device_checks.findings(account(here, {**away, "linked": True}))) == []
 
 
 UNLISTED = {

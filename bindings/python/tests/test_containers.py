@@ -55,7 +55,8 @@ def test_a_url_arrives_as_the_receivers_own(pair: Pair, folders: tuple[Path, Pat
 
 
 def test_what_names_this_device_only_is_reported(pair: Pair, folders: tuple[Path, Path]) -> None:
-    """R5.3: a file: URL outside every container, and one of a container that the receiver lacks."""
+    """R5.3, R13.4: a file: URL outside every container, and one of a container that the receiver, which is on the same
+    device, lacks."""
     pair.receiver.remove_container(NAME)
     with pytest.raises(segue.NotFoundError):
         pair.receiver.remove_container(NAME)
@@ -64,13 +65,17 @@ def test_what_names_this_device_only_is_reported(pair: Pair, folders: tuple[Path
         ('user_info/"hosts"', segue.Status.INVALID_URL)
     ]
     continued = pair.continue_().wait()
-    assert continued.user_info["mine"] == URL(f"segue-container:{NAME}/a.txt")
+    assert continued.user_info["mine"] == pair.activity.user_info["mine"]
     assert {(each.path, each.status) for each in continued.validate()} == {
         ('user_info/"hosts"', segue.Status.INVALID_URL),
-        ('user_info/"mine"', segue.Status.NOT_FOUND),
+        ('user_info/"mine"', segue.Status.INVALID_URL),
     }
-    with pytest.raises(segue.NotFoundError, match=NAME):
+    with pytest.raises(segue.NotAllowedError):
         continued.access(continued.user_info["mine"])
+    stored = segue.Activity.decode(pair.receiver, pair.activity.encode())
+    assert stored.user_info["mine"] == URL(f"segue-container:{NAME}/a.txt")
+    with pytest.raises(segue.NotFoundError, match=NAME):
+        stored.access(stored.user_info["mine"])
     # The origin takes it back as it was.
     pair.until(lambda: pair.receipts)
     back = pair.activity.resume_back()

@@ -281,6 +281,7 @@ REQUESTS = [
     "answer-join",
     "answer-push",
     "apps",
+    "avoid-path",
     "await-join",
     "cancel-invites",
     "choose",
@@ -300,11 +301,13 @@ REQUESTS = [
     "recovery-file",
     "remove-address",
     "rename-device",
+    "retained",
     "retry",
     "revoke-device",
     "route",
     "search",
     "set-devices",
+    "use-path",
     "withdraw",
 ]
 

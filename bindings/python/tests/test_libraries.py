@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import segue
 
 APPS, TESTS = "libsegue.so.0", "libsegue-fleet.so.0"
 FOLDER = Path(segue.library_path).parent
+SOURCES = Path(__file__).parents[1] / "src"  # without a library in the package
 SHOW = "import pathlib, segue; print(pathlib.Path(segue.library_path).name)"
 USE = "import segue; app = segue.App('com.example.notes'); import segue.testing"
 
@@ -78,6 +80,24 @@ def test_what_needs_a_fleet_names_the_module_that_has_it() -> None:
         assert f"{error}: segue.Fleet is segue.testing.Fleet: import segue.testing" in done.stderr, program
     done = run("-c", "import segue._native as native; native.library.segue_fleet_create")
     assert f"LibraryError: {FOLDER / APPS} has no segue_fleet_create: import segue.testing before" in done.stderr
+
+
+def test_no_program_comes_from_the_current_folder(tmp_path: Path) -> None:
+    """The loader finds the library by its name, as that of a package. It is at the path that the loader has found."""
+    libraries, current = tmp_path / "libraries", tmp_path / "current"
+    for each in (libraries, current):
+        each.mkdir()
+    shutil.copy(FOLDER / APPS, libraries)
+    for name in ("segue-stdio", "segue-agent", "segue-desktop"):
+        shutil.copy("/bin/true", current / name)
+    named = {**environment("/nowhere"), "LD_LIBRARY_PATH": str(libraries), "PYTHONPATH": str(SOURCES)}
+    named.pop("SEGUE_LIBRARY")
+    show = "import segue; from segue._command import agent, desktop, stdio; "
+    show += "print(segue.library_path, agent.found(), stdio.found(), desktop.found())"
+    done = subprocess.run([sys.executable, "-c", show], env=named, cwd=current, capture_output=True, text=True)
+    path, *programs = done.stdout.split()
+    assert path == str(libraries / APPS), done
+    assert len(programs) == 3 and not any(each.startswith(str(current)) for each in programs)
 
 
 def test_without_the_library_for_tests_the_error_says_where_it_was_sought(alone: Path) -> None:

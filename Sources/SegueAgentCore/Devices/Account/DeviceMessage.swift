@@ -18,6 +18,10 @@ public enum DeviceMessage {
   case copied
   /// The sender listens at this port of these addresses, at most `Limits.toldAddresses`, without zones (R14.1).
   case addresses(UInt16, [NetworkAddress])
+  /// Retain these offers of the sender's device, at most `Limits.wantedOffers`, and none else (R14.5).
+  case retain([RetainRequest])
+  /// The offers of the reader's device that the sender retains, and why it does not retain all; nil: it does.
+  case retained([RetainedState], SegueError?)
 
   public func encoding() throws(SegueError) -> [UInt8] {
     switch self {
@@ -44,24 +48,74 @@ public enum DeviceMessage {
         .unsigned(14), .unsigned(UInt64(port)),
         try .array(addresses.prefix(Limits.toldAddresses).map { .data($0.bytes) }),
       ])
+    case .retain(let requests):
+      try Self.array([
+        .unsigned(18),
+        try Self.elements(requests.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
+      ])
+    case .retained(let states, let error):
+      try Self.array([
+        .unsigned(19),
+        try Self.elements(states.prefix(Limits.wantedOffers)) { each throws(SegueError) in try each.value() },
+        .integer(Int64(error?.status.rawValue ?? 0)),
+        .string(Text.start(of: error?.message ?? "", atMost: Limits.title)),
+      ])
     }
   }
 
   /// Reads a message; nil for one that is about something else, or of a later version. Throws MALFORMED.
   public static func known(_ encoding: [UInt8]) throws(SegueError) -> DeviceMessage? {
     // The first byte of an array, and the number of a message, in deterministic CBOR.
-    guard encoding.count > 1, 8...11 ~= encoding[1] || 13...14 ~= encoding[1] else { return nil }
+    guard encoding.count > 1, Self.isKnown(encoding) else { return nil }
     guard let elements = try Value(cbor: encoding).elements else { throw malformed("elements") }
     if encoding[1] == 11 { return .removed }
     if encoding[1] == 13 { return .copied }
     guard elements.count > 1 else { throw malformed("elements") }
     if encoding[1] == 14 { return try addresses(elements) }
+    // Numbers from 24 on have a byte more in CBOR: these have none.
+    if encoding[1] == 18 {
+      return .retain(try list(elements[1]) { each throws(SegueError) in try RetainRequest(each) })
+    }
+    if encoding[1] == 19 { return try retained(elements) }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {
     case 8: return .push(try request(number, elements))
     case 9: return .pushed(number, try answer(elements))
     default: return .withdrawn(number)
     }
+  }
+
+  private static func isKnown(_ encoding: [UInt8]) -> Bool {
+    encoding[0] & 0xE0 == 0x80
+      && (8...11 ~= encoding[1] || 13...14 ~= encoding[1] || 18...19 ~= encoding[1])
+  }
+
+  private static func retained(_ elements: [Value]) throws(SegueError) -> DeviceMessage {
+    guard elements.count > 3, let status = elements[2].int64.flatMap({ Int32(exactly: $0) }) else {
+      throw malformed("the status")
+    }
+    let states = try list(elements[1]) { each throws(SegueError) in try RetainedState(each) }
+    let reason = try text(elements[3], "the reason", atMost: Limits.title)
+    guard status != 0 else { return .retained(states, nil) }
+    let line = String(decoding: Text.oneLine(reason), as: UTF8.self)
+    return .retained(states, SegueError(Status(rawValue: status) ?? .limitExceeded, DiagnosticText(of: line)))
+  }
+
+  private static func elements<Each>(
+    _ all: some Collection<Each>, _ value: (Each) throws(SegueError) -> Value
+  ) throws(SegueError) -> Value {
+    var values: [Value] = []
+    for each in all { values.append(try value(each)) }
+    return try .array(values)
+  }
+
+  private static func list<Each>(
+    _ value: Value, _ read: (Value) throws(SegueError) -> Each
+  ) throws(SegueError) -> [Each] {
+    guard let elements = value.elements, elements.count <= Limits.wantedOffers else { throw malformed("the offers") }
+    var all: [Each] = []
+    for each in elements { all.append(try read(each)) }
+    return all
   }
 
   /// Elements beyond those that are read are ignored: a later version may tell more of them.
@@ -110,7 +164,7 @@ public enum DeviceMessage {
     return text
   }
 
-  private static func malformed(_ what: StaticString) -> SegueError {
+  static func malformed(_ what: StaticString) -> SegueError {
     SegueError(.malformed, "message of another device: \(what) cannot be read")
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueModel
+import SegueSystem
 
 /// The side of a connection that a session is at.
 public enum SessionRole: Sendable {
@@ -75,4 +76,8 @@ public protocol LinkSecurity: AnyObject {
   func context(of credentials: DeviceCredentials) throws(SegueError) -> any SecurityContext
   /// For connections on which a device joins with an invite. Throws SYSTEM without OpenSSL 3.
   func context(joiningWith invite: Invite) throws(SegueError) -> any SecurityContext
+  /// Signs with a key of `Cryptography`. Returns its public key, and the signature. Throws SYSTEM.
+  func sign(_ message: [UInt8], with key: Secret) throws(SegueError) -> (key: [UInt8], signature: [UInt8])
+  /// Whether the owner of a public key has signed a message.
+  func isSignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool
 }

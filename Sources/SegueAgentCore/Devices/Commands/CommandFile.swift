@@ -49,8 +49,8 @@ public struct CommandFile {
 
   private static func wrong(_ what: DiagnosticText) -> SegueError { SegueError(.malformed, "paths: \(what)") }
 
-  /// The devices to which a command leads.
-  public var devices: [Identifier] { commands.map { $0.device } }
+  /// The commands without their words.
+  public var list: [DeviceCommand] { commands.map { DeviceCommand($0.device, $0.arguments) } }
   /// The arguments of the command for a device, its program first; nil: there is none.
   public subscript(device: Identifier) -> [String]? { commands.first { $0.device == device }?.arguments }
 }

@@ -2,24 +2,24 @@
 
 import SegueModel
 
-/// The output of the process that reads which devices have a command (R14.4): `+`, the 16 bytes of each, and a line
-/// feed; or `!`, a reason and a line feed.
+/// The output of the process that reads which devices have a command (R14.4): `+`, the 24 bytes of each
+/// (`DeviceCommand`), and a line feed; or `!`, a reason and a line feed.
 public enum CommandList {
   /// Bytes of all of it.
-  public static let sizeLimit = 2 + Limits.devices * 16
+  public static let sizeLimit = 2 + Limits.devices * DeviceCommand.size
   /// Milliseconds until the process is killed.
   public static let time: Int64 = 5_000
   private static let (found, refused, end) = (UInt8(ascii: "+"), UInt8(ascii: "!"), UInt8(ascii: "\n"))
 
-  public static func encode(_ result: Result<[Identifier], SegueError>) -> [UInt8] {
+  public static func encode(_ result: Result<[DeviceCommand], SegueError>) -> [UInt8] {
     switch result {
-    case .success(let devices): [found] + devices.prefix(Limits.devices).flatMap { $0.bytes } + [end]
+    case .success(let commands): [found] + commands.prefix(Limits.devices).flatMap { $0.encoding } + [end]
     case .failure(let error): [refused] + Text.oneLine(Text.start(of: error.message, atMost: 512)) + [end]
     }
   }
 
   /// Reads the output; all that is not whole is an error.
-  public static func decode(_ bytes: [UInt8]) -> Result<[Identifier], SegueError> {
+  public static func decode(_ bytes: [UInt8]) -> Result<[DeviceCommand], SegueError> {
     guard bytes.count >= 2, bytes.count <= sizeLimit, bytes.last == end else {
       return .failure(SegueError(.system, "paths: they were not read within \(time / 1_000) s"))
     }
@@ -28,13 +28,17 @@ public enum CommandList {
       let reason = Text.decoded(Text.oneLine(Text.decoded(Array(content))))
       return .failure(SegueError(.malformed, "\(reason)"))
     }
-    guard content.count % 16 == 0 else { return .failure(SegueError(.system, "paths: the list of devices is damaged")) }
-    var devices: [Identifier] = []
-    for start in stride(from: content.startIndex, to: content.endIndex, by: 16) {
-      if let device = Identifier(bytes: content[start..<(start + 16)]), !devices.contains(device) {
-        devices.append(device)
+    guard content.count % DeviceCommand.size == 0 else {
+      return .failure(SegueError(.system, "paths: the list of devices is damaged"))
+    }
+    var commands: [DeviceCommand] = []
+    for start in stride(from: content.startIndex, to: content.endIndex, by: DeviceCommand.size) {
+      if let command = DeviceCommand(content[start..<(start + DeviceCommand.size)]),
+        !commands.contains(where: { $0.device == command.device })
+      {
+        commands.append(command)
       }
     }
-    return .success(devices)
+    return .success(commands)
   }
 }

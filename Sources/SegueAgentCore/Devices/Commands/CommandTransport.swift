@@ -9,7 +9,7 @@ public protocol CommandTransport: AnyObject {
   var name: ((Identifier) -> String)? { get set }
   /// Reads for which devices the user has set a command.
   /// - Parameter done: called once, in a later turn, unless the agent ends before.
-  func find(_ done: @escaping (Result<[Identifier], SegueError>) -> Void)
+  func find(_ done: @escaping (Result<[DeviceCommand], SegueError>) -> Void)
   /// Begins to start the command of a device; its standard input and output are the connection, which ends with it.
   /// Throws SYSTEM, BUSY, LIMIT_EXCEEDED.
   func start(to device: Identifier) throws(SegueError) -> any LinkSocket

@@ -18,6 +18,8 @@ public struct DevicePaths {
   public var best: NetworkAddress?
   /// Those that are no addresses, and lead to this device alone.
   public var arranged: [LinkPath] = []
+  /// The kinds of paths that the user does not want used to it.
+  public var avoided: [PathCost] = []
 
   public init(to device: Identifier) { self.device = device }
 }
@@ -34,6 +36,8 @@ public struct PathReport {
     case failed(String)
     /// It was not needed yet.
     case known
+    /// The user does not want it used.
+    case avoided
   }
 
   /// An address and port, a name, or what the path is instead (`LinkPath.name`); ` there` follows if the other device
@@ -60,17 +64,24 @@ extension DeviceLinks {
   /// Sets the paths to each device of the account, after these devices have told something new.
   /// - Parameter isAgain: whether the user may have changed what arranged paths lead to.
   public func setPaths(_ paths: [DevicePaths], isAgain: Bool = false) {
+    var ended: [DevicePaths] = []
     for former in self.paths where !paths.contains(where: { $0.device == former.device }) {
-      table.forget(former.device)
+      if announcing.others.contains(former.device) {
+        ended.append(DevicePaths(to: former.device))
+      } else {
+        table.forget(former.device)
+      }
     }
     self.paths = paths
     let uptime = environment.uptime
-    for each in paths {
+    for each in paths + ended {
       for address in each.addresses { table.expect(each.device, at: .address(address)) }
       table.setTold(each.device, each.told.map { .address($0) }, best: each.best.map { .address($0) }, uptime)
       table.setArranged(each.device, each.arranged, uptime)
+      table.setAvoided(each.device, each.avoided, uptime)
     }
     endUnarranged()
+    endAvoided()
     if isAgain { retryArranged() }
     names.set(
       paths.flatMap { each in
@@ -91,12 +102,49 @@ extension DeviceLinks {
   private func endUnarranged() {
     for connection in connections where connection.isDialled {
       // Those through a relay end with the link to it.
-      guard case .command(let device) = connection.path,
+      guard case .command(let device, version: _) = connection.path,
         !paths.contains(where: { $0.device == device && $0.arranged.contains(connection.path) })
       else { continue }
       environment.log(.info, "\(connection.path.text): no longer leads to \(device.fingerprint)")
       connection.terminate()
     }
+  }
+
+  /// Ends the connections of kinds that the user does not want used to their devices.
+  func endAvoided() {
+    for connection in connections {
+      guard let device = connection.peer?.device ?? connection.path.device, isAvoided(connection, to: device) else {
+        continue
+      }
+      environment.log(.info, "\(connection.path.text): not used any longer, as the user has set")
+      connection.terminate()
+      table.retry(device, environment.uptime)
+    }
+  }
+
+  /// Whether a connection is of a kind that the user does not want used to a device.
+  func isAvoided(_ connection: DeviceConnection, to device: Identifier) -> Bool {
+    table.isAvoided(connection.path, to: device)
+  }
+
+  /// Whether another device may reach this one through a relay.
+  func takes(_ path: LinkPath) -> Bool {
+    guard case .relay(through: let relay, to: let device) = path else { return false }
+    // A relay is reached without one itself.
+    return isDirect(relay) && !table.isAvoided(path, to: device)
+  }
+
+  /// The promise that is broken; nil: none. A test reads it after each step.
+  var broken: StaticString? {
+    for device in devices {
+      guard let path = path(to: device), let set = paths.first(where: { $0.device == device }) else { continue }
+      if set.avoided.contains(PathCost.of(path, interfaces)) { return "a link uses a path that its user has forbidden" }
+    }
+    return nil
+  }
+
+  static func avoided(_ cost: PathCost) -> SegueError {
+    SegueError(.notAllowed, "\(cost.word): the user does not want such a path used to that device")
   }
 
   /// A name was looked up.
@@ -116,6 +164,7 @@ extension DeviceLinks {
 
   /// The paths to a device: the one in use first, then those that are known, the cheapest first.
   public func reports(of device: Identifier) -> [PathReport] {
+    guard device != identity.device else { return [] }
     var reports: [PathReport] = []
     let used = path(to: device)
     if let used {
@@ -125,7 +174,9 @@ extension DeviceLinks {
     var arranged: [PathReport] = []
     for path in table.paths(to: device) where path.address != used {
       var state = PathReport.State.known
-      if path.isTrying {
+      if path.isAvoided {
+        state = .avoided
+      } else if path.isTrying {
         state = .trying
       } else if let error = path.failure {
         state = .failed(Self.reason(error.message))
@@ -141,7 +192,8 @@ extension DeviceLinks {
         reports.append(PathReport(address: name.text, cost: nil, state: .failed(Self.reason(failure))))
       }
     }
-    if used == nil { arranged += relays?.idle(for: device) ?? [] }
+    let isRelayAvoided = paths.contains { $0.device == device && $0.avoided.contains(.relay) }
+    if used == nil, !isRelayAvoided { arranged += relays?.idle(for: device) ?? [] }
     arranged = Array(arranged.prefix(Dialler<LinkPath>.relayLimit))
     return Array(reports.prefix(max(1, Self.reportLimit - arranged.count)) + arranged)
   }

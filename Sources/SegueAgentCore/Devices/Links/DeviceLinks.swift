@@ -288,6 +288,8 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func networkHasChanged() {
     environment.log(.debug, "the network has changed")
     setCosts()
+    // A path within one network may be one through a tunnel now.
+    endAvoided()
     names.networkChanged()
     networkChanged?()
     for connection in connections { connection.suspect() }
@@ -344,7 +346,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   private func begin(_ path: LinkPath) throws(SegueError) -> any LinkSocket {
     switch path {
     case .address(let address): return try transport.dial(address)
-    case .command(let device):
+    case .command(let device, version: _):
       guard let commands = transport.commands else { throw SegueError(.system, "this device starts no commands") }
       return try commands.start(to: device)
     case .relay(through: let relay, to: let device):
@@ -402,6 +404,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
     guard let peer = connection.peer else { return }
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
     guard connection.isMeant(peer.device) else { return failed(connection, Self.other(peer.device)) }
+    if isAvoided(connection, to: peer.device) { return refuse(connection, peer.device) }
     if table.isSuperfluous(connection.number, to: peer.device, environment.uptime) {
       return end(connection, .linked(peer.device))
     }
@@ -428,8 +431,16 @@ public final class DeviceLinks: DeviceConnectionOwner {
     // It may have begun under former revocations.
     guard !connection.isRevoked(by: context) else { return failed(connection, Self.revoked) }
     guard connection.isMeant(peer.device) else { return failed(connection, Self.other(peer.device)) }
+    if isAvoided(connection, to: peer.device) { return refuse(connection, peer.device) }
     guard context.lists(peer.device) else { return hold(connection) }
     link(connection, with: peer, isAttached: connection.isAttached)
+  }
+
+  /// The user does not want such a path used to the device at the other end.
+  private func refuse(_ connection: DeviceConnection, _ device: Identifier) {
+    let error = Self.avoided(PathCost.of(connection.path, interfaces))
+    log.write(.avoided(device), at: connection.path, error, in: environment)
+    end(connection, .avoided(device))
   }
 
   /// - Parameter isAttached: whether the hub has the connection already.

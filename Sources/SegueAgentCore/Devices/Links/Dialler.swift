@@ -62,6 +62,8 @@ public struct Dialler<Address: Equatable> {
     case foreign
     /// The device there has a certificate of the account, and is not in the list of devices.
     case unlisted
+    /// The user does not want that kind of path used to the device there.
+    case avoided(Identifier)
     /// All else.
     case failed
   }
@@ -160,6 +162,8 @@ public struct Dialler<Address: Equatable> {
   private var suspected: [Identifier] = []
   /// The connections of linked devices.
   private var present: [Present] = []
+  /// The kinds of paths that are not used to a device.
+  private var avoided: [(device: Identifier, costs: [PathCost])] = []
   private var cost: (Address) -> PathCost = { _ in .routed }
 
   public init() {}
@@ -235,12 +239,26 @@ public struct Dialler<Address: Equatable> {
 
   /// When it is to be dialled; nil if it is not.
   private func due(_ target: Target) -> Int64? {
-    guard !target.isTrying, target.obstacle == nil, let planned = target.dueAt else { return nil }
+    guard !target.isTrying, target.obstacle == nil, !isAvoided(target), let planned = target.dueAt else { return nil }
     let dueAt = max(planned, turn(of: target))
     guard !target.isDoubted, let device = target.device, linked.contains(device) else { return dueAt }
     if let since = improvedSince(target) { return max(dueAt, since + Self.moveInterval) }
     return target.isStatic ? max(dueAt, (target.triedAt ?? dueAt) + Self.recheckPause) : nil
   }
+
+  /// Whether it leads to a device to which paths of its kind are not used. One that the user has named again may lead
+  /// elsewhere.
+  private func isAvoided(_ target: Target) -> Bool {
+    guard let device = target.device, !target.isDoubted else { return false }
+    return isAvoided(target.cost, to: device)
+  }
+
+  private func isAvoided(_ cost: PathCost, to device: Identifier) -> Bool {
+    avoided.contains { $0.device == device && $0.costs.contains(cost) }
+  }
+
+  /// Whether an address is a path of a kind that is not used to a device.
+  public func isAvoided(_ address: Address, to device: Identifier) -> Bool { isAvoided(cost(address), to: device) }
 
   /// The uptime from which on an attempt at its device may begin beside those that are under way.
   private func turn(of target: Target) -> Int64 {
@@ -337,6 +355,14 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// The user has ended the link with a device: its other paths are dialled at once, whenever they were last.
+  public mutating func retry(_ device: Identifier, _ uptime: Int64) {
+    for index in targets.indices where targets[index].device == device && !targets[index].isTrying {
+      targets[index].pause = Self.firstPause
+      targets[index].dueAt = uptime
+    }
+  }
+
   /// Sets the paths to a device through others; at most `relayLimit` count. Another attempt at one that stays comes no
   /// sooner than at an address, whatever its relay says meanwhile.
   /// - Parameter paths: those that can be used before those that cannot, with the reason.
@@ -370,8 +396,21 @@ public struct Dialler<Address: Equatable> {
     }
   }
 
+  /// Sets the kinds of paths that are not used to a device. The owner ends what uses one.
+  public mutating func setAvoided(_ device: Identifier, _ costs: [PathCost], _ uptime: Int64) {
+    let former = avoided.first { $0.device == device }?.costs ?? []
+    guard costs != former else { return }
+    avoided.removeAll { $0.device == device }
+    if !costs.isEmpty { avoided.append((device, costs)) }
+    for index in targets.indices where targets[index].device == device && former.contains(targets[index].cost) {
+      targets[index].improvements = Self.improvementLimit
+      targets[index].dueAt = min(targets[index].dueAt ?? .max, soonest(targets[index], uptime))
+    }
+  }
+
   /// A device is no longer in the account.
   public mutating func forget(_ device: Identifier) {
+    avoided.removeAll { $0.device == device }
     targets.removeAll { target in
       target.device == device
         && ([.arranged, .relayed].contains(target.kind)
@@ -527,6 +566,10 @@ public struct Dialler<Address: Equatable> {
     case .unlisted:
       targets[index].quiet = .all(until: uptime + Self.recheckPause)
       guard targets[index].isLasting else { return }
+    case .avoided(let device):
+      // It is dialled again once the user wants it.
+      (targets[index].device, targets[index].isDoubted) = (device, false)
+      return look(index, uptime)
     case .silent: targets[index].age = epochs > 0 ? (targets[index].age + 1) % epochs : 0
     case .unreached, .failed: break
     }
@@ -621,7 +664,9 @@ public struct Dialler<Address: Equatable> {
   /// The addresses that are known for a device, the cheapest first.
   public func paths(to device: Identifier) -> [DialledPath<Address>] {
     let known = targets.filter { $0.device == device }.map {
-      DialledPath(address: $0.address, cost: $0.cost, isTrying: $0.isTrying, failure: $0.obstacle ?? $0.failure)
+      DialledPath(
+        address: $0.address, cost: $0.cost, isTrying: $0.isTrying, isAvoided: isAvoided($0.cost, to: device),
+        failure: $0.obstacle ?? $0.failure)
     }
     return PathCost.all.flatMap { cost in known.filter { $0.cost == cost } }
   }

@@ -19,7 +19,7 @@ struct FailedLinkLog {
     let uptime = environment.uptime
     let isTold =
       switch end {
-      case .failed, .foreign, .unlisted: uptime >= writtenAt + Self.pause
+      case .failed, .foreign, .unlisted, .avoided: uptime >= writtenAt + Self.pause
       case .linked, .own, .silent, .unreached: false
       }
     if isTold { writtenAt = uptime }

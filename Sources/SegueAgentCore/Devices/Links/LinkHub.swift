@@ -32,6 +32,8 @@ public protocol LinkHub: AnyObject {
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?)
+  /// Sets what knows the offers that devices have had retained (R14.5); nil: none are. It must not call this object.
+  func setRetention(_ retention: (any OfferRetention)?)
   /// Sets the devices of the account, after which offers and receipts name them.
   /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
   func setDevices(_ devices: AccountDevices?)

@@ -105,12 +105,17 @@ public struct LinkTable<Address: Equatable> {
   public mutating func setArranged(_ device: Identifier, _ paths: [Address], _ uptime: Int64) {
     dialler.setArranged(device, paths, uptime)
   }
+  public mutating func retry(_ device: Identifier, _ uptime: Int64) { dialler.retry(device, uptime) }
   public mutating func retryArranged(_ uptime: Int64) { dialler.retryArranged(uptime) }
   public mutating func setRelayed(
     _ device: Identifier, _ paths: [(address: Address, obstacle: SegueError?)], _ uptime: Int64
   ) {
     dialler.setRelayed(device, paths, uptime)
   }
+  public mutating func setAvoided(_ device: Identifier, _ costs: [PathCost], _ uptime: Int64) {
+    dialler.setAvoided(device, costs, uptime)
+  }
+  public func isAvoided(_ address: Address, to device: Identifier) -> Bool { dialler.isAvoided(address, to: device) }
   public mutating func forget(_ device: Identifier) { dialler.forget(device) }
   public mutating func setCosts(_ cost: @escaping (Address) -> PathCost) { dialler.setCosts(cost) }
   /// The addresses that are known for a device, the cheapest first.

@@ -9,6 +9,8 @@ struct DeviceRecord {
   let device: Identifier
   /// Given by the user, at most `Limits.addressesPerDevice`.
   var addresses: [DeviceAddress] = []
+  /// The kinds of paths that the user does not want used to it, the cheapest first.
+  var avoided: [PathCost] = []
   /// The port at which the device listens; 0: it has not told.
   var port: UInt16 = 0
   /// The addresses that it has told, without zones and ports, at most `Limits.toldAddresses`.
@@ -18,7 +20,9 @@ struct DeviceRecord {
 
   init(_ device: Identifier) { self.device = device }
 
-  var isEmpty: Bool { addresses.isEmpty && port == 0 && told.isEmpty && best == nil }
+  /// Whether the user has set nothing of it.
+  var isLearned: Bool { addresses.isEmpty && avoided.isEmpty }
+  var isEmpty: Bool { isLearned && port == 0 && told.isEmpty && best == nil }
   var bytes: Int { addresses.reduce(0) { $0 + Text.size($1.text) } }
 
   /// The paths that can be dialled on these interfaces.
@@ -37,6 +41,7 @@ struct DeviceRecord {
       paths.told = Array(all.prefix(Limits.toldAddresses))
     }
     paths.best = best.flatMap { try? NetworkAddress.read($0) }
+    paths.avoided = avoided
     return paths
   }
 
@@ -54,14 +59,14 @@ struct DeviceRecords {
 
   subscript(device: Identifier) -> DeviceRecord? { all.first { $0.device == device } }
 
-  /// Changes the record of a device. The oldest record without an address of the user makes room for a new one.
+  /// Changes the record of a device. The oldest record of which the user has set nothing makes room for a new one.
   mutating func change<Failure>(
     _ device: Identifier, _ body: (inout DeviceRecord) throws(Failure) -> Void
   ) throws(Failure) {
     var record = self[device] ?? DeviceRecord(device)
     try body(&record)
     guard let index = all.firstIndex(where: { $0.device == device }) else {
-      if all.count >= Limits.devices, let oldest = all.firstIndex(where: { $0.addresses.isEmpty }) {
+      if all.count >= Limits.devices, let oldest = all.firstIndex(where: { $0.isLearned }) {
         all.remove(at: oldest)
       }
       if !record.isEmpty, all.count < Limits.devices { all.append(record) }
@@ -113,6 +118,13 @@ struct DeviceRecords {
     change(device) { $0.addresses.removeAll { $0 == address } }
   }
 
+  /// Has a kind of path to a device used no longer, or again.
+  mutating func set(_ cost: PathCost, isAvoided: Bool, to device: Identifier) {
+    change(device) { record in
+      record.avoided = PathCost.all.filter { $0 == cost ? isAvoided : record.avoided.contains($0) }
+    }
+  }
+
   // MARK: The file
 
   /// The keys of a record. An element that cannot be used is left out: the user can set it again, and a link tells the
@@ -124,6 +136,8 @@ struct DeviceRecords {
       for each in element["addresses"]?.elements ?? [] where record.addresses.count < Limits.addressesPerDevice {
         if let text = each.string, let address = try? DeviceAddress(text) { record.addresses.append(address) }
       }
+      let avoided = (element["avoided"]?.elements ?? []).compactMap { $0.string.flatMap { PathCost($0) } }
+      record.avoided = PathCost.all.filter { avoided.contains($0) }
       record.port = element["port"]?.int64.flatMap { UInt16(exactly: $0) } ?? 0
       for each in element["told"]?.elements ?? [] where record.told.count < Limits.toldAddresses {
         if let bytes = each.data, let address = NetworkAddress(bytes: bytes), address.isOfMachine {
@@ -145,6 +159,9 @@ struct DeviceRecords {
         (key: .string("told"), value: try .array(record.told.map { .data($0.bytes) })),
       ]
       if let best = record.best { entries.append((key: .string("best"), value: .string(best))) }
+      if !record.avoided.isEmpty {
+        entries.append((key: .string("avoided"), value: try PathCost.value(of: record.avoided)))
+      }
       values.append(try .dictionary(entries))
     }
     return try .array(values)

@@ -8,8 +8,8 @@ public enum LinkPath: Equatable, Sendable {
   /// TCP (R14.2).
   case address(NetworkAddress)
   /// The command that the user has set for the device to which it leads (R14.4): the agent there speaks through its
-  /// standard input and output.
-  case command(Identifier)
+  /// standard input and output. Another command of the user's has another version; 0 for one of the other end.
+  case command(Identifier, version: UInt64 = 0)
   /// Through another device of the account.
   case relay(through: Identifier, to: Identifier)
 
@@ -30,7 +30,7 @@ public enum LinkPath: Equatable, Sendable {
   var device: Identifier? {
     switch self {
     case .address: nil
-    case .command(let device), .relay(through: _, to: let device): device
+    case .command(let device, version: _), .relay(through: _, to: let device): device
     }
   }
 

@@ -22,6 +22,12 @@ public enum PathCost: UInt8, Comparable, Sendable {
 
   public static func < (left: PathCost, right: PathCost) -> Bool { left.rawValue < right.rawValue }
 
+  /// - Parameter word: as users write it.
+  init?(_ word: String) {
+    guard let cost = Self.all.first(where: { Text.isSame(word, String(joining: "\($0.word)")) }) else { return nil }
+    self = cost
+  }
+
   /// As users read it.
   public var word: StaticString {
     switch self {
@@ -31,6 +37,11 @@ public enum PathCost: UInt8, Comparable, Sendable {
     case .relay: "relay"
     case .command: "command"
     }
+  }
+
+  /// Their words.
+  static func value(of costs: [PathCost]) throws(SegueError) -> Value {
+    try .array(costs.map { .string(String(joining: "\($0.word)")) })
   }
 
   /// - Parameter interfaces: those of this device.
@@ -72,6 +83,8 @@ public struct DialledPath<Address: Equatable> {
   public let address: Address
   public let cost: PathCost
   public let isTrying: Bool
+  /// Whether the user does not want it used.
+  public let isAvoided: Bool
   /// The reason for which the last attempt has failed; nil: it has not, or there was none.
   public let failure: SegueError?
 }

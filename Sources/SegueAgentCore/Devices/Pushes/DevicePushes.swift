@@ -66,7 +66,7 @@ public final class DevicePushes {
     case .push(let request): incoming.receive(request, from: device, policy)
     case .pushed(let number, let result): outgoing.answered(number, by: device, result)
     case .withdrawn(let number): incoming.withdrawn(number, by: device)
-    case .removed, .copied, .addresses: break
+    case .removed, .copied, .addresses, .retain, .retained: break
     }
   }
 

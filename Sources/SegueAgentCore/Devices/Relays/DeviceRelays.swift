@@ -166,9 +166,9 @@ final class DeviceRelays {
       log(relay.takeDecision(), of: device)
     case .fromRelay(let channel, let step):
       sockets.take(step, channel, from: device) { socket in
-        // A relay is reached without one itself.
-        guard links.isDirect(device) else { return false }
-        links.admit(socket, .relay(through: device, to: socket.device))
+        let path = LinkPath.relay(through: device, to: socket.device)
+        guard links.takes(path) else { return false }
+        links.admit(socket, path)
         return true
       }
     }

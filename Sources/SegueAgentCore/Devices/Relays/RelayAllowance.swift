@@ -11,9 +11,9 @@ struct RelayAllowance {
   static let channels = 64
   /// Channels that a device may open at once, and then one in each second.
   static let openings = 8
-  /// Bytes that one device may send in each second, and at once.
+  /// Bytes that one device may send in each second for hours; and at once, as fast as the line is.
   static let bytesInSecond: Int64 = 4 * 1024 * 1024
-  static let bytesAtOnce: Int64 = 1024 * 1024
+  static let bytesAtOnce: Int64 = 256 * 1024 * 1024
 
   private struct Use {
     let device: Identifier

@@ -13,8 +13,9 @@ public enum RelayMessage {
   /// About a channel between the relay that sends it and the device.
   case fromRelay(UInt64, RelayStep)
 
-  /// The most bytes of one message: as many as a record of TLS has.
+  /// The most bytes of one message: as many as a record of TLS has; and of one that fits into a record with its frame.
   public static let dataLimit = 16 * 1024
+  static let pieceSize = dataLimit - 128
   private static let (roleNumber, toRelayNumber, fromRelayNumber): (UInt8, UInt8, UInt8) = (15, 16, 17)
 
   /// Whether a message is one of these. It need not wait for the thread of the account.
@@ -40,14 +41,24 @@ public enum RelayMessage {
     switch step {
     case .open(let device): return try Value.array(head + [.uuid(device)]).encoding
     case .opened: return try Value.array(head).encoding
-    case .data(let offset, let bytes): return try Value.array(head + [.unsigned(offset), .data(bytes)]).encoding
-    case .credit(let consumed): return try Value.array(head + [.unsigned(consumed)]).encoding
+    case .data(let offset, let bytes): return RelayData.encoding(number, channel, offset, bytes)
+    case .credit(let consumed, let limit):
+      return try Value.array(head + [.unsigned(consumed)] + (limit.map { [.unsigned($0)] } ?? [])).encoding
     case .closed(let end): return try Value.array(head + [.unsigned(end.rawValue)]).encoding
     }
   }
 
   /// Elements beyond those that are read are ignored: a later version may tell more of them. Throws MALFORMED.
   public init(_ encoding: [UInt8]) throws(SegueError) {
+    if let data = RelayData(encoding), 1...Self.dataLimit ~= data.bytes.count {
+      if data.number == Self.toRelayNumber {
+        self = .toRelay(data.channel, .data(data.offset, data.bytes))
+        return
+      } else if data.number == Self.fromRelayNumber {
+        self = .fromRelay(data.channel, .data(data.offset, data.bytes))
+        return
+      }
+    }
     guard let elements = try Value(cbor: encoding).elements, elements.count > 2 else { throw Self.malformed }
     switch encoding[1] {
     case Self.roleNumber:
@@ -82,8 +93,9 @@ public enum RelayStep {
   case opened
   /// Bytes, the first of which has this offset; 1 to `RelayMessage.dataLimit`.
   case data(UInt64, [UInt8])
-  /// All bytes before this offset are consumed; further ones may be sent up to `RelayWindow.size` beyond it.
-  case credit(UInt64)
+  /// All bytes before this offset are consumed. From a relay with the offset up to which further ones may be sent; nil:
+  /// `RelayWindow.size` beyond.
+  case credit(UInt64, limit: UInt64? = nil)
   /// It has ended.
   case closed(RelayEnd)
 
@@ -114,7 +126,9 @@ public enum RelayStep {
         throw RelayMessage.malformed
       }
       self = .data(try RelayMessage.number(elements[3]), bytes)
-    case 3: self = .credit(try RelayMessage.number(elements[3]))
+    case 3:
+      let limit = elements.count > 4 ? try RelayMessage.number(elements[4]) : nil
+      self = .credit(try RelayMessage.number(elements[3]), limit: limit)
     case 4: self = .closed(RelayEnd(rawValue: try RelayMessage.number(elements[3])) ?? .ended)
     default: throw RelayMessage.malformed
     }

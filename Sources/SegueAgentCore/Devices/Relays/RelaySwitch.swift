@@ -3,8 +3,9 @@
 import SegueModel
 
 /// This device as a relay (R14.3): splices a channel of one device with one of another, and passes bytes and credit on.
-/// It holds no bytes itself: those that have come go out at once, and no more come than were granted. No I/O, no clock:
-/// its owner takes what `outgoing` has, and sends it.
+/// It holds no bytes itself: those that have come go out at once, and no more come than were granted. A sender that
+/// uses all that it may send gets more, as far as there is room (`RelayRoom`), and less once the other end does not
+/// read. No I/O, no clock: its owner takes what `outgoing` has, and sends it.
 struct RelaySwitch {
   /// Milliseconds until the other device must have taken a channel.
   static let openingTime: Int64 = 5_000
@@ -19,8 +20,11 @@ struct RelaySwitch {
     let channel: UInt64
     /// The bytes that come from here.
     var window = RelayWindow()
-    /// The bytes from here that the other end has consumed, if this end was not told yet.
+    /// The bytes beyond those that are consumed which this end may send.
+    var size = RelayWindow.size
+    /// The bytes from here that the other end has consumed, if this end was not told yet; and whether that waits.
     var consumed: UInt64?
+    var isHeld = false
   }
 
   private struct Splice {
@@ -70,10 +74,11 @@ struct RelaySwitch {
       }
       for end in splice.ends {
         if !direct.contains(end.device) { return "a relay passes on what comes or goes over no link of its own" }
-        if end.window.pending > RelayWindow.size { return "a relay holds more of a channel than its window" }
+        if end.window.pending > RelayWindow.largest { return "a relay holds more of a channel than its window" }
       }
     }
-    return nil
+    let extra = splices.flatMap { $0.ends }.reduce(0) { $0 + $1.window.extra }
+    return extra > RelayRoom.size ? "a relay has allowed more bytes than it has room for" : nil
   }
 
   // MARK: The role
@@ -130,7 +135,7 @@ struct RelaySwitch {
         allowance.charge(device, bytes.count, uptime)
         send(.data(offset, bytes), other.channel, to: other.device)
       }
-    case .credit(let consumed):
+    case .credit(let consumed, limit: _):
       guard other.window.isPossible(consumed) else { return end(splice, .violated) }
       // Credit in smaller parts, or again, would cost the other one more than it is worth.
       guard consumed >= max(other.window.granted, other.consumed ?? 0) + RelayWindow.step else { return }
@@ -182,13 +187,35 @@ struct RelaySwitch {
   /// Tells an end that bytes of it were consumed, unless it has sent too much lately, or the other one does not read:
   /// then it waits.
   private mutating func grant(_ index: Int, _ side: Int, _ uptime: Int64) {
-    let end = splices[index].ends[side]
-    guard let consumed = end.consumed, allowance.sendsAt(end.device) <= uptime,
-      unsent(splices[index].ends[1 - side].device) <= Self.unsentLimit
-    else { return }
-    splices[index].ends[side].consumed = nil
-    splices[index].ends[side].window.grant(consumed)
-    send(.credit(consumed), end.channel, to: end.device)
+    var end = splices[index].ends[side]
+    guard let consumed = end.consumed else { return }
+    guard allowance.sendsAt(end.device) <= uptime, unsent(splices[index].ends[1 - side].device) <= Self.unsentLimit
+    else {
+      splices[index].ends[side].isHeld = true
+      return
+    }
+    if end.isHeld {
+      end.size = max(end.size / 2, RelayWindow.size)
+    } else if end.window.isUsed {
+      end.size = min(2 * end.size, RelayWindow.largest)
+    }
+    (end.consumed, end.isHeld) = (nil, false)
+    if end.size > RelayWindow.size { end.size = min(end.size, RelayWindow.size + room(beside: index, side).left) }
+    end.window.grant(consumed, end.size)
+    splices[index].ends[side] = end
+    send(.credit(consumed, limit: end.window.limit), end.channel, to: end.device)
+  }
+
+  /// The room that the other ends leave to one.
+  private func room(beside index: Int, _ side: Int) -> RelayRoom {
+    var room = RelayRoom()
+    let device = splices[index].ends[side].device
+    for (number, splice) in splices.enumerated() {
+      for each in 0...1 where number != index || each != side {
+        room.take(splice.ends[each].window.extra, isOfDevice: splice.ends[each].device == device)
+      }
+    }
+    return room
   }
 
   private mutating func end(_ splice: Splice, _ reason: RelayEnd) {

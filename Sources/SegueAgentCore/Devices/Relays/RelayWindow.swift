@@ -2,12 +2,14 @@
 
 /// One direction of a channel through a relay, at the side that receives: what was sent, and may be.
 struct RelayWindow {
-  /// The most bytes of one direction on their way: from one device through the relay to the app of the other. Both
-  /// directions of a channel hold at most 64 KiB at the relay.
-  static let size: UInt64 = 32 * 1024
+  /// Bytes of one direction that may be on their way from the beginning, from one device through the relay to the app
+  /// of the other; and the most, once a sender uses what it has and the relay has room (`RelayRoom`).
+  static let size: UInt64 = 16 * 1024
+  static let largest: UInt64 = 512 * 1024
   /// The least bytes that credit is given for: the sender can go on meanwhile.
   static let step = size / 2
-  /// The most messages with these bytes: each costs more than its bytes. TLS makes 1,424 records of a window at most.
+  /// The most messages with these bytes: each costs more than its bytes. TLS makes 712 records of the largest window
+  /// at most.
   private static let messageLimit = 2_048
 
   /// The standing of bytes that have arrived.
@@ -23,11 +25,20 @@ struct RelayWindow {
   private(set) var passed: UInt64 = 0
   /// The bytes before it are consumed, as far as the sender was told.
   private(set) var granted: UInt64 = 0
+  /// The bytes before it may be sent.
+  private(set) var limit: UInt64
+  /// Whether the sender has had to wait for credit since it was told last, or nearly.
+  private(set) var isUsed = false
   /// The messages since the sender was told last.
   private var messages = 0
 
+  /// - Parameter size: of the bytes that may be sent at first; a device leaves it to the relay how many are.
+  init(_ size: UInt64 = RelayWindow.size) { limit = size }
+
   /// Bytes that have passed, and were not consumed as far as the sender was told.
   var pending: UInt64 { passed - granted }
+  /// Bytes that may be on their way beyond those that each direction has from the beginning.
+  var extra: UInt64 { max(limit - granted, Self.size) - Self.size }
 
   /// Takes bytes.
   mutating func take(_ offset: UInt64, _ count: Int) -> Arrival {
@@ -35,18 +46,21 @@ struct RelayWindow {
     guard !overflow else { return .wrong(.violated) }
     if end <= passed { return .repeated }
     guard offset == passed else { return .wrong(offset > passed ? .lost : .violated) }
-    guard end - granted <= Self.size, messages < Self.messageLimit else { return .wrong(.violated) }
+    guard end <= limit, messages < Self.messageLimit else { return .wrong(.violated) }
     passed = end
     messages += 1
+    if limit - end < Self.step { isUsed = true }
     return .next
   }
 
   /// Whether bytes up to there can have been consumed.
   func isPossible(_ consumed: UInt64) -> Bool { consumed <= passed }
 
-  /// The sender is told that bytes are consumed.
-  mutating func grant(_ consumed: UInt64) {
+  /// The sender is told that bytes are consumed, and how many it may send beyond these. What it was allowed once stays
+  /// allowed.
+  mutating func grant(_ consumed: UInt64, _ size: UInt64 = RelayWindow.size) {
     guard consumed > granted else { return }
-    (granted, messages) = (consumed, 0)
+    (granted, messages, isUsed) = (consumed, 0, false)
+    limit = max(limit, consumed + size)
   }
 }

@@ -25,11 +25,13 @@ final class RelayedSocket: LinkSocket {
   private unowned(unsafe) let sockets: RelayedSockets
   private var state: State
   private(set) var failure: SegueError?
-  private var (arrived, window): ([UInt8], RelayWindow) = ([], RelayWindow())
+  /// The pieces that have arrived, and are not read yet.
+  private var arrived: [[UInt8]] = []
+  private var window = RelayWindow(RelayWindow.largest)
   /// Bytes that were read.
   private var consumed: UInt64 = 0
-  /// Bytes that were sent, and those that the other end has consumed.
-  private var (sent, granted): (UInt64, UInt64) = (0, 0)
+  /// Bytes that were sent, and that may be.
+  private var (sent, limit): (UInt64, UInt64) = (0, RelayWindow.size)
   private var wanted = (reading: true, writing: false)
   private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
   private var isReporting = false
@@ -50,13 +52,15 @@ final class RelayedSocket: LinkSocket {
     case .opened: if case .connecting = state { state = .open }
     case .data(let offset, let bytes):
       switch window.take(offset, bytes.count) {
-      case .next: arrived += bytes
+      case .next: arrived.append(bytes)
       case .repeated: break
       case .wrong(let end): fail(end)
       }
-    case .credit(let consumed):
-      guard consumed <= sent else { return fail(.violated) }
-      granted = max(granted, consumed)
+    case .credit(let consumed, let limit):
+      guard consumed <= sent, limit.map({ $0 >= consumed && $0 - consumed <= RelayWindow.largest }) ?? true else {
+        return fail(.violated)
+      }
+      self.limit = max(self.limit, limit ?? consumed + RelayWindow.size)
     case .closed(let end): over(end)
     }
     report()
@@ -91,7 +95,8 @@ final class RelayedSocket: LinkSocket {
     switch state {
     case .connecting, .closed: (false, false)
     case .open: (wanted.reading && !arrived.isEmpty, wanted.writing && room > 0)
-    case .ended: (wanted.reading, wanted.writing)
+    // As a system tells who waits to write, too: writing goes nowhere, and would be reported for ever.
+    case .ended: (wanted.reading || wanted.writing, false)
     }
   }
 
@@ -114,12 +119,15 @@ final class RelayedSocket: LinkSocket {
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     guard !arrived.isEmpty else { return isOver ? .closed : .drained }
-    let isFull = arrived.count > limit
-    let bytes = isFull ? Array(arrived[..<limit]) : arrived
-    arrived.removeFirst(bytes.count)
+    var bytes = arrived.removeFirst()
+    if bytes.count > limit {
+      arrived.insert(Array(bytes[limit...]), at: 0)
+      bytes = Array(bytes[..<limit])
+    }
+    let isFull = !arrived.isEmpty
     consumed += UInt64(bytes.count)
     if !isOver, consumed - window.granted >= RelayWindow.step {
-      window.grant(consumed)
+      window.grant(consumed, RelayWindow.largest)
       sockets.send(.credit(consumed), of: self)
     }
     body(bytes, nil)
@@ -134,22 +142,23 @@ final class RelayedSocket: LinkSocket {
   }
 
   /// Bytes that may be sent now.
-  private var room: Int { Int(granted + RelayWindow.size - sent) }
+  private var room: Int { Int(limit - sent) }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     guard case .open = state else { return .bytes(0) }
     let count = min(bytes.count, room)
     var taken = 0
     while taken < count {
-      let next = min(taken + RelayMessage.dataLimit, count)
-      sockets.send(.data(sent, Array(bytes[taken..<next])), of: self)
+      let next = min(taken + RelayMessage.pieceSize, count)
+      let piece = RelayData.copy(UnsafeRawBufferPointer(rebasing: bytes[taken..<next]))
+      sockets.send(.data(sent, piece), of: self)
       sent += UInt64(next - taken)
       taken = next
     }
     return .bytes(count)
   }
 
-  var unread: Int { arrived.count }
+  var unread: Int { arrived.reduce(0) { $0 + $1.count } }
   /// Links with relays have heartbeats.
   func probe() {}
 

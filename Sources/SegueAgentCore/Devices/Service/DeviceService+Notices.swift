@@ -75,8 +75,10 @@ extension DeviceService {
     case .removed: return noteRemoval(by: peer)
     case .copied: return noteCopy(of: peer)
     case .addresses(let port, let addresses): return heardAddresses(port, addresses, of: peer)
-    case .push, .pushed, .withdrawn: break
+    case .push, .pushed, .withdrawn, .retain, .retained: break
     }
-    if links?.certificate(of: peer) != nil { pushes.handle(message, from: peer, settings.push) }
+    guard links?.certificate(of: peer) != nil else { return }
+    pushes.handle(message, from: peer, settings.push)
+    retention.handle(message, from: peer)
   }
 }

@@ -18,17 +18,37 @@ extension DeviceService {
     _ text: String, of device: Identifier, isAdded: Bool, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
     let address = try DeviceAddress(text)
+    try requireOther(device)
+    change(answer) { records throws(SegueError) in
+      if isAdded { try records.add(address, to: device) } else { try records.remove(address, from: device) }
+    }
+  }
+
+  /// Has a kind of path to a device used no longer, or again, and answers when that is stored; a link of that kind ends
+  /// then. Throws NOT_FOUND (no such device), INVALID_ARGUMENT (this device, or no kind of path).
+  func changePath(
+    _ word: String, to device: Identifier, isAvoided: Bool, _ answer: @escaping ControlClient.Answer
+  ) throws(SegueError) {
+    guard let cost = PathCost(word) else {
+      throw SegueError(.invalidArgument, "path: must be same network, other network, tunnel, relay or command")
+    }
+    try requireOther(device)
+    change(answer) { records in records.set(cost, isAvoided: isAvoided, to: device) }
+  }
+
+  private func requireOther(_ device: Identifier) throws(SegueError) {
     guard let found = snapshot.devices.first(where: { $0.id == device }) else {
       throw SegueError(.notFound, "device: the account has no such device")
     }
     guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
+  }
+
+  private func change(
+    _ answer: @escaping ControlClient.Answer, _ body: @escaping (inout DeviceRecords) throws(SegueError) -> Void
+  ) {
     stored.change({ [learned] settings throws(SegueError) in
       for each in learned { settings.records.learn(each) }
-      if isAdded {
-        try settings.records.add(address, to: device)
-      } else {
-        try settings.records.remove(address, from: device)
-      }
+      try body(&settings.records)
     }) { [self] result in
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
@@ -50,24 +70,24 @@ extension DeviceService {
       if !settings.isAnnounced { (paths.told, paths.best) = ([], nil) }
       return paths
     }
-    for device in commands where isOther(device) {
-      let index = all.firstIndex { $0.device == device }
-      if index == nil { all.append(DevicePaths(to: device)) }
-      all[index ?? all.count - 1].arranged.append(.command(device))
+    for command in commands where isOther(command.device) {
+      let index = all.firstIndex { $0.device == command.device }
+      if index == nil { all.append(DevicePaths(to: command.device)) }
+      all[index ?? all.count - 1].arranged.append(.command(command.device, version: command.version))
     }
     return all
   }
 
   // MARK: Commands
 
-  /// Reads for which devices the user has set a command (R14.4), and dials these.
+  /// Reads for which devices the user has set a command (R14.4), and dials these. A link by other words of before ends.
   /// - Parameter done: called once, if this is not closed before.
   func readCommands(_ done: @escaping (SegueError?) -> Void = { _ in }) {
     guard let transport = links?.transport.commands else { return done(nil) }
     transport.find { [self] result in
       guard !isClosed else { return }
       switch result {
-      case .success(let devices): (commands, commandProblem) = (devices, nil)
+      case .success(let found): (commands, commandProblem) = (found, nil)
       case .failure(let error):
         environment.log(.error, "\(error.message)")
         (commands, commandProblem) = ([], error)
@@ -151,6 +171,11 @@ extension DeviceService {
   func forgetOthers() {
     if case .unusable = snapshot.status { return }
     let devices = snapshot.devices.map { $0.id }
+    if settings.forgetMailbox(exceptAmong: devices) {
+      keep { _ = $0.forgetMailbox(exceptAmong: devices) }
+      notices.add(
+        SegueError(.notFound, "mailbox: was removed from the account; nothing is retained for this device any longer"))
+    }
     learned.removeAll { !devices.contains($0.device) }
     guard settings.records.all.contains(where: { !devices.contains($0.device) }) else { return }
     settings.records.keep(devices)
@@ -182,6 +207,7 @@ extension DeviceService {
       case .trying: state = "trying"
       case .failed(let message): (state, reason) = ("failed", message)
       case .known: break
+      case .avoided: state = "avoided"
       }
       var entries: [(key: Value, value: Value)] = [
         (key: .string("address"), value: .string(report.address)),

@@ -86,8 +86,22 @@ extension DeviceService {
     if let record = settings.records[device.id], !record.addresses.isEmpty {
       entries.append((key: .string("addresses"), value: try .array(record.addresses.map { .string($0.text) })))
     }
+    if let avoided = settings.records[device.id]?.avoided, !avoided.isEmpty {
+      entries.append((key: .string("avoided"), value: try PathCost.value(of: avoided)))
+    }
     let paths = try pathValues(of: device.id, &room)
     if !paths.isEmpty { entries.append((key: .string("paths"), value: try .array(paths))) }
+    if let kept = retention.kept(by: device.id) {
+      entries.append((key: .string("retains"), value: .integer(Int64(kept.count))))
+      if let problem = kept.problem {
+        entries.append((key: .string("retains_problem"), value: .string(problem.message)))
+      }
+    }
+    let own = retention.retained(for: device.id)
+    if own.count > 0 {
+      entries.append((key: .string("retained_here"), value: .integer(Int64(own.count))))
+      entries.append((key: .string("retained_bytes"), value: .integer(Int64(clamping: own.bytes))))
+    }
     if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }
     return try .dictionary(entries)
   }

@@ -10,13 +10,18 @@ public final class DeviceService {
   let environment: any AgentEnvironment
   private let transport: any LinkTransport
   private let security: any LinkSecurity
-  private let hub: any LinkHub
+  let hub: any LinkHub
   let stored: any DeviceStorage
   private let resolver: (any NameResolver)?
   public let account: AccountClient
   public let joins: AccountJoins
   let watchers: StateWatchers
   public let pushes: DevicePushes
+  let retention: DeviceRetention
+  /// The uptime at which the number of starts is stored again, which the disk has refused; nil: it is stored, or not
+  /// wanted.
+  var startsAgainAt: Int64?
+  var startsPause = Backoff()
   private(set) lazy var relays = DeviceRelays(hub, in: environment, after: number) { [unowned(unsafe) self] in
     self.links
   }
@@ -36,7 +41,7 @@ public final class DeviceService {
   /// Rations the addresses that each device tells.
   var tellings = SourceRateLimiter(each: 4, all: Limits.devices * 4)
   /// The devices for which the user has set a command, and why these could not be read.
-  var (commands, commandProblem): ([Identifier], SegueError?) = ([], nil)
+  var (commands, commandProblem): ([DeviceCommand], SegueError?) = ([], nil)
   /// Why what the user has set could not be read.
   private var settingsProblem: SegueError?
   var copy = DeviceCopy()
@@ -64,17 +69,19 @@ public final class DeviceService {
   /// Throws SYSTEM without random numbers.
   public convenience init(
     in environment: any AgentEnvironment, over transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any PushInbox, resolving resolver: (any NameResolver)?
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any RetainingInbox,
+    resolving resolver: (any NameResolver)?
   ) throws(SegueError) {
     self.init(
       environment, transport, security, hub, stored, resolver, try StateWatchers(of: "account", in: environment),
-      try DevicePushes(inbox, in: environment), try environment.drawIdentifier())
+      try DevicePushes(inbox, in: environment), DeviceRetention(inbox, in: environment, security),
+      try environment.drawIdentifier())
   }
 
   private init(
     _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
     _ hub: any LinkHub, _ stored: any DeviceStorage, _ resolver: (any NameResolver)?, _ watchers: StateWatchers,
-    _ pushes: DevicePushes, _ drawn: Identifier
+    _ pushes: DevicePushes, _ retention: DeviceRetention, _ drawn: Identifier
   ) {
     self.environment = environment
     self.transport = transport
@@ -84,6 +91,7 @@ public final class DeviceService {
     self.resolver = resolver
     self.watchers = watchers
     self.pushes = pushes
+    self.retention = retention
     number = drawn.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     account = AccountClient(stored)
     notices = AccountNotices(in: environment)
@@ -103,6 +111,7 @@ public final class DeviceService {
     pushes.send = { [unowned(unsafe) self] message, peer in
       self.environment.post { [self] in self.messages?.send(message, to: peer) }
     }
+    openRetention()
     joins.refused = { [unowned(unsafe) self] error in
       self.notices.add(error, of: .unlisted)
       self.publish()
@@ -127,6 +136,7 @@ public final class DeviceService {
       hub.setPrivacy(settings.privacy)
       relays.set(isOn: settings.isRelaying)
       apply(snapshot, [])
+      setMailbox()
       ready()
     }
   }
@@ -140,6 +150,8 @@ public final class DeviceService {
     messages = nil
     account.changed = nil
     pushes.close()
+    hub.setRetention(nil)
+    retention.close()
     joins.close()
     closeLinks()
     relays.close()
@@ -158,10 +170,14 @@ public final class DeviceService {
 
   private func apply(_ account: AccountSnapshot, _ events: [AccountEvent]) {
     snapshot = account
+    retention.take(account)
     // First: no command is started for a device that was just revoked.
     if !commands.isEmpty, !events.isEmpty { links?.setPaths(paths) }
     for event in events { handle(event) }
-    if !events.isEmpty { forgetOthers() }
+    if !events.isEmpty {
+      forgetOthers()
+      setMailbox()
+    }
     align()
     nameDevices()
     publish()
@@ -272,6 +288,7 @@ public final class DeviceService {
     listening.close()
     former.close()
     relays.linksChanged()
+    retentionLinksChanged(nil, false)
     keepPushes()
   }
 
@@ -293,6 +310,7 @@ public final class DeviceService {
       tellOfCopy([peer])
       tellAddresses([peer])
     }
+    retentionLinksChanged(peer, isLinked)
     lastSigns.note(peer, heardAt: heardAt, environment.now)
     keepPushes()
     publish()
@@ -312,6 +330,7 @@ public final class DeviceService {
 
   /// Changes settings, and answers when they are stored.
   public func set(_ request: Value, _ answer: @escaping ControlClient.Answer) {
+    do throws(SegueError) { try checkMailbox(request) } catch { return answer(.failure(error)) }
     stored.change({ settings throws(SegueError) in try settings.change(request) }) { [self] result in
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
@@ -320,6 +339,7 @@ public final class DeviceService {
       settingsProblem = nil
       hub.setPrivacy(settings.privacy)
       relays.set(isOn: settings.isRelaying)
+      setMailbox()
       var isMoved = false
       if let links {
         links.setAnnounced(settings.isAnnounced)
@@ -344,6 +364,8 @@ public final class DeviceService {
     joins.tick(uptime)
     watchers.tick(uptime)
     pushes.tick(uptime)
+    retention.tick(uptime)
+    tickRetention(uptime)
     keepLearned(uptime)
     // Both are asked: one may end while the other one lasts.
     let ended = [copy.expire(at: uptime), otherClock.expire(at: uptime)]
@@ -373,7 +395,7 @@ public final class DeviceService {
     var next = isTicking ? nil : accountDeadline
     for deadline in [
       joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, copy.deadline, otherClock.deadline,
-      opensLinksAt, learnedAt,
+      opensLinksAt, learnedAt, retention.nextDeadline, startsAgainAt,
     ] {
       if let deadline { next = min(next ?? deadline, deadline) }
     }

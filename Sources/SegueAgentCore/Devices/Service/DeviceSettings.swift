@@ -23,6 +23,10 @@ public struct DeviceSettings {
   private(set) var isAnnounced = true
   /// Whether this device passes bytes on between others of the account (R14.3).
   private(set) var isRelaying = false
+  /// The device that retains what this one offers (R14.5); nil: none.
+  private(set) var mailbox: Identifier?
+  /// The number of times that the agent has started with a mailbox: revisions rise with it.
+  var starts: UInt64 = 0
   /// The policy for an activity that another device pushes (R3.15).
   private(set) var push = PushPolicy.ask
   /// R10.2: this device offers nothing to other devices; not these types; not activities of these apps.
@@ -61,6 +65,8 @@ public struct DeviceSettings {
         if Self.isKey(Self.lastPortKey, key) {
           // The next port takes its place.
           lastPort = (try? Self.port(value, "last_port")) ?? 0
+        } else if Self.isKey(Self.startsKey, key) {
+          starts = value.int64.flatMap { UInt64(exactly: $0) }.map { min($0, OwnRevisions.lastStart) } ?? 0
         } else if Self.isKey(Self.recordsKey, key) {
           records.read(value)
         } else {
@@ -92,9 +98,10 @@ public struct DeviceSettings {
 
   private static let lists = ["addresses", "private_types", "private_apps"]
   /// The keys that the user sets.
-  private static let keys = ["port", "discovery", "push", "private", "relay"] + lists
+  private static let keys = ["port", "discovery", "push", "private", "relay", "retain_on"] + lists
   private static let lastPortKey = "last_port"
   private static let recordsKey = "devices"
+  private static let startsKey = "starts"
 
   /// The error that names the entries of the file that are not used, or not now; nil for none.
   var problem: SegueError? {
@@ -128,6 +135,7 @@ public struct DeviceSettings {
   /// Returns the file to be stored. Throws LIMIT_EXCEEDED if it is larger than can be read again.
   public func file() throws(SegueError) -> [UInt8] {
     var known = try entries() + [(key: .string(Self.lastPortKey), value: .integer(Int64(lastPort)))]
+    if starts > 0 { known.append((key: .string(Self.startsKey), value: .integer(Int64(starts)))) }
     if !records.all.isEmpty { known.append((key: .string(Self.recordsKey), value: try records.value())) }
     let used = known.filter { entry in !unused.contains { $0.key == entry.key } }
     let own = used + unused.map { (key: $0.key, value: $0.value) }
@@ -152,6 +160,7 @@ public struct DeviceSettings {
       (key: .string("push"), value: .string(String(joining: "\(push.word)"))),
       (key: .string("private"), value: .bool(isPrivate)),
       (key: .string("relay"), value: .bool(isRelaying)),
+      (key: .string("retain_on"), value: mailbox.map { .uuid($0) } ?? .string("off")),
       (key: .string("private_types"), value: try .array(privateTypes.map { .string($0) })),
       (key: .string("private_apps"), value: try .array(privateApps.map { .string($0) })),
     ]
@@ -173,6 +182,14 @@ public struct DeviceSettings {
       throw SegueError(
         .limitExceeded, "settings: have \(size) bytes together, at most \(Self.sizeLimit) are allowed")
     }
+  }
+
+  /// A mailbox that is no longer in the account is none.
+  /// - Returns: whether there was one.
+  mutating func forgetMailbox(exceptAmong devices: [Identifier]) -> Bool {
+    guard let mailbox, !devices.contains(mailbox) else { return false }
+    self.mailbox = nil
+    return true
   }
 
   /// The addresses to dial now: not those that wait for an interface.
@@ -211,6 +228,11 @@ public struct DeviceSettings {
       self.push = push
     case Text.isSame(key, "private"): isPrivate = try Self.bool(value, "private")
     case Text.isSame(key, "relay"): isRelaying = try Self.bool(value, "relay")
+    case Text.isSame(key, "retain_on"):
+      mailbox = value.uuid
+      guard mailbox != nil || value.string.map({ Text.isSame($0, "off") }) ?? false else {
+        throw SegueError(.invalidArgument, "retain_on: must be the identifier of a device, or off")
+      }
     case Text.isSame(key, "private_types"):
       privateTypes = try Self.texts(value, "private_types", atMost: Self.privateLimit, of: Limits.type)
     case Text.isSame(key, "private_apps"):

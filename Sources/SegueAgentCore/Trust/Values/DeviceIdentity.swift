@@ -8,7 +8,7 @@ public struct DeviceIdentity: Sendable, Equatable {
   public let account, device: Identifier
 
   /// The bytes before the key in a SubjectPublicKeyInfo of Ed25519 (RFC 8410 §4).
-  private static let keyHead: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+  static let keyHead: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
 
   /// The identity of a key: the first 16 bytes of the SHA-256 of its SubjectPublicKeyInfo.
   /// Throws NOT_ALLOWED unless it is an Ed25519 key.

@@ -127,6 +127,7 @@ __all__ = [
     "Responder",
     "ResponderMixin",
     "Restorable",
+    "RetainedOffer",
     "Route",
     "SavedActivity",
     "Set",

@@ -33,7 +33,7 @@ class DevicePath:
     """With a port; of a name that leads nowhere now, the name; "command" for that of the user (R14.4), "command there"
     for one that has been started at the other device."""
     state: str
-    """"used" by the link, "trying", "failed", or "known": not needed yet."""
+    """"used" by the link, "trying", "failed", "known": not needed yet, or "avoided": its kind is not to be used."""
     cost: str | None = None
     """"same network", "other network", "tunnel", "relay" or "command", the cheapest first; None: not known."""
     message: str | None = None
@@ -67,8 +67,17 @@ class KnownDevice:
     """It runs an older Segue, and hears of no revocation."""
     addresses: tuple[str, ...] = ()
     """Those of `App.add_address`."""
+    avoided: tuple[str, ...] = ()
+    """The kinds of paths that are not to be used to it (`App.avoid_path`)."""
     paths: tuple[DevicePath, ...] = ()
     """At most 6, that of the link first."""
+    retains: int | None = None
+    """The number of offers of this device that it keeps for the others; the next field says why it does not keep all.
+    None: it has not said that it keeps any (R14.5)."""
+    retains_problem: str | None = None
+    retained_here: int = 0
+    """The number of its offers that this device keeps for the others; the next field is their size in bytes."""
+    retained_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,8 @@ class DeviceSettings:
     """The same for offers of these apps, by bundle identifier, at most 64."""
     relay: bool = False
     """It passes bytes on between devices of the account that do not reach each other (R14.3)."""
+    retain_on: UUID | None = None
+    """The device that keeps the offers of this one for the others while this one is away (R14.5); None: none does."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +253,13 @@ def account_of(value: Mapping[Any, Any]) -> Account:
     entries["refused"] = tuple(_made(RefusedDevice, each) for each in value.get("refused", ()))
     entries["joins"] = tuple(_made(Join, each) for each in value.get("joins", ()))
     entries["notices"] = tuple(_notice(each) for each in value.get("notices", ()))
-    entries["settings"] = _made(DeviceSettings, value.get("settings", {}))
+    entries["settings"] = _settings(value.get("settings", {}))
     return _made(Account, entries)
+
+
+def _settings(value: Mapping[Any, Any]) -> DeviceSettings:
+    mailbox = value.get("retain_on")
+    return _made(DeviceSettings, {**value, "retain_on": mailbox if isinstance(mailbox, UUID) else None})
 
 
 def _membership(status: object) -> Membership:

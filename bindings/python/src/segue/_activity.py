@@ -59,6 +59,9 @@ class Origin:
     """The URL of its document came as that of a container that this app has (R3.5)."""
     stale_reason: str | None = None
     """Why it is stale, in one line; None if it is not, or that is unknown."""
+    activation_token: str | None = None
+    """By the click of the user on this device the window may come to the front: GTK takes it as a startup id, Qt as the
+    environment variable XDG_ACTIVATION_TOKEN. None if there is none, or the program was started with it."""
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,31 @@ class InboxEntry:
 
 
 @dataclass(frozen=True)
+class RetainedOffer:
+    """An offer of another device that this one keeps for the others (R14.5)."""
+
+    activity_id: UUID
+    type: str
+    app_name: str
+    """The name of the app at the origin."""
+    size: int
+    """Bytes of the document."""
+    attachments: int
+    """The number of its attachments; the next field is the bytes of those that are kept."""
+    attachment_bytes: int
+    received: datetime | Timestamp
+    """The date of its arrival, by the clock of this device."""
+    device: UUID | None = None
+    """The origin's; the next field is the name of that device."""
+    device_name: str = ""
+    title: str | None = None
+    continued: datetime | Timestamp | None = None
+    """When it was continued; the next fields say in which app, and on which device. None: it was not yet."""
+    continued_by: str | None = None
+    continued_on: str | None = None
+
+
+@dataclass(frozen=True)
 class KnownApp:
     """A manifest, and the app that it describes (R6.1)."""
 
@@ -191,6 +216,10 @@ def push_of(value: Any) -> Push:
 
 def entry_of(value: Any) -> InboxEntry:
     return InboxEntry(**{name: value.get(name) for name in InboxEntry.__dataclass_fields__})
+
+
+def retained_of(value: Any) -> RetainedOffer:
+    return RetainedOffer(**_known(RetainedOffer, value))
 
 
 def failure_of(failure: dict[str, Any]) -> Failure:

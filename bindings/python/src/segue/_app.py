@@ -24,12 +24,14 @@ from ._agent import (
     KnownApp,
     Launch,
     Push,
+    RetainedOffer,
     Route,
     entry_of,
     failure_of,
     known_app_of,
     launch_of,
     push_of,
+    retained_of,
     route_of,
 )
 from ._app_callbacks import AppCallbacks
@@ -411,6 +413,11 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
     def inbox(self) -> list[InboxEntry]:
         """Lists what waits at the agent for apps of this device, the oldest first. Blocks until the agent answers."""
         return [entry_of(each) for each in self._ask("inbox")["entries"]]
+
+    def retained(self) -> list[RetainedOffer]:
+        """Lists what this device keeps for other devices of the account, the oldest first (R14.5). Blocks until the
+        agent answers."""
+        return [retained_of(each) for each in self._ask("retained")["retained"]]
 
     def unheard_failures(self) -> list[Failure]:
         """Lists the last 16 continuations that have failed in apps of this device whose program has nothing to be told

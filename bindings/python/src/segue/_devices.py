@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from . import _arguments
@@ -174,8 +174,13 @@ class DeviceCalls(Asking):
         private_types: Iterable[str] | None = None,
         private_apps: Iterable[str] | None = None,
         relay: bool | None = None,
+        retain_on: UUID | Literal["off"] | None = None,
     ) -> None:
-        """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is."""
+        """Sets how this device meets others, as `DeviceSettings` describes it; what is None stays as it is. Raises:
+        NotFoundError (`retain_on` is no device of the account), InvalidArgumentError (it is this one).
+
+        retain_on: one of `Account.devices`; "off": none
+        """
         settings: dict[str, Any] = {}
         if port is not None:
             settings["port"] = _arguments.integer(port, 0, 65_535, "port")
@@ -186,6 +191,8 @@ class DeviceCalls(Asking):
         for name, truth in (("discovery", discovery), ("private", private), ("relay", relay)):
             if truth is not None:
                 settings[name] = _arguments.truth(truth, name)
+        if retain_on is not None:
+            settings["retain_on"] = retain_on if retain_on == "off" else _arguments.uuid(retain_on, "retain_on")
         texts = (("addresses", addresses), ("private_types", private_types), ("private_apps", private_apps))
         for name, several in texts:
             if several is not None:
@@ -207,10 +214,27 @@ class DeviceCalls(Asking):
         """Takes back an address that was given with `add_address`. Raises: NotFoundError (it was not)."""
         self._change_address("remove-address", device, address)
 
+    def avoid_path(self, device: UUID, path: str) -> None:
+        """Has a kind of path to a device used no longer: none of that kind is dialled or taken from there, and a link
+        of that kind ends (R14.1). Raises: NotFoundError (no such device), InvalidArgumentError (this device, no kind).
+
+        device: one of `Account.devices`, and not this one
+        path: a `DevicePath.cost`: "same network", "other network", "tunnel", "relay" or "command"
+        """
+        self._change_path("avoid-path", device, path)
+
+    def use_path(self, device: UUID, path: str) -> None:
+        """Allows a kind of path again that `avoid_path` has forbidden."""
+        self._change_path("use-path", device, path)
+
     def read_paths(self) -> None:
         """Has the agent read again for which devices there is a command (R14.4), after the file of paths has changed,
         which `segue devices --add-path` writes. Raises: MalformedError (the file cannot be used)."""
         self._ask("read-paths")
+
+    def _change_path(self, request: str, device: UUID, path: str) -> None:
+        text = _arguments.string(path, "path")
+        self._ask(request, {"device": _arguments.uuid(device, "device"), "path": text})
 
     def _change_address(self, request: str, device: UUID, address: str) -> None:
         text = _arguments.string(address, "address")

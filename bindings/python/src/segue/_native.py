@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import weakref
-from ctypes import byref, c_bool, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_bool, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from weakref import WeakValueDictionary
 
 from . import _table
@@ -135,11 +135,29 @@ def _load(soname: str) -> tuple[ctypes.CDLL, str]:
         version = _version(dll, path)
     except (OSError, LibraryError) as error:
         raise LibraryError(f"cannot load {soname} (looked in {where}): {error}; {advice}") from error
+    if "/" not in path:
+        path = _found_path(dll) or path
     # Before 1.0 the interface may change with each minor version (segue.h, VERSIONS).
     if version >> 8 != _table.VERSION >> 8:
         found_version, wanted = version_text(version), version_text(_table.VERSION)
         raise LibraryError(f"{path} has version {found_version}, wanted is {wanted}; {advice}")
     return dll, path
+
+
+class _Place(ctypes.Structure):
+    """The library of an address: `Dl_info` of dlfcn.h."""
+
+    _fields_ = [("path", c_char_p), ("base", c_void_p), ("symbol", c_char_p), ("address", c_void_p)]
+
+
+def _found_path(dll: ctypes.CDLL) -> str | None:
+    """Returns the path at which the loader has found a library; None: it does not say."""
+    place = _Place()
+    try:
+        is_known = ctypes.CDLL(None).dladdr(ctypes.cast(dll.segue_version, c_void_p), byref(place))
+    except (OSError, AttributeError):
+        return None
+    return os.fsdecode(place.path) if is_known and place.path else None
 
 
 def _version(dll: ctypes.CDLL, path: str) -> int:

@@ -30,7 +30,7 @@ from ._activity import (
     Origin,
     Problem,
 )
-from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, Route
+from ._agent import Candidate, Failure, InboxEntry, KnownApp, Launch, Push, RetainedOffer, Route
 from ._app import App
 from ._connection import Connection
 from ._continuation import Continuation, Restorable
@@ -153,6 +153,7 @@ __all__ = [
     "Responder",
     "ResponderMixin",
     "Restorable",
+    "RetainedOffer",
     "Route",
     "SavedActivity",
     "Set",

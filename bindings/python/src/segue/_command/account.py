@@ -7,13 +7,15 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from uuid import UUID
 
 from .._account import Account, DeviceSettings, Membership
+from .._app import App
 from .._terminal import shown
 from ..errors import NotFoundError
 from .answers import agreed, hidden_line, read_line
-from .devices import NO_ACCOUNT, asker, heard, member, require_manager, stranger
+from .devices import NO_ACCOUNT, asker, heard, member, named, only, require_manager, stranger
 from .output import CommandError, count, note, show_json
 from .session import asked, chooser
 from .verbs import Verbs
@@ -85,6 +87,9 @@ def add(verbs: Verbs) -> None:
     setting.add_argument("--discovery", choices=("on", "off"), help="find others, and be found, by multicast")
     setting.add_argument("--relay", choices=("on", "off"), help="pass bytes on between others of the account")
     setting.add_argument(
+        "--retain-on", metavar="DEVICE", help="it keeps offers of this device while this one is away; off: none does"
+    )
+    setting.add_argument(
         "--push",
         choices=("ask", "at-once", "never"),
         help="what others may have continued here (default: ask, see `segue inbox --watch`)",
@@ -147,19 +152,40 @@ def described(account: Account) -> list[str]:
     ]
     if account.message:
         lines.append(shown(account.message, None))
-    return [*lines, *settings(account.settings), *map(heard, account.notices)]
+    return [*lines, *settings(account), *keeping(account), *map(heard, account.notices)]
 
 
-def settings(found: DeviceSettings) -> list[str]:
+def settings(account: Account) -> list[str]:
     """Those that differ from what they are at first."""
-    usual = DeviceSettings()
+    found, usual = account.settings, DeviceSettings()
     lines = []
     for name in DeviceSettings.__dataclass_fields__:
         value = getattr(found, name)
-        if value != getattr(usual, name):
+        if name == "retain_on" and value is not None:
+            lines.append(f"retain on: {mailbox(account)}")
+        elif value != getattr(usual, name):
             words = ", ".join(map(shown, value)) if isinstance(value, tuple) else shown(str(value))
             lines.append(f"{name.replace('_', ' ')}: {words}")
     return lines
+
+
+def mailbox(account: Account) -> str:
+    """The device that keeps the offers of this one, and what it says that it has."""
+    for each in account.devices:
+        if each.device == account.settings.retain_on:
+            kept = f" ({count(each.retains, 'offer')} retained there)" if each.retains is not None else ""
+            problem = f"; it {shown(each.retains_problem, None)}" if each.retains_problem else ""
+            return f"{named(each)}{kept}{problem}"
+    return str(account.settings.retain_on)[:8]
+
+
+def keeping(account: Account) -> list[str]:
+    """Lines about the offers that this device keeps for others."""
+    return [
+        f"keeps {count(each.retained_here, 'offer')} of {named(each)}, {each.retained_bytes} bytes"
+        for each in account.devices
+        if each.retained_here
+    ]
 
 
 async def create(options: argparse.Namespace) -> int:
@@ -304,6 +330,8 @@ async def set_devices(options: argparse.Namespace) -> int:
         "private_apps": several(options.private_apps),
     }
     async with chooser() as app:
+        if options.retain_on is not None:
+            wanted["retain_on"] = await mailbox_of(app, options.retain_on)
         await asked(app, lambda: app.set_devices(**wanted))
         state: Account = await asked(app, app.account)
         types = {offer.type for offer in app.offers}
@@ -311,7 +339,7 @@ async def set_devices(options: argparse.Namespace) -> int:
     if options.json:
         show_json(found)
     else:
-        for line in settings(found) or ["all settings are as they were at first"]:
+        for line in settings(state) or ["all settings are as they were at first"]:
             print(line)
     for each in wanted["private_types"] or ():
         if each not in types:
@@ -319,6 +347,16 @@ async def set_devices(options: argparse.Namespace) -> int:
     if options.port and state.port not in (0, options.port):
         raise CommandError(shown(state.message or f"this device listens at port {state.port}", None))
     return 0
+
+
+async def mailbox_of(app: App, name: str) -> UUID | Literal["off"]:
+    """Returns the device that is to keep the offers of this one. One called "off" is named by its identifier."""
+    if name == "off":
+        return "off"
+    device = only(await member(app), name)
+    if device.this_device:
+        raise CommandError(f"{named(device)} is this device, which is away whenever its offers are needed")
+    return device.device
 
 
 def truth(word: str | None) -> bool | None:

@@ -17,7 +17,7 @@ from .._account import Account, DevicePath, KnownDevice, Membership
 from .._app import App
 from .._terminal import shown
 from .checks import Finding, State
-from .devices import COMMAND, heard, named, stranger, with_command
+from .devices import COMMAND, heard, kind_of, named, stranger, with_command
 from .output import count
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
@@ -69,6 +69,7 @@ def findings(account: Account) -> list[Finding]:
         why = "no network interface is up, so this device can neither invite nor be reached"
         found.append(Finding("network", State.NOTE, why, "connect it to a network"))
     found += relayed(account)
+    found += retained(account)
     if any(not each.linked and not each.this_device for each in account.devices):
         found += network(account)
     return found + told
@@ -158,6 +159,9 @@ def network(account: Account) -> Iterator[Finding]:
                 at = "by" if place is not tried else "at"
                 why = f"{named(each)} {at} {shown(place.address, None)}: {shown(tried.message, None)}"
                 yield Finding("path", State.NOTE, why, advice_on(tried))
+        for kind in map(kind_of, each.avoided):
+            why = f"{named(each)} is not reached by {kind}, since you have said so here"
+            yield Finding("path", State.NOTE, why, f"`segue devices --use {shlex.quote(shown(each.name))} {kind}`")
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
@@ -183,6 +187,20 @@ def relayed(account: Account) -> Iterator[Finding]:
             if used.state == "used" and used.cost == "relay":
                 said = f"{named(each)} is linked {shown(used.address)}, which passes bytes on"
                 yield Finding("path", State.NOTE, said)
+
+
+def retained(account: Account) -> Iterator[Finding]:
+    """Says which device keeps the offers of this one, and what it does not keep."""
+    for each in account.devices:
+        if each.device != account.settings.retain_on:
+            continue
+        if each.retains_problem:
+            yield Finding("mailbox", State.PROBLEM, f"{named(each)} {shown(each.retains_problem, None)}")
+        elif each.retains is not None:
+            yield Finding("mailbox", State.OK, f"{count(each.retains, 'offer')} retained at {named(each)}")
+        elif not each.linked:
+            why = f"{named(each)} is to keep the offers of this device, and is not linked"
+            yield Finding("mailbox", State.NOTE, why, "`segue devices --paths` says what was tried")
 
 
 def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from .._terminal import shown
 from ..errors import NotAllowedError, NotFoundError
 from . import device_paths
 from .answers import agreed
-from .output import CommandError, ago, note, show_json, show_table, table, when
+from .output import CommandError, ago, count, note, show_json, show_table, table, when
 from .session import asked, chooser
 from .verbs import Verbs
 
@@ -23,6 +23,8 @@ HEADS = ("ID", "NAME", "SYSTEM", "STATE", "CERTIFICATE")
 NO_ACCOUNT = "this device is in no account: `segue account create NAME`, or `segue join LINK`"
 COMMAND = "command"
 """The address of a path that is one."""
+KINDS = ("same-network", "other-network", "tunnel", "relay", "command")
+"""The kinds of paths, the cheapest first."""
 LONGEST_WAIT = 60.0
 """Seconds of one question; it is asked again."""
 
@@ -47,6 +49,13 @@ def add(verbs: Verbs) -> None:
         help="reach DEVICE by a command, too: 'ssh HOST segue-agent --stdio'; without a shell",
     )
     listing.add_argument("--remove-path", metavar="DEVICE", help="no longer reach DEVICE by its command")
+    listing.add_argument(
+        "--avoid",
+        nargs=2,
+        metavar=("DEVICE", "PATH"),
+        help=f"use no path of that kind to DEVICE any longer, and take none from there: {', '.join(KINDS)}",
+    )
+    listing.add_argument("--use", nargs=2, metavar=("DEVICE", "PATH"), help="use paths of that kind to DEVICE again")
     revoking = verbs.add(
         "revoke",
         revoke,
@@ -67,6 +76,7 @@ async def devices(options: argparse.Namespace) -> int:
     async with chooser() as app:
         await change_addresses(app, options)
         await change_paths(app, options)
+        await change_kinds(app, options)
         found: Account = await asked(app, app.account)
         show(found, options)
         while options.watch:
@@ -105,6 +115,16 @@ async def change_paths(app: App, options: argparse.Namespace) -> None:
         await asked(app, app.read_paths)
 
 
+async def change_kinds(app: App, options: argparse.Namespace) -> None:
+    """Has kinds of paths to a device used no longer, or again."""
+    for named_kind, change in ((options.avoid, app.avoid_path), (options.use, app.use_path)):
+        if named_kind is not None:
+            name, kind = named_kind
+            if kind not in KINDS:
+                raise CommandError(f"'{shown(kind)}' is no kind of path: {', '.join(KINDS)}")
+            await asked(app, change, only(await member(app), name).device, kind.replace("-", " "))
+
+
 def show(account: Account, options: argparse.Namespace) -> None:
     if options.json:
         show_json(account, line=options.watch)
@@ -131,7 +151,20 @@ def show(account: Account, options: argparse.Namespace) -> None:
 def details(device: KnownDevice, with_paths: bool) -> list[str]:
     """Returns lines about the addresses of a device, and about the paths to it."""
     lines = [f"{named(device)}: dialled at {', '.join(map(shown, device.addresses))}"] if device.addresses else []
+    if device.avoided:
+        lines.append(f"{named(device)}: not by {', '.join(map(kind_of, device.avoided))}")
+    if device.retains:
+        lines.append(f"{named(device)}: retains {count(device.retains, 'offer')} of this device")
+    if device.retains_problem:
+        lines.append(f"{named(device)}: {shown(device.retains_problem, None)}")
+    if device.retained_here:
+        lines.append(f"{named(device)}: {count(device.retained_here, 'offer')} of it retained here")
     return lines + [f"{named(device)}: {path(with_command(each, device))}" for each in device.paths if with_paths]
+
+
+def kind_of(cost: str) -> str:
+    """Returns a kind of path as `--avoid` takes it."""
+    return shown(cost).replace(" ", "-")
 
 
 def with_command(found: DevicePath, device: KnownDevice) -> DevicePath:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from .._account import Pushed
-from .._agent import InboxEntry
+from .._agent import InboxEntry, RetainedOffer
 from .._app import App
 from .._terminal import shown
 from ..errors import UnsupportedVersionError
@@ -50,10 +50,11 @@ async def inbox(options: argparse.Namespace) -> int:
                 else:
                     print(f"{str(entry.continuation_id)[:8]}: {shown(done)}")
                 return 0
+        kept = await retained(app)
         if options.json:
-            show_json([*asking, *entries])
-        elif asking or entries:
-            show_table([*map(question, asking), *map(row, entries)], HEADS)
+            show_json([*asking, *entries, *kept])
+        elif asking or entries or kept:
+            show_table([*map(question, asking), *map(row, entries), *map(kept_row, kept)], HEADS)
             if any(each.held for each in entries):
                 note(
                     "its app has crashed on what is held: `segue inbox --retry ID` lets it try again, --drop forgets it"
@@ -78,6 +79,13 @@ async def waiting(app: App) -> tuple[Pushed, ...]:
     return ()
 
 
+async def retained(app: App) -> list[RetainedOffer]:
+    """Returns what this device keeps for others; nothing from an older agent."""
+    with suppress(UnsupportedVersionError):
+        return await asked(app, app.retained)
+    return []
+
+
 async def answer(app: App, options: argparse.Namespace) -> int:
     prefix = options.decline if options.accept is None else options.accept
     push = only(await waiting(app), prefix, lambda each: each.push, "inbox")
@@ -95,3 +103,11 @@ def row(entry: InboxEntry) -> tuple[str, ...]:
         state += f", {entry.attachments_left} of {entry.attachments} attachments stay with the origin"
     names = (shown(entry.bundle_identifier), shown(entry.type), f"'{shown(entry.title or '')}'")
     return (str(entry.continuation_id)[:8], *names, shown(entry.app_name), shown(entry.device_name), state)
+
+
+def kept_row(kept: RetainedOffer) -> tuple[str, ...]:
+    state = "retained"
+    if kept.continued is not None:
+        state = f"continued by {shown(kept.continued_by or '')} on {shown(kept.continued_on or '')}"
+    names = (shown(kept.type), f"'{shown(kept.title or '')}'", shown(kept.app_name), shown(kept.device_name))
+    return (str(kept.activity_id)[:8], "other devices", *names, state)

@@ -24,8 +24,9 @@ def first_program(paths: Iterable[str | Path | None]) -> str | None:
 
 
 def beside_library() -> Path:
-    """Returns the folder of the library, which has the programs too in a tree that was built."""
-    return Path(library_path).resolve().parent
+    """Returns the folder of the library, which has the programs too in a tree that was built; one that is not there if
+    it is unknown: the current folder may have programs of others."""
+    return Path(library_path).resolve().parent if "/" in library_path else Path("/nonexistent")
 
 
 def prefixes() -> Iterator[Path]:
@@ -57,10 +58,22 @@ def data_folder() -> Path:
     return Path(named) if named.startswith("/") else home_folder() / ".local" / "share"
 
 
+def library_folders() -> Iterator[Path]:
+    """The folders of libraries in which `make install` and packages put what programs load."""
+    yield beside_library()
+    for prefix in prefixes():
+        yield prefix / "lib"
+        yield prefix / "lib" / f"{os.uname().machine}-linux-gnu"
+
+
 def integration(name: str, file: str) -> Path | None:
-    """Returns a file of a plugin, where `make install` and packages put it, or where a tree has it."""
+    """Returns a file of a plugin, where `make install` and packages put it, or where a tree has it. A shared object is
+    in a folder of libraries."""
     tree = beside_library().parent
-    places = (prefix / "share" / "segue" / "integrations" / name / file for prefix in prefixes())
+    if file.endswith(".so"):
+        places = [folder / "segue" / name / file for folder in library_folders()]
+    else:
+        places = [prefix / "share" / "segue" / "integrations" / name / file for prefix in prefixes()]
     built = {"mpv/segue.so": tree / "lib" / "segue-mpv.so", "vscode/segue.vsix": tree / "dist" / "segue.vsix"}
     own = built.get(f"{name}/{file}", tree / "integrations" / name / file)
     return next((path for path in (*places, own) if path.exists()), None)

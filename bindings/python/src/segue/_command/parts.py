@@ -61,18 +61,27 @@ class Part:
         raise NotImplementedError
 
     def missing(self) -> CommandError:
-        return CommandError(f"{self.name}: its plugin is not installed (`make install`)")
+        return not_installed(self.name)
+
+
+def not_installed(name: str) -> CommandError:
+    package = "segue-stdio" if name == "vscode" else f"segue-{name}"
+    target = "make mpv install" if name == "mpv" else "make install"
+    return CommandError(f"{name}: its plugin is not installed (Debian: {package}; from source: `{target}`)")
 
 
 class Plugin(Part):
     """A file or a folder of `share/segue/integrations`."""
 
-    def __init__(self, name: str, about: str, programs: tuple[str, ...], file: str):
+    def __init__(self, name: str, about: str, programs: tuple[str, ...], file: str, folder: str = ""):
+        """
+        folder: empty: it has the name of the program
+        """
         super().__init__(name, about, programs)
-        self.file = file
+        self.file, self.folder = file, folder or name
 
     def found(self) -> Path:
-        path = integration(self.name, self.file)
+        path = integration(self.folder, self.file)
         if path is None:
             raise self.missing()
         return path.resolve()
@@ -93,14 +102,15 @@ class Link(Plugin):
         return data_folder() / self._link
 
     def is_on(self) -> bool:
-        return self.link.is_symlink()
+        """Whether the link is of Segue: somebody may have put another plugin there."""
+        return self.link.is_symlink() and Path(os.readlink(self.link)).parts[-2:] == ("integrations", self.folder)
 
     def problem(self) -> str | None:
         return None if self.link.exists() else f"{self.link} leads to nothing: the plugin is not installed any longer"
 
     def set_up(self) -> Done:
         folder = self.found()
-        if self.link.exists() and not self.link.is_symlink():
+        if os.path.lexists(self.link) and not self.is_on():
             raise CommandError(f"{shown(str(self.link), None)} is there, and is not of Segue")
         with errors_told():
             self.link.parent.mkdir(parents=True, exist_ok=True)
@@ -210,8 +220,11 @@ class Line(Part):
 class Bridge(Plugin):
     """A program that the session starts, by an autostart file."""
 
-    def __init__(self, name: str, about: str, programs: tuple[str, ...]):
-        super().__init__(name, about, programs, f"segue-{name}")
+    def __init__(self, name: str, about: str, programs: tuple[str, ...], folder: str = "", file: str = ""):
+        """
+        folder, file: of a bridge to several programs, which gets the name of one as its argument
+        """
+        super().__init__(name, about, programs, file or f"segue-{name}", folder)
 
     @property
     def entry(self) -> Path:
@@ -221,10 +234,11 @@ class Bridge(Plugin):
         return self.entry.exists()
 
     def problem(self) -> str | None:
-        return None if integration(self.name, self.file) else f"{self.entry} starts what is not installed any longer"
+        return None if integration(self.folder, self.file) else f"{self.entry} starts what is not installed any longer"
 
     def set_up(self) -> Done:
-        command = " ".join(quoted(word) for word in (sys.executable, str(self.found())))
+        words = [sys.executable, str(self.found())] + [self.name] * (self.folder != self.name)
+        command = " ".join(quoted(word) for word in words)
         text = f"[Desktop Entry]\nType=Application\nName=Segue for {self.name}\nNoDisplay=true\nExec={command}\n"
         with errors_told():
             self.entry.parent.mkdir(parents=True, exist_ok=True)
@@ -318,7 +332,7 @@ def shell_line(shell: str) -> Callable[[], str]:
 def mpv_line() -> str:
     path = integration("mpv", "segue.so")
     if path is None:
-        raise CommandError("mpv: its plugin is not installed (`make mpv install`)")
+        raise not_installed("mpv")
     name = str(path.resolve())
     return f"script=%{len(os.fsencode(name))}%{name}"
 
@@ -338,7 +352,8 @@ PARTS: tuple[Part, ...] = (
     Code("vscode", "texts of VS Code", ("code", "codium"), "segue.vsix"),
     Line("mpv", "films of mpv", lambda: config_folder() / "mpv" / "mpv.conf", mpv_line, first=True),
     Bridge("mpris", "what other players play", PLAYERS),
-    Bridge("zathura", "documents of Zathura", ("zathura",)),
+    Bridge("zathura", "documents of Zathura", ("zathura",), "readers", "segue-reader"),
+    Bridge("okular", "documents of Okular", ("okular",), "readers", "segue-reader"),
     Line("bash", "folders of bash", lambda: home_folder() / ".bashrc", shell_line("bash")),
     Line("zsh", "folders of zsh", zsh_file, shell_line("zsh")),
     Line("fish", "folders of fish", fish_file, shell_line("fish")),

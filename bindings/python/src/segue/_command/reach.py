@@ -14,7 +14,7 @@ from .._offer import Offer
 from .._reason import Reason
 from .._terminal import shown
 from ..errors import Error
-from .devices import named
+from .devices import kind_of, named
 from .output import ago
 from .session import beside, within
 
@@ -56,6 +56,7 @@ def reasons(offer: Offer | None, account: Account | None) -> list[Reason]:
         if not each.linked:
             tried = [f"{shown(path.address)}: {shown(path.message, None)}" for path in each.paths if path.message]
             paths = f"; tried: {'; '.join(tried)}" if tried else ""
+            paths += f"; not used: {', '.join(map(kind_of, each.avoided))}" if each.avoided else ""
             found.append(Reason("not linked", f"{seen(each)}: {then}{paths}", device=named(each)))
     return found
 

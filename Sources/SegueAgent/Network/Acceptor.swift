@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import CLinux
+import SegueModel
+import SegueRuntime
+import SegueSystem
+import SegueTransport
+
+/// Accepts what comes at a listening socket, some at a time, and pauses once the system has refused. For the loop.
+final class Acceptor {
+  /// The result of one attempt to accept.
+  enum Attempt {
+    case accepted
+    /// None waits.
+    case none
+    /// The system has refused, as without a descriptor: the socket would stay readable for ever.
+    case refused
+  }
+
+  /// Milliseconds without accepting after that.
+  private static let pause: Int64 = 250
+
+  private let timer: LoopTimer
+  private var watch: Watch?
+
+  /// - Parameters:
+  ///   - fd: belongs to the owner, who closes it after `close`.
+  ///   - most: attempts in a turn of the loop.
+  ///   - accept: makes an attempt. May close this object.
+  ///   - hasAccepted: called after those of a turn.
+  /// Throws SYSTEM.
+  convenience init(
+    at fd: Int32, on loop: Loop, most: Int, _ accept: @escaping () -> Attempt, hasAccepted: @escaping () -> Void = {}
+  ) throws(SegueError) {
+    self.init(try LoopTimer())
+    do throws(SegueError) {
+      // `close` ends both before this object is released.
+      try timer.start(on: loop) { [unowned(unsafe) self] in self.watch?.watch(reading: true, writing: false) }
+      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.turn(most, accept, hasAccepted) }
+    } catch {
+      timer.close()
+      throw error
+    }
+  }
+
+  private init(_ timer: LoopTimer) { self.timer = timer }
+
+  /// Accepts a connection at a Unix socket.
+  /// - Parameter accepted: called with the connection of a process of this user, which it owns.
+  static func accept(_ fd: Int32, _ what: StaticString, _ accepted: (Int32) -> Void) -> Attempt {
+    let connection = linux_accept(fd)
+    guard connection >= 0 else {
+      return [EAGAIN, EINTR, ECONNABORTED].contains(linux_errno()) ? .none : .refused
+    }
+    if Socket.isOfThisUser(connection) {
+      accepted(connection)
+    } else {
+      Log.error("\(what): refused process \(Socket.peerProcess(connection)), which is another user's")
+      Descriptors.closeConnection(connection)
+    }
+    return .accepted
+  }
+
+  private func turn(_ most: Int, _ accept: () -> Attempt, _ hasAccepted: () -> Void) {
+    attempts: for _ in 0..<most where watch != nil {
+      switch accept() {
+      case .accepted: continue
+      case .none: break attempts
+      case .refused:
+        watch?.watch(reading: false, writing: false)
+        timer.set(Clock.uptime + Self.pause)
+        break attempts
+      }
+    }
+    if watch != nil { hasAccepted() }
+  }
+
+  func close() {
+    guard let watch else { return }
+    self.watch = nil
+    timer.close()
+    watch.close()
+  }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueEngine
+import SegueModel
+import SegueWire
+
+/// The offers that devices of the account keep for each other while one is away (R14.5): those that this one has its
+/// mailbox retain, and those that it retains for others. For one thread.
+final class DeviceRetention {
+  /// Milliseconds from a change of what is offered until the mailbox hears of it, and between two lists.
+  static let tellingPause: Int64 = 500
+  /// Proofs of other devices that are remembered as genuine.
+  private static let provenLimit = 256
+
+  private let inbox: any RetainingInbox
+  private let environment: any AgentEnvironment
+  private let security: any LinkSecurity
+  /// Sends a message to a device, if it is linked. Set by the owner, as the next one.
+  var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
+  /// Called when a deadline has changed, or what users are told.
+  var changed: (() -> Void)?
+
+  private var identity: DeviceIdentity?
+  private var credentials: DeviceCredentials?
+  /// The others of the account, and those that are linked.
+  private var devices: [Identifier] = []
+  private var linked: [Identifier] = []
+  /// This device.
+  private var name: String?
+
+  // The offers of this device that others retain.
+
+  /// The device that the user has chosen, if it is in the account.
+  private(set) var mailbox: Identifier?
+  private var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+  private var revisions: OwnRevisions?
+  private var proofs: [(request: RetainRequest, mailbox: Identifier)] = []
+  /// The list that the mailbox has over this link; nil: none.
+  private var told: [RetainedState]?
+  private var tellsAt: Int64?
+  /// The offers of this one that devices say they have.
+  private var kept: [(device: Identifier, states: [RetainedState], problem: SegueError?)] = []
+
+  // The offers that this device retains.
+
+  private var copies: [(activity: Identifier, origin: RetainedOrigin)] = []
+  /// The last report to each device.
+  private var reports: [(device: Identifier, states: [RetainedState], problem: SegueError?)] = []
+  /// Proofs that were checked, the latest last.
+  private var proven: [(origin: RetainedOrigin, mailbox: Identifier)] = []
+  private var isClosed = false
+
+  init(_ inbox: any RetainingInbox, in environment: any AgentEnvironment, _ security: any LinkSecurity) {
+    (self.inbox, self.environment, self.security) = (inbox, environment, security)
+  }
+
+  func open() {
+    // `close` ends it.
+    inbox.retentionChanged = { [unowned(unsafe) self] in self.retentionChanged() }
+  }
+
+  func close() {
+    isClosed = true
+    inbox.retentionChanged = nil
+    (send, changed) = (nil, nil)
+  }
+
+  // MARK: The account, and the settings
+
+  /// The account has changed: devices, or credentials.
+  func take(_ account: AccountSnapshot) {
+    identity = account.identity
+    credentials = account.credentials
+    name = account.devices.first { $0.isThisDevice }?.name
+    devices = account.devices.filter { !$0.isThisDevice }.map { $0.id }
+    // Its proof may have been made with another key, or be of a device that was removed.
+    proven.removeAll { !devices.contains($0.origin.device) || !devices.contains($0.mailbox) }
+    kept.removeAll { !devices.contains($0.device) }
+    reports.removeAll { !devices.contains($0.device) }
+    tellInbox()
+  }
+
+  /// - Parameters:
+  ///   - mailbox: the device that the user has chosen; nil: none.
+  ///   - isPrivate: whether the user keeps a type or an app on this device.
+  func set(_ mailbox: Identifier?, _ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
+    self.isPrivate = isPrivate
+    let former = self.mailbox
+    self.mailbox = mailbox.flatMap { devices.contains($0) ? $0 : nil }
+    if let former, former != self.mailbox {
+      tell([], to: former)
+      (told, proofs) = (nil, [])
+    }
+    tellSoon()
+  }
+
+  /// The agent has started for that many times, as the disk has it: revisions begin above all former ones.
+  func begin(_ start: UInt64) {
+    revisions = OwnRevisions(start: start)
+    tellSoon()
+  }
+
+  /// Whether revisions can be told, which needs a number that is on the disk.
+  var hasBegun: Bool { revisions != nil }
+
+  /// Only these devices are linked.
+  func keep(_ linked: [Identifier]) {
+    self.linked = linked
+    if let mailbox, !linked.contains(mailbox) { told = nil }
+    reports.removeAll { !linked.contains($0.device) }
+    tellInbox()
+  }
+
+  /// A link with a device has begun.
+  func began(_ device: Identifier) {
+    if device == mailbox {
+      told = nil
+      tellSoon()
+    }
+    reports.removeAll { $0.device == device }
+    retentionChanged()
+  }
+
+  private func tellInbox() { inbox.setDevices(devices, linked: linked.filter { devices.contains($0) }, name: name) }
+
+  // MARK: Messages
+
+  /// - Parameter device: as its certificate says.
+  func handle(_ message: DeviceMessage, from device: Identifier) {
+    switch message {
+    case .retain(let requests): retain(requests, for: device)
+    case .retained(let states, let problem): heard(states, problem, by: device)
+    default: break
+    }
+  }
+
+  /// A device wants these retained, and no others.
+  private func retain(_ requests: [RetainRequest], for device: Identifier) {
+    guard let identity, devices.contains(device) else { return }
+    let wanted = requests.map {
+      RetainedOrigin(device: device, activity: $0.activity, revision: $0.revision, proof: $0.proof)
+    }
+    // Others would not believe what does not prove that.
+    let genuine = wanted.filter { RetentionProof.isGenuine($0, by: identity.device, in: identity.account, security) }
+    inbox.retain(genuine, for: device)
+    reports.removeAll { $0.device == device }
+    report(to: device)
+  }
+
+  /// A device says what it has of this one.
+  private func heard(_ states: [RetainedState], _ problem: SegueError?, by device: Identifier) {
+    kept.removeAll { $0.device == device }
+    if !states.isEmpty || problem != nil { kept.append((device, states, problem)) }
+    if let problem, device == mailbox { environment.log(.error, "the mailbox \(problem.message)") }
+    // One that was the mailbox, and was not linked when that ended.
+    if device != mailbox, !states.isEmpty { tell([], to: device) }
+    changed?()
+  }
+
+  // MARK: What is retained for this device
+
+  private func tellSoon() {
+    guard mailbox != nil, tellsAt == nil else { return }
+    tellsAt = environment.uptime + Self.tellingPause
+    changed?()
+  }
+
+  /// Tells the mailbox what to retain, if it has not heard that.
+  private func tell() {
+    guard let mailbox, linked.contains(mailbox), let wanted = wanted(by: mailbox) else { return }
+    let states = wanted.map { RetainedState(activity: $0.activity, revision: $0.revision) }
+    guard told != states else { return }
+    told = states
+    tell(wanted, to: mailbox)
+  }
+
+  private func tell(_ requests: [RetainRequest], to device: Identifier) {
+    guard linked.contains(device) else { return }
+    do throws(SegueError) {
+      send?(try DeviceMessage.retain(requests).encoding(), device)
+    } catch {
+      environment.log(.error, "mailbox: \(error.message)")
+    }
+  }
+
+  /// Nil if it cannot be said now.
+  private func wanted(by mailbox: Identifier) -> [RetainRequest]? {
+    guard revisions != nil, let identity, let credentials else { return nil }
+    let offers = inbox.ownOffers.filter { !(isPrivate?($0.description.type, $0.bundleIdentifier) ?? false) }
+    var requests: [(request: RetainRequest, mailbox: Identifier)] = []
+    for (activity, revision) in revisions?.take(Array(offers.prefix(Limits.wantedOffers))) ?? [] {
+      if let known = proofs.first(where: { $0.request.activity == activity && $0.request.revision == revision }) {
+        requests.append(known)
+        continue
+      }
+      do throws(SegueError) {
+        let proof = try RetentionProof.make(identity, for: mailbox, activity, revision, credentials.key, security)
+        requests.append((RetainRequest(activity: activity, revision: revision, proof: proof), mailbox))
+      } catch {
+        environment.log(.error, "mailbox: \(error.message)")
+        return nil
+      }
+    }
+    proofs = requests
+    return requests.map { $0.request }
+  }
+
+  /// The number of offers of this device that a device has, and why it does not have all; nil: it has none, and none is
+  /// refused.
+  func kept(by device: Identifier) -> (count: Int, problem: SegueError?)? {
+    kept.first { $0.device == device }.map { ($0.states.count, $0.problem) }
+  }
+
+  // MARK: What this device retains
+
+  private func retentionChanged() {
+    guard !isClosed else { return }
+    copies = inbox.retainedOffers.compactMap { record in record.retained.map { (record.activity, $0) } }
+    for device in linked { report(to: device) }
+    tellSoon()
+    changed?()
+  }
+
+  /// Tells a device what is retained for it, if it has not heard that.
+  private func report(to device: Identifier) {
+    guard linked.contains(device) else { return }
+    let states = copies.filter { $0.origin.device == device }
+      .map { RetainedState(activity: $0.origin.activity, revision: $0.origin.revision) }
+    let problem = inbox.retentionProblem(of: device)
+    let former = reports.first { $0.device == device }
+    let isSame = states == former?.states ?? [] && problem == former?.problem
+    guard !isSame else { return }
+    reports.removeAll { $0.device == device }
+    reports.append((device, states, problem))
+    do throws(SegueError) {
+      send?(try DeviceMessage.retained(states, problem).encoding(), device)
+    } catch {
+      environment.log(.error, "mailbox: \(error.message)")
+    }
+  }
+
+  /// The number of offers that are retained for a device, and their bytes.
+  func retained(for device: Identifier) -> (count: Int, bytes: UInt64) {
+    let records = inbox.retainedOffers.filter { $0.retained?.device == device }
+    return (records.count, records.reduce(0) { $0 + $1.storedBytes })
+  }
+
+  // MARK: Time
+
+  var nextDeadline: Int64? { tellsAt }
+
+  func tick(_ uptime: Int64) {
+    guard let at = tellsAt, at <= uptime else { return }
+    tellsAt = nil
+    tell()
+  }
+}
+
+extension DeviceRetention: OfferRetention {
+  func retained(_ activity: Identifier) -> RetainedOrigin? { copies.first { $0.activity == activity }?.origin }
+
+  func isGenuine(_ retained: RetainedOrigin, by mailbox: Identifier) -> Bool {
+    guard !isClosed, let identity, devices.contains(retained.device), devices.contains(mailbox) else { return false }
+    if proven.contains(where: { $0.mailbox == mailbox && $0.origin.isSame(as: retained) }) { return true }
+    guard RetentionProof.isGenuine(retained, by: mailbox, in: identity.account, security) else { return false }
+    proven.append((retained, mailbox))
+    proven.removeFirst(max(0, proven.count - Self.provenLimit))
+    return true
+  }
+}
+
+extension RetainedOrigin {
+  fileprivate func isSame(as other: RetainedOrigin) -> Bool {
+    device == other.device && activity == other.activity && revision == other.revision && proof == other.proof
+  }
+}

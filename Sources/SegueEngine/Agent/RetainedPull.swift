@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueModel
+import SegueWire
+
+/// An activity that a device wants to have retained here, and when it is fetched (R14.5).
+struct WantedOffer {
+  /// Milliseconds until an activity is fetched again whose offer has not changed; twice as long each time that it was
+  /// the same, up to the last.
+  static let firstPause: Int64 = 60_000
+  static let lastPause: Int64 = 16 * 60_000
+  /// The same after a failure.
+  static let firstRetry: Int64 = 2_000
+  static let lastRetry: Int64 = 5 * 60_000
+
+  /// As its device says it.
+  var origin: RetainedOrigin
+  /// The uptime from which on it is fetched.
+  var at: Int64
+  private var pause = firstPause
+  private var retry = firstRetry
+
+  init(_ origin: RetainedOrigin, at: Int64) { (self.origin, self.at) = (origin, at) }
+
+  /// Its device says it again.
+  mutating func take(_ new: RetainedOrigin, _ now: Instant) {
+    if new.revision != origin.revision { (at, pause, retry) = (now.uptime, Self.firstPause, Self.firstRetry) }
+    origin = new
+  }
+
+  mutating func fetched(hasChanged: Bool, _ now: Instant) {
+    pause = hasChanged ? Self.firstPause : min(2 * pause, Self.lastPause)
+    (at, retry) = (now.uptime + pause, Self.firstRetry)
+  }
+
+  mutating func failed(_ now: Instant) {
+    at = now.uptime + retry
+    retry = min(2 * retry, Self.lastRetry)
+  }
+}
+
+/// A continuation of which the agent is the receiver, because it retains the activity.
+struct RetainedPull {
+  enum Phase {
+    case fetching
+    case collecting(KeptRecord)
+    /// The disk has it.
+    case storing(KeptRecord)
+  }
+
+  let id: Identifier
+  let origin: RetainedOrigin
+  /// The origin's, as it was when the fetch began.
+  let offer: Offer
+  let team: String
+  /// The uptime at which it is given up.
+  let deadline: Int64
+  var phase = Phase.fetching
+  var isStale = false
+  /// Whether there is no room for all of its attachments.
+  var isPartial = false
+
+  var continuation: Message.Continuation {
+    Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)
+  }
+  /// The identifier of the activity here.
+  var activity: Identifier { offer.description.id }
+}
