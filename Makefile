@@ -57,7 +57,7 @@ BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev li
 TEST_PACKAGES := libffi-dev abigail-tools clang-format cmake g++ dbus libcbor-dev libjansson-dev lua5.4 \
             luajit python3-gi python3-venv tmux valgrind gir1.2-gtk-4.0 python3-pyqt6 xvfb xdotool imagemagick \
              bubblewrap openssh-server neovim mpv libmpv-dev mpv-mpris zsh fish nodejs desktop-file-utils \
-             appstream xauth socat
+             appstream xauth socat curl
 # For make deb test-packages.
 DEB_PACKAGES := debhelper dh-python python3-all libuv1 libsqlite3-0 libmpv-dev binutils chrpath lintian mmdebstrap \
             diffoscope-minimal python3-venv

@@ -16,7 +16,10 @@ private func say(_ name: String, _ thousandths: Int64) {
   say(name + " " + String(thousandths / 1_000) + "." + String(decoding: Array(fraction), as: UTF8.self))
 }
 
-/// A router over `count` apps: four of them declare each type, as apps of a family do, and the user has used some.
+private func host(_ index: Int) -> String { "site" + String(index) + ".example" }
+
+/// A router over `count` apps: four of them declare each type, as apps of a family do, and the user has used some. Each
+/// claims a host, which lists it.
 private func router(_ count: Int) -> Router {
   var apps: [(path: String, result: Result<AppDeclaration, SegueError>)] = []
   for index in 0..<count {
@@ -24,6 +27,7 @@ private func router(_ count: Int) -> Router {
     let app = AppDeclaration(
       path: path, bundleIdentifier: "org.example.app" + String(index), team: "TEAM" + String(index / 4),
       types: ["open", "edit", "browse"].map { "org.example.family" + String(index / 4) + "." + $0 },
+      domains: [try? AssociatedDomain.read("activitycontinuation:" + host(index))].compactMap { $0 ?? nil },
       launch: .command(LaunchCommand(arguments: ["/usr/bin/app" + String(index)])))
     apps.append((path: path, result: .success(app)))
   }
@@ -35,7 +39,12 @@ private func router(_ count: Int) -> Router {
       name: "App", team: "TEAM" + String(number / 4), types: ["org.example.family" + String(number / 4) + ".edit"],
       isChooser: false)
   }
-  var router = Router(catalogue: Catalogue(apps), running: RunningApps(running))
+  let sites = SiteStatuses(
+    (0..<count).map { index in
+      let app = "TEAM" + String(index / 4) + ".org.example.app" + String(index)
+      return (host: host(index), status: SiteStatus(answer: .apps([app])))
+    })
+  var router = Router(catalogue: Catalogue(apps), running: RunningApps(running), sites: sites)
   for index in stride(from: 0, to: count, by: 3) { router.preferences.markUsed("org.example.app" + String(index)) }
   for index in stride(from: 0, to: count, by: 8) {
     router.preferences.choose(
@@ -44,13 +53,16 @@ private func router(_ count: Int) -> Router {
   return router
 }
 
-/// The median time of a choice, in nanoseconds, of 250 types that are spread over all apps.
-private func routeTime(_ count: Int) -> Int64 {
+/// The median time of a choice, in nanoseconds, of 250 types that are spread over all apps; or of 250 pages.
+private func routeTime(_ count: Int, ofPages: Bool = false) -> Int64 {
   let router = router(count)
   let queries = (0..<1_000).map { index in
-    let family = String(index * 7_919 % 250 * (count / 1_000))
+    let number = index * 7_919 % 250 * (count / 1_000)
+    let family = String(number)
     return RoutingQuery(
-      type: "org.example.family" + family + ".edit", team: "TEAM" + family, bundleIdentifier: "org.example.elsewhere")
+      type: ofPages ? Activity.browsingWeb : "org.example.family" + family + ".edit", team: "TEAM" + family,
+      bundleIdentifier: "org.example.elsewhere",
+      webOrigin: ofPages ? WebOrigin.of("https://" + host(4 * number) + "/") : nil)
   }
   var times: [Int64] = []
   var found = 0
@@ -79,4 +91,5 @@ func bench(_ readings: Int) {
   let (few, many) = (routeTime(1_000), routeTime(10_000))
   say("route_1000_ns", few * 1_000)
   say("route_10000_ns", many * 1_000)
+  say("route_page_ns", routeTime(1_000, ofPages: true) * 1_000)
 }
