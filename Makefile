@@ -107,8 +107,9 @@ lib: ## lib/libsegue.so.0 and lib/libsegue-fleet.so.0, as they ship, and debug i
 ifneq ($(ARCH),$(HOST))
 	packaging/cross $@ $(ARCH)
 else
-	mkdir -p lib
-	for soname in $(SONAMES); do \
+	@mkdir -p lib
+	@for soname in $(SONAMES); do \
+	  echo "compiling $$soname, which takes minutes the first time"; \
 	  product=$${soname#lib}; product=$${product%.so.*}; built=.build/embedded/release/lib$$product.so; \
 	  $(EMBEDDED) --product $$product $(LINK_LIBRARY) -Xlinker -soname=$$soname && \
 	  objcopy --only-keep-debug $$built lib/$$soname.debug && \
@@ -126,8 +127,9 @@ agent: ## lib/segue-agent, as it ships, and its debug information beside it; ARC
 ifneq ($(ARCH),$(HOST))
 	packaging/cross $@ $(ARCH)
 else
-	$(EMBEDDED) --product segue-agent $(LINK) -Xlinker --as-needed
-	mkdir -p lib
+	@echo "compiling segue-agent, which takes minutes the first time"
+	@$(EMBEDDED) --product segue-agent $(LINK) -Xlinker --as-needed
+	@mkdir -p lib
 	objcopy --only-keep-debug .build/embedded/release/segue-agent lib/segue-agent.debug
 	objcopy --strip-all --remove-section=.comment --add-gnu-debuglink=lib/segue-agent.debug \
 	  .build/embedded/release/segue-agent lib/segue-agent

@@ -12,12 +12,10 @@ struct ProgramActivation {
   /// Milliseconds for the bus to start the service: less than the system has for executing a program.
   private static let time: Int64 = 2_000
 
-  private let name: UnsafeMutablePointer<CChar>
-  private let object: UnsafeMutablePointer<CChar>
-  private let token: UnsafeMutablePointer<CChar>
-  private let startup: UnsafeMutablePointer<CChar>
+  /// The name of the service, its object, and what lets its window come up: two texts, empty without a click.
+  private let words: CStrings
 
-  /// Nil if the app has no such service, or the user no bus. The copies are never freed: the child uses them.
+  /// Nil if the app has no such service, or the user no bus.
   init?(_ program: Program) {
     guard let name = program.command.busName,
       ProgramScope.hasBus(
@@ -27,10 +25,7 @@ struct ProgramActivation {
     func value(_ variable: String) -> String {
       program.environment.first { Text.isSame($0.name, variable) }?.value ?? ""
     }
-    self.name = strdup(name)
-    object = strdup(Self.object(of: name))
-    token = strdup(value("XDG_ACTIVATION_TOKEN"))
-    startup = strdup(value("DESKTOP_STARTUP_ID"))
+    words = CStrings([name, Self.object(of: name), value("XDG_ACTIVATION_TOKEN"), value("DESKTOP_STARTUP_ID")])
   }
 
   /// The object of an app: its name with slashes in the place of dots, and underscores in that of hyphens.
@@ -48,6 +43,9 @@ struct ProgramActivation {
     let functions = UnsafeMutablePointer<systemd>.allocate(capacity: 1)
     guard systemd_load(functions) != 0 else { return false }
     let table = functions.pointee
+    guard let name = words.pointers[0], let object = words.pointers[1], let token = words.pointers[2],
+      let startup = words.pointers[3]
+    else { return false }
     let answer = UnsafeMutablePointer<Answer>.allocate(capacity: 1)
     answer.initialize(to: Answer(isRefusal: table.sd_bus_message_is_method_error))
     var bus: OpaquePointer?

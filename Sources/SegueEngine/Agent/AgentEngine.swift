@@ -139,8 +139,6 @@ public final class AgentEngine: HubParticipant {
   public var retainedOffers: [KeptRecord] { retained.records }
   /// Why this device does not retain all that a device wants; nil: it does, or is about to.
   public func retentionProblem(of device: Identifier) -> SegueError? { retained.problem(of: device) }
-  /// Whether an activity, by its identifier here, is retained for another device.
-  public func retainedOrigin(of activity: Identifier) -> RetainedOrigin? { retained.origin(of: activity) }
 
   /// The offers of apps of this device, without those that are retained for others.
   public var ownOffers: [Offer] {

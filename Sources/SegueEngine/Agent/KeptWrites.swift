@@ -24,6 +24,8 @@ final class KeptWrites {
   }
 
   private let agent: AgentContext
+  /// Whether an activity for which the disk has no room is stored without its attachments.
+  private let keepsParts: Bool
   private var waiting: [Write] = []
   /// The one that the disk has not answered.
   private var running: Write?
@@ -31,7 +33,7 @@ final class KeptWrites {
   private var stored: Set<Identifier> = .init()
   private var pause = Backoff()
 
-  init(_ agent: AgentContext) { self.agent = agent }
+  init(_ agent: AgentContext, keepsParts: Bool = true) { (self.agent, self.keepsParts) = (agent, keepsParts) }
 
   /// It is on the disk since before a restart.
   func found(_ activity: Identifier) { stored.insert(activity) }
@@ -103,7 +105,7 @@ final class KeptWrites {
       return write
     }
     // Without its attachments it may have room.
-    if let record = write.record, record.hasContent, error.status == .limitExceeded || error.status == .system {
+    if keepsParts, let record = write.record, record.hasContent, error.status == .limitExceeded || error.status == .system {
       guard !isKeeping(write.activity) else { return write }
       agent.log(.error, "what \(record.app.name) has left is kept without its attachments: \(error.message)", now)
       write.record = record.keeping([])

@@ -57,7 +57,7 @@ final class RetainedOffers: AppFeature {
     self.seen = seen
     self.outcomes = outcomes
     fetches = StateFetches(hub)
-    writes = KeptWrites(agent)
+    writes = KeptWrites(agent, keepsParts: false)
   }
 
   // MARK: For the owner
@@ -145,6 +145,14 @@ final class RetainedOffers: AppFeature {
       "keeps no more: it has \(Limits.retainedBytes) bytes of this device, or \(Limits.allRetainedBytes) of all")
   }
 
+  private static var isTooLarge: SegueError {
+    SegueError(.limitExceeded, "keeps at most \(Limits.storedAttachments) bytes of attachments of an activity")
+  }
+
+  private static var isIncomplete: SegueError {
+    SegueError(.limitExceeded, "keeps an activity without attachments that it could not fetch")
+  }
+
   // MARK: Fetching
 
   /// Fetches what is wanted, and offers what is retained for devices that are away.
@@ -188,18 +196,40 @@ final class RetainedOffers: AppFeature {
     }
     let pull = RetainedPull(
       id: id, origin: wanted, offer: offer, team: agent.origins[wanted.identifier]?.team ?? "",
-      deadline: now.uptime + agent.limits.continuation)
+      deadline: now.uptime + agent.limits.continuation, bytes: offer.description.sizeHint)
     pulls.append(pull)
     fetches.begin(pull.continuation, for: receiver, deadline: pull.deadline, now)
   }
 
+  /// An activity that is retained, or is about to be, and its bytes.
+  private struct Share {
+    let device: Identifier
+    let activity: Identifier
+    var bytes: UInt64
+  }
+
+  private var shares: [Share] {
+    var shares = copies.compactMap { copy in
+      copy.record.retained.map {
+        Share(device: $0.device, activity: copy.record.activity, bytes: copy.record.storedBytes)
+      }
+    }
+    for pull in pulls {
+      if let index = shares.firstIndex(where: { $0.activity == pull.activity }) {
+        shares[index].bytes = max(shares[index].bytes, pull.bytes)
+      } else {
+        shares.append(Share(device: pull.origin.device, activity: pull.activity, bytes: pull.bytes))
+      }
+    }
+    return shares
+  }
+
   /// Whether there is room for an activity of so many bytes, in place of an older state of it.
   private func hasRoom(for bytes: UInt64, of wanted: RetainedOrigin) -> Bool {
-    let others = copies.filter { $0.record.activity != wanted.identifier }
-    let own = others.filter { $0.record.retained?.device == wanted.device }
-    func sum(_ copies: [KeptOffer]) -> UInt64 { copies.reduce(0) { $0 + $1.record.storedBytes } }
-    func fits(_ copies: [KeptOffer], _ limit: Int) -> Bool {
-      let used = sum(copies)
+    let others = shares.filter { $0.activity != wanted.identifier }
+    let own = others.filter { $0.device == wanted.device }
+    func fits(_ shares: [Share], _ limit: Int) -> Bool {
+      let used = shares.reduce(0) { $0 + $1.bytes }
       return used <= UInt64(limit) && bytes <= UInt64(limit) - used
     }
     return own.count < Limits.retainedOffers && others.count < Limits.allRetainedOffers
@@ -262,21 +292,28 @@ final class RetainedOffers: AppFeature {
 
   private func collect(_ record: KeptRecord, at index: Int, _ now: Instant) {
     let pull = pulls[index]
-    // Nothing is fetched and written that is there.
-    if copies.contains(where: { $0.record.activity == pull.activity && $0.record.isSame(as: record) }) {
-      return finish(pull.id, hasChanged: false, now)
-    }
-    guard hasRoom(for: UInt64(record.document.count), of: pull.origin) else { return fail(pull.id, Self.isFull, now) }
-    var bytes = UInt64(record.document.count)
-    var room = UInt64(Limits.storedAttachments)
+    let size = UInt64(record.document.count)
+    var (bytes, room): (UInt64, UInt64) = (0, UInt64(Limits.storedAttachments))
     let wanted = record.attachments.filter { attachment in
-      guard attachment.size <= room, hasRoom(for: bytes + attachment.size, of: pull.origin) else { return false }
+      guard attachment.size <= room else {
+        pulls[index].problem = Self.isTooLarge
+        return false
+      }
+      guard hasRoom(for: size + bytes + attachment.size, of: pull.origin) else {
+        pulls[index].problem = Self.isFull
+        return false
+      }
       (room, bytes) = (room - attachment.size, bytes + attachment.size)
       return true
     }
-    pulls[index].isPartial = wanted.count < record.attachments.count
+    // Nothing is fetched and written that is there.
+    if copies.contains(where: { $0.record.isSame(as: record, attachmentBytes: bytes) }) {
+      return finish(pull.id, hasChanged: false, now)
+    }
+    guard hasRoom(for: size, of: pull.origin) else { return fail(pull.id, Self.isFull, now) }
+    pulls[index].bytes = size + bytes
     guard !wanted.isEmpty else { return store(record.keeping([]), at: index, now) }
-    pulls[index].phase = .collecting(record)
+    pulls[index].phase = .collecting(record, count: wanted.count)
     agent.owner.collect(wanted, of: pull.id, for: nil)
   }
 
@@ -284,11 +321,14 @@ final class RetainedOffers: AppFeature {
   /// - Returns: false if they are of something else.
   func collected(_ id: Identifier, _ found: [Attachment], _ now: Instant) -> Bool {
     guard let index = pulls.firstIndex(where: { $0.id == id }) else { return false }
-    guard case .collecting(let record) = pulls[index].phase else { return true }
-    // An older state that is whole is worth more than a new one in part, if the origin has gone in between.
-    guard found.count == record.attachments.count || linked.contains(pulls[index].origin.device) else {
-      fail(id, SegueError(.connectionUnavailable, "the origin has gone before all was here"), now)
-      return true
+    guard case .collecting(let record, let count) = pulls[index].phase else { return true }
+    if found.count < count {
+      // An older state that is whole is worth more than a new one in part, if the origin has gone in between.
+      guard linked.contains(pulls[index].origin.device) else {
+        fail(id, SegueError(.connectionUnavailable, "the origin has gone before all was here"), now)
+        return true
+      }
+      pulls[index].problem = Self.isIncomplete
     }
     store(record.keeping(found), at: index, now)
     return true
@@ -323,10 +363,11 @@ final class RetainedOffers: AppFeature {
       fail(pull.id, error, now)
     } else {
       let index = copies.firstIndex { $0.record.activity == activity }
+      let hasChanged = index.map { !copies[$0].record.isSame(as: record, attachmentBytes: record.attachmentBytes) }
       let copy = copy(of: record, now)
       if let index { replace(at: index, by: copy, now) } else { copies.append(copy) }
       agent.log(.info, "retains \(record.description.type) of \(pull.offer.deviceName)", now)
-      finish(pull.id, hasChanged: true, now)
+      finish(pull.id, hasChanged: hasChanged ?? true, now)
     }
     return true
   }
@@ -355,7 +396,7 @@ final class RetainedOffers: AppFeature {
     outcomes.report(
       pull.continuation, .unknown, receipt, by: now.uptime + agent.limits.continuation, receiver: receiver, now)
     update(pull) { $0.fetched(hasChanged: hasChanged, now) }
-    setProblem(pull.isPartial ? Self.isFull : nil, of: pull.origin.device)
+    setProblem(pull.problem, of: pull.origin.device)
     review(now)
   }
 
@@ -560,9 +601,9 @@ final class RetainedOffers: AppFeature {
 }
 
 extension KeptRecord {
-  /// Whether the other one has nothing new.
-  fileprivate func isSame(as other: KeptRecord) -> Bool {
-    document == other.document && retained?.revision == other.retained?.revision
-      && attachmentBytes == other.attachments.reduce(0) { $0 + $1.size }
+  /// Whether the other one, with so many bytes of attachments, has nothing new.
+  fileprivate func isSame(as other: KeptRecord, attachmentBytes bytes: UInt64) -> Bool {
+    activity == other.activity && document == other.document && retained?.revision == other.retained?.revision
+      && attachmentBytes == bytes
   }
 }

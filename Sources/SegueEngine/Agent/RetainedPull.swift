@@ -43,7 +43,8 @@ struct WantedOffer {
 struct RetainedPull {
   enum Phase {
     case fetching
-    case collecting(KeptRecord)
+    /// Some of its attachments are fetched, as many as there is room for.
+    case collecting(KeptRecord, count: Int)
     /// The disk has it.
     case storing(KeptRecord)
   }
@@ -55,10 +56,12 @@ struct RetainedPull {
   let team: String
   /// The uptime at which it is given up.
   let deadline: Int64
+  /// The bytes that it is about to need, first as its origin says.
+  var bytes: UInt64
   var phase = Phase.fetching
   var isStale = false
-  /// Whether there is no room for all of its attachments.
-  var isPartial = false
+  /// The reason why some of its attachments are not retained.
+  var problem: SegueError?
 
   var continuation: Message.Continuation {
     Message.Continuation(id: id, origin: offer.origin, activity: offer.description.id)

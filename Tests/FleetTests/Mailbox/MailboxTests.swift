@@ -281,6 +281,64 @@ import Testing
     #expect(record.attachmentBytes == 3_000)
   }
 
+  @Test func `R14_5 an attachment for which there is no room is told, and nothing is fetched ever again for it`() throws
+  {
+    let house = try MailboxHouse()
+    try house.laptop.offers(1) {
+      try $0.attach(Attachment(name: "film", size: UInt64(Limits.storedAttachments) + 1))
+      try $0.attach(CollectedBytes.attachment("photo", size: 3_000))
+    }
+    house.pass(10_000)
+    #expect(house.home.agent.inbox?.retainedOffers.first?.attachmentBytes == 3_000)
+    let home = try house.laptop.ask("account")["devices"]?.elements?.first { $0["name"]?.string == "home" }
+    #expect(home?["retains_problem"]?.string == "keeps at most 67108864 bytes of attachments of an activity")
+    house.pass(30 * 60_000)
+    // At once, and after 1, 2, 4, 8 and 16 minutes: not each minute.
+    #expect((2...6).contains(house.laptop.notes.receipts.count), "\(house.laptop.notes.receipts.count)")
+  }
+
+  @Test func `R14_5 a mailbox keeps no more bytes of one device than its share`() throws {
+    let house = try MailboxHouse()
+    let size = UInt64(Limits.retainedBytes) / 8 * 3
+    for number in 1...3 {
+      let app = try ScriptedApp(
+        AppIdentity(
+          secret: house.fleet.drawIdentifier(), bundleIdentifier: "com.example.app\(number)", name: "App",
+          team: "TEAM", types: [MailboxHouse.type], isChooser: false), on: house.laptop.device)
+      house.pass(200)
+      var activity = try ScriptedApp.activity(MailboxHouse.type, number, size: 10)
+      try activity.attach(CollectedBytes.attachment("film", size: size))
+      app.becomeCurrent(house.fleet.drawIdentifier(), activity)
+    }
+    house.pass(120_000)
+    let kept = house.home.agent.inbox?.retainedOffers.map(\.attachmentBytes) ?? []
+    #expect(kept.sorted() == [0, size, size], "\(kept)")
+    let home = try house.laptop.ask("account")["devices"]?.elements?.first { $0["name"]?.string == "home" }
+    #expect(home?["retains_problem"]?.string?.hasPrefix("keeps no more: it has ") == true)
+    house.checkAll()
+  }
+
+  @Test func `R14_5 a mailbox that hears nothing of a device for a week keeps nothing of it`() throws {
+    let house = try MailboxHouse()
+    try house.leaveLetter()
+    try house.office.sleeps()
+    house.pass(Int64(Limits.retainedLife * 1_000) - 200_000)
+    #expect(house.home.retained == ["T1"])
+    house.pass(200_000)
+    #expect(house.home.retained == [])
+  }
+
+  @Test func `R14_5 what was continued does not count as retained`() throws {
+    let house = try MailboxHouse()
+    try house.leaveLetter()
+    try house.office.continues()
+    house.pass(5_000)
+    house.fleet.heal()
+    house.pass(120_000)
+    let home = try house.laptop.ask("account")["devices"]?.elements?.first { $0["name"]?.string == "home" }
+    #expect(home?["retains"]?.int64 ?? 0 == 0)
+  }
+
   @Test func `R14_5 what was continued is served for ten minutes more, and offered to nobody`() throws {
     let house = try MailboxHouse()
     try house.leaveLetter { try $0.attach(CollectedBytes.attachment("photo", size: 3_000)) }

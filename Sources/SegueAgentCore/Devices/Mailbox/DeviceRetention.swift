@@ -43,7 +43,7 @@ final class DeviceRetention {
 
   // The offers that this device retains.
 
-  private var copies: [(activity: Identifier, origin: RetainedOrigin)] = []
+  private var copies: [(activity: Identifier, origin: RetainedOrigin, isContinued: Bool)] = []
   /// The last report to each device.
   private var reports: [(device: Identifier, states: [RetainedState], problem: SegueError?)] = []
   /// Proofs that were checked, the latest last.
@@ -215,16 +215,19 @@ final class DeviceRetention {
 
   private func retentionChanged() {
     guard !isClosed else { return }
-    copies = inbox.retainedOffers.compactMap { record in record.retained.map { (record.activity, $0) } }
+    copies = inbox.retainedOffers.compactMap { record in
+      record.retained.map { (record.activity, $0, record.receipt != nil) }
+    }
     for device in linked { report(to: device) }
     tellSoon()
     changed?()
   }
 
-  /// Tells a device what is retained for it, if it has not heard that.
+  /// Tells a device what is retained for it, if it has not heard that. An activity that was continued is not offered
+  /// again in that state, so it does not count.
   private func report(to device: Identifier) {
     guard linked.contains(device) else { return }
-    let states = copies.filter { $0.origin.device == device }
+    let states = copies.filter { $0.origin.device == device && !$0.isContinued }
       .map { RetainedState(activity: $0.origin.activity, revision: $0.origin.revision) }
     let problem = inbox.retentionProblem(of: device)
     let former = reports.first { $0.device == device }

@@ -31,7 +31,7 @@ class DevicePath:
 
     address: str
     """With a port; of a name that leads nowhere now, the name; "command" for that of the user (R14.4), "command there"
-    for one that has been started at the other device."""
+    for one that has been started at the other device; "through" and the name of a device for a relay (R14.3)."""
     state: str
     """"used" by the link, "trying", "failed", "known": not needed yet, or "avoided": its kind is not to be used."""
     cost: str | None = None

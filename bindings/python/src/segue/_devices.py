@@ -224,7 +224,7 @@ class DeviceCalls(Asking):
         self._change_path("avoid-path", device, path)
 
     def use_path(self, device: UUID, path: str) -> None:
-        """Allows a kind of path again that `avoid_path` has forbidden."""
+        """Allows a kind of path again that `avoid_path` has forbidden. Raises: as `avoid_path` does."""
         self._change_path("use-path", device, path)
 
     def read_paths(self) -> None:

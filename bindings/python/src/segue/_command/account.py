@@ -173,7 +173,8 @@ def mailbox(account: Account) -> str:
     """The device that keeps the offers of this one, and what it says that it has."""
     for each in account.devices:
         if each.device == account.settings.retain_on:
-            kept = f" ({count(each.retains, 'offer')} retained there)" if each.retains is not None else ""
+            when = "" if each.linked else " when it was linked"
+            kept = f" ({count(each.retains, 'offer')} retained there{when})" if each.retains is not None else ""
             problem = f"; it {shown(each.retains_problem, None)}" if each.retains_problem else ""
             return f"{named(each)}{kept}{problem}"
     return str(account.settings.retain_on)[:8]

@@ -156,8 +156,8 @@ def network(account: Account) -> Iterator[Finding]:
         for tried in each.paths:
             if tried.message:
                 place = with_command(tried, each)
-                at = "by" if place is not tried else "at"
-                why = f"{named(each)} {at} {shown(place.address, None)}: {shown(tried.message, None)}"
+                at = "by " if place is not tried else "" if tried.cost == "relay" else "at "
+                why = f"{named(each)} {at}{shown(place.address, None)}: {shown(tried.message, None)}"
                 yield Finding("path", State.NOTE, why, advice_on(tried))
         for kind in map(kind_of, each.avoided):
             why = f"{named(each)} is not reached by {kind}, since you have said so here"
@@ -196,11 +196,12 @@ def retained(account: Account) -> Iterator[Finding]:
             continue
         if each.retains_problem:
             yield Finding("mailbox", State.PROBLEM, f"{named(each)} {shown(each.retains_problem, None)}")
-        elif each.retains is not None:
-            yield Finding("mailbox", State.OK, f"{count(each.retains, 'offer')} retained at {named(each)}")
         elif not each.linked:
             why = f"{named(each)} is to keep the offers of this device, and is not linked"
+            why += f"; it had {count(each.retains, 'offer')} at last" if each.retains is not None else ""
             yield Finding("mailbox", State.NOTE, why, "`segue devices --paths` says what was tried")
+        elif each.retains is not None:
+            yield Finding("mailbox", State.OK, f"{count(each.retains, 'offer')} retained at {named(each)}")
 
 
 def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:

@@ -52,10 +52,10 @@ def add(verbs: Verbs) -> None:
     listing.add_argument(
         "--avoid",
         nargs=2,
-        metavar=("DEVICE", "PATH"),
+        metavar=("DEVICE", "KIND"),
         help=f"use no path of that kind to DEVICE any longer, and take none from there: {', '.join(KINDS)}",
     )
-    listing.add_argument("--use", nargs=2, metavar=("DEVICE", "PATH"), help="use paths of that kind to DEVICE again")
+    listing.add_argument("--use", nargs=2, metavar=("DEVICE", "KIND"), help="use paths of that kind to DEVICE again")
     revoking = verbs.add(
         "revoke",
         revoke,
@@ -120,6 +120,7 @@ async def change_kinds(app: App, options: argparse.Namespace) -> None:
     for named_kind, change in ((options.avoid, app.avoid_path), (options.use, app.use_path)):
         if named_kind is not None:
             name, kind = named_kind
+            kind = kind.replace(" ", "-")  # as --paths shows it
             if kind not in KINDS:
                 raise CommandError(f"'{shown(kind)}' is no kind of path: {', '.join(KINDS)}")
             await asked(app, change, only(await member(app), name).device, kind.replace("-", " "))

@@ -13,7 +13,7 @@ from .._app import App
 from .._terminal import shown
 from ..errors import UnsupportedVersionError
 from . import pushes
-from .output import note, show_json, show_table
+from .output import CommandError, note, show_json, show_table
 from .session import asked, chooser, identifier, only
 from .verbs import Verbs
 
@@ -42,6 +42,8 @@ async def inbox(options: argparse.Namespace) -> int:
         changes = ((options.drop, app.drop, dropped), (options.retry, app.retry, retried))
         for prefix, change, outcome in changes:
             if prefix is not None:
+                if not any(str(each.continuation_id).startswith(prefix) for each in entries):
+                    refuse_retained(await retained(app), prefix)
                 entry = only(entries, prefix, lambda each: each.continuation_id, "inbox")
                 await asked(app, change, entry.continuation_id)
                 done = outcome(entry)
@@ -84,6 +86,16 @@ async def retained(app: App) -> list[RetainedOffer]:
     with suppress(UnsupportedVersionError):
         return await asked(app, app.retained)
     return []
+
+
+def refuse_retained(kept: list[RetainedOffer], prefix: str) -> None:
+    """Raises CommandError for an identifier of what is retained: that is its origin's to end."""
+    for each in kept:
+        if str(each.activity_id).startswith(prefix):
+            raise CommandError(
+                f"{str(each.activity_id)[:8]} is retained for {shown(each.device_name)}, which ends that: it takes the"
+                " activity back, or `segue account set --retain-on off` there"
+            )
 
 
 async def answer(app: App, options: argparse.Namespace) -> int:

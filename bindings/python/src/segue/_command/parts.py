@@ -65,9 +65,10 @@ class Part:
 
 
 def not_installed(name: str) -> CommandError:
-    package = "segue-stdio" if name == "vscode" else f"segue-{name}"
+    package = {"vscode": "segue-stdio", "zathura": "segue-readers", "okular": "segue-readers"}.get(name)
+    package = package or f"segue-{name}"
     target = "make mpv install" if name == "mpv" else "make install"
-    return CommandError(f"{name}: its plugin is not installed (Debian: {package}; from source: `{target}`)")
+    return CommandError(f"{name}: its plugin or bridge is not installed (Debian: {package}; from source: `{target}`)")
 
 
 class Plugin(Part):
