@@ -117,6 +117,8 @@ final class DeviceRetention {
       told = nil
       tellSoon()
     }
+    // Each says anew what it has of the other one, if it has something.
+    kept.removeAll { $0.device == device }
     reports.removeAll { $0.device == device }
     retentionChanged()
   }
