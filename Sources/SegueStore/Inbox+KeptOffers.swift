@@ -45,7 +45,7 @@ extension Inbox {
   /// Notes that a retained activity was continued (R14.5).
   /// - Returns: false if it is not retained.
   @discardableResult
-  public func settle(_ activity: Identifier, _ receipt: Receipt) throws(SegueError) -> Bool {
+  public func settle(_ activity: Identifier, revision: UInt64, _ receipt: Receipt) throws(SegueError) -> Bool {
     let receiver = receipt.receiver
     for text in [receiver.deviceName, receiver.appName, receiver.bundleIdentifier] {
       try Text.check(Optional(text), "receiver", atMost: Limits.identifier)
@@ -53,11 +53,12 @@ extension Inbox {
     return try database.run(
       """
       UPDATE retained SET continuation = ?2, receiver = ?3, receiver_device = ?4, app = ?5, bundle = ?6, ended = ?7
-      WHERE activity = ?1
+      WHERE activity = ?1 AND revision = ?8
       """,
       [
         Cell(activity), Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName),
         .text(receiver.appName), .text(receiver.bundleIdentifier), .real(receipt.date),
+        .integer(Int64(bitPattern: revision)),
       ]) > 0
   }
 

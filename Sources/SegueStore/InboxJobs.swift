@@ -73,9 +73,9 @@ public enum InboxJobs {
         try holder.perform { inbox throws(SegueError) in _ = try inbox.withdraw(id) }
       }
       return .withdrawn(id, error)
-    case .settle(let id, let receipt):
+    case .settle(let id, let revision, let receipt):
       let error = failure { () throws(SegueError) in
-        try holder.perform { inbox throws(SegueError) in _ = try inbox.settle(id, receipt) }
+        try holder.perform { inbox throws(SegueError) in _ = try inbox.settle(id, revision: revision, receipt) }
       }
       return .settled(id, error)
     }
@@ -94,7 +94,7 @@ public enum InboxJobs {
     case .loadKept: .loadedKept(.failure(error))
     case .keep(let record): .kept(record.activity, error)
     case .withdraw(let id): .withdrawn(id, error)
-    case .settle(let id, _): .settled(id, error)
+    case .settle(let id, _, _): .settled(id, error)
     case .sent, .end, .confirm: .refused(error)
     }
   }

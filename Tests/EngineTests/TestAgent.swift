@@ -148,9 +148,10 @@ final class TestInbox {
       if let failure { return .withdrawn(id, failure) }
       kept.removeAll { $0.activity == id }
       return .withdrawn(id, nil)
-    case .settle(let id, let receipt):
+    case .settle(let id, let revision, let receipt):
       if let failure { return .settled(id, failure) }
-      if let index = kept.firstIndex(where: { $0.activity == id }) { kept[index].receipt = receipt }
+      let index = kept.firstIndex { $0.activity == id && $0.retained?.revision == revision }
+      if let index { kept[index].receipt = receipt }
       return .settled(id, nil)
     }
   }

@@ -186,7 +186,7 @@ public enum InboxRequest: Sendable {
   /// Forgets the activity that an app has left. Reply: `withdrawn`.
   case withdraw(Identifier)
   /// Notes how the continuation of a retained activity has ended (R14.5). Reply: `settled`.
-  case settle(Identifier, Receipt)
+  case settle(Identifier, revision: UInt64, Receipt)
 
   /// The bytes that it holds.
   public var size: Int {

@@ -105,7 +105,9 @@ final class KeptWrites {
       return write
     }
     // Without its attachments it may have room.
-    if keepsParts, let record = write.record, record.hasContent, error.status == .limitExceeded || error.status == .system {
+    if keepsParts, let record = write.record, record.hasContent,
+      error.status == .limitExceeded || error.status == .system
+    {
       guard !isKeeping(write.activity) else { return write }
       agent.log(.error, "what \(record.app.name) has left is kept without its attachments: \(error.message)", now)
       write.record = record.keeping([])

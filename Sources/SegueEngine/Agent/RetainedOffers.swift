@@ -40,7 +40,7 @@ final class RetainedOffers: AppFeature {
   /// Those on the disk, the oldest first.
   private var copies: [KeptOffer] = []
   /// Receipts that the disk has refused to store, and when it is asked again.
-  private var unsettled: [(activity: Identifier, receipt: Receipt)] = []
+  private var unsettled: [(activity: Identifier, revision: UInt64, receipt: Receipt)] = []
   private var settlesAgainAt: Int64?
   private var pause = Backoff()
   private var isLoaded = false
@@ -382,6 +382,7 @@ final class RetainedOffers: AppFeature {
 
   private func replace(at index: Int, by copy: KeptOffer, _ now: Instant) {
     if let offer = copies[index].offer { end(offer, now) }
+    unsettled.removeAll { $0.activity == copy.record.activity }
     copies[index] = copy
   }
 
@@ -449,11 +450,13 @@ final class RetainedOffers: AppFeature {
     looksAt = nil
     var index = 0
     while index < copies.count {
+      let isAway = copies[index].record.retained.map { !linked.contains($0.device) } ?? false
+      // A copy that was continued is not fetched again, and its device still wants it.
+      if !isAway { copies[index].endsAt = now.uptime + Int64(Limits.retainedLife * 1_000) }
       if copies[index].expiresAt <= now.uptime {
         remove(at: index, now)
         continue
       }
-      let isAway = copies[index].record.retained.map { !linked.contains($0.device) } ?? false
       if !isAway || copies[index].record.receipt != nil {
         retire(at: index, now)
       } else if isSettled, knowsDevices, copies[index].offer?.isWithdrawn ?? true, joinsAt == nil {
@@ -510,15 +513,15 @@ final class RetainedOffers: AppFeature {
     copies[index].servesUntil = now.uptime + Self.servingTime
     if receipt.outcome == .restored {
       copies[index].record.receipt = receipt
-      settle(copies[index].record.activity, receipt)
+      settle(copies[index].record.activity, copies[index].record.retained?.revision ?? 0, receipt)
       agent.owner.noteRetention()
     }
     review(now)
   }
 
-  private func settle(_ activity: Identifier, _ receipt: Receipt) {
-    unsettled.append((activity, receipt))
-    agent.owner.perform(.settle(activity, receipt))
+  private func settle(_ activity: Identifier, _ revision: UInt64, _ receipt: Receipt) {
+    unsettled.append((activity, revision, receipt))
+    agent.owner.perform(.settle(activity, revision: revision, receipt))
   }
 
   /// The disk has the receipt, or refuses: then it is asked again, or the activity would be offered after a restart.
@@ -556,7 +559,7 @@ final class RetainedOffers: AppFeature {
     writes.tick(now)
     if let at = settlesAgainAt, at <= now.uptime {
       settlesAgainAt = nil
-      for each in unsettled { agent.owner.perform(.settle(each.activity, each.receipt)) }
+      for each in unsettled { agent.owner.perform(.settle(each.activity, revision: each.revision, each.receipt)) }
     }
     if let at = settlesAt, at <= now.uptime { (isSettled, settlesAt) = (true, nil) }
     if let at = joinsAt, at <= now.uptime { joinsAt = nil }

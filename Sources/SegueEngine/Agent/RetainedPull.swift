@@ -17,6 +17,8 @@ struct WantedOffer {
   var origin: RetainedOrigin
   /// The uptime from which on it is fetched.
   var at: Int64
+  /// The uptime until which it is not fetched again, however often its device says another revision.
+  private var restsUntil: Int64 = 0
   private var pause = firstPause
   private var retry = firstRetry
 
@@ -24,16 +26,20 @@ struct WantedOffer {
 
   /// Its device says it again.
   mutating func take(_ new: RetainedOrigin, _ now: Instant) {
-    if new.revision != origin.revision { (at, pause, retry) = (now.uptime, Self.firstPause, Self.firstRetry) }
+    if new.revision != origin.revision {
+      (at, pause, retry) = (max(now.uptime, restsUntil), Self.firstPause, Self.firstRetry)
+    }
     origin = new
   }
 
   mutating func fetched(hasChanged: Bool, _ now: Instant) {
+    restsUntil = now.uptime + Self.firstRetry
     pause = hasChanged ? Self.firstPause : min(2 * pause, Self.lastPause)
     (at, retry) = (now.uptime + pause, Self.firstRetry)
   }
 
   mutating func failed(_ now: Instant) {
+    restsUntil = now.uptime + Self.firstRetry
     at = now.uptime + retry
     retry = min(2 * retry, Self.lastRetry)
   }

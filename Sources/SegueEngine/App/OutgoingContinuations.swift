@@ -111,10 +111,12 @@ final class OutgoingContinuations: AppFeature {
       // Another principal may say the same identifier.
       continuations.count(where: { $0.receiver.id == receiver.id && $0.principal == principal }) < Self.receiverLimit
     else { return refuse(.limitExceeded, "too many continuations are under way") }
+    // While one receiver has it, others wait: its user's patience counts no longer than usual.
+    let patience = app.owner.continuesOnce ? min(milliseconds, app.limits.continuation) : milliseconds
     continuations.append(
       OutgoingContinuation(
         id: continuation.id, activity: id, receiver: receiver, principal: principal, isBack: isBack, isNear: isNear,
-        deadline: now.uptime + milliseconds + Self.grace))
+        deadline: now.uptime + patience + Self.grace))
     app.log(.debug, "\(receiver.appName) continues \(activity.type)")
     current.save(id, .pulled(continuation.id), now)
     sendPulled(now)

@@ -195,6 +195,7 @@ public final class HubEngine {
   public func setDevices(_ devices: AccountDevices?, _ now: Instant) {
     connections.begin(now)
     connections.setDevices(devices)
+    offers.dropRetained()
     offers.renameDevices()
     registration.removeDropped()
   }

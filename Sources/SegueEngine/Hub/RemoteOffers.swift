@@ -65,6 +65,20 @@ extension HubOffers {
     withdrawn(offer, of: remote)
   }
 
+  /// The devices of the account have changed: what one that was removed has had retained is offered no longer.
+  func dropRetained() {
+    for remote in remoteHubs.all {
+      for offer in remote.retained {
+        guard let mailbox = remote.device, let retained = offer.remote?.retained,
+          retention?.isGenuine(retained, by: mailbox) ?? false
+        else {
+          remove(offer, of: remote)
+          continue
+        }
+      }
+    }
+  }
+
   private func withdrawn(_ offer: HubOffer, of remote: RemoteHub) {
     remove(offer, of: remote)
     // A mailbox says nothing of what the origin offers.
@@ -84,7 +98,7 @@ extension HubOffers {
   ) -> Identifier? {
     guard let retained else { return remote.identifier(of: activity) }
     guard let mailbox = remote.device, retained.device != mailbox, retained.device != connections.ownDevice,
-      remote.retained.count < RemoteHub.retainedLimit || known(activity, at: remote) != nil,
+      remote.retained.count < RemoteHub.retainedLimit || known(activity, at: remote)?.remote?.retained != nil,
       retention?.isGenuine(retained, by: mailbox) ?? false
     else { return nil }
     return retained.identifier

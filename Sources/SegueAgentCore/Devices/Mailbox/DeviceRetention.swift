@@ -69,12 +69,15 @@ final class DeviceRetention {
 
   /// The account has changed: devices, or credentials.
   func take(_ account: AccountSnapshot) {
+    // A file that cannot be read says nothing of who was removed.
+    if case .unusable = account.status, account.identity == nil { return }
     identity = account.identity
     credentials = account.credentials
     name = account.devices.first { $0.isThisDevice }?.name
     devices = account.devices.filter { !$0.isThisDevice }.map { $0.id }
     // Its proof may have been made with another key, or be of a device that was removed.
-    proven.removeAll { !devices.contains($0.origin.device) || !devices.contains($0.mailbox) }
+    let own = identity?.device
+    proven.removeAll { !devices.contains($0.origin.device) || $0.mailbox != own && !devices.contains($0.mailbox) }
     kept.removeAll { !devices.contains($0.device) }
     reports.removeAll { !devices.contains($0.device) }
     tellInbox()
@@ -139,11 +142,12 @@ final class DeviceRetention {
   /// A device wants these retained, and no others.
   private func retain(_ requests: [RetainRequest], for device: Identifier) {
     guard let identity, devices.contains(device) else { return }
-    let wanted = requests.map {
+    // One more than is kept says that there are too many.
+    let wanted = requests.prefix(Limits.retainedOffers + 1).map {
       RetainedOrigin(device: device, activity: $0.activity, revision: $0.revision, proof: $0.proof)
     }
     // Others would not believe what does not prove that.
-    let genuine = wanted.filter { RetentionProof.isGenuine($0, by: identity.device, in: identity.account, security) }
+    let genuine = wanted.filter { isProven($0, by: identity.device, identity.account) }
     inbox.retain(genuine, for: device)
     reports.removeAll { $0.device == device }
     report(to: device)
@@ -151,9 +155,10 @@ final class DeviceRetention {
 
   /// A device says what it has of this one.
   private func heard(_ states: [RetainedState], _ problem: SegueError?, by device: Identifier) {
+    let former = kept.first { $0.device == device }?.problem
     kept.removeAll { $0.device == device }
     if !states.isEmpty || problem != nil { kept.append((device, states, problem)) }
-    if let problem, device == mailbox { environment.log(.error, "the mailbox \(problem.message)") }
+    if let problem, problem != former, device == mailbox { environment.log(.error, "the mailbox \(problem.message)") }
     // One that was the mailbox, and was not linked when that ended.
     if device != mailbox, !states.isEmpty { tell([], to: device) }
     changed?()
@@ -266,8 +271,12 @@ extension DeviceRetention: OfferRetention {
 
   func isGenuine(_ retained: RetainedOrigin, by mailbox: Identifier) -> Bool {
     guard !isClosed, let identity, devices.contains(retained.device), devices.contains(mailbox) else { return false }
+    return isProven(retained, by: mailbox, identity.account)
+  }
+
+  private func isProven(_ retained: RetainedOrigin, by mailbox: Identifier, _ account: Identifier) -> Bool {
     if proven.contains(where: { $0.mailbox == mailbox && $0.origin.isSame(as: retained) }) { return true }
-    guard RetentionProof.isGenuine(retained, by: mailbox, in: identity.account, security) else { return false }
+    guard RetentionProof.isGenuine(retained, by: mailbox, in: account, security) else { return false }
     proven.append((retained, mailbox))
     proven.removeFirst(max(0, proven.count - Self.provenLimit))
     return true
