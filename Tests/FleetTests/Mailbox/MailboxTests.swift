@@ -174,6 +174,16 @@ import Testing
     #expect(phone.sees == [])
   }
 
+  @Test func `R14_5 the origin's own offer counts where it is linked, whatever its mailbox offers`() throws {
+    let house = try MailboxHouse()
+    try house.laptop.offers(1)
+    house.pass(10_000)
+    try house.fleet.partition(house.laptop.device, from: house.home.device)
+    house.pass(70_000)
+    #expect(house.home.sees == ["T1 of laptop, retained at home"], "the control: home offers it")
+    #expect(house.office.sees == ["T1 of laptop"])
+  }
+
   @Test func `R14_5 of two mailboxes the newer revision counts`() throws {
     let house = try MailboxHouse()
     let shed = try house.add("shed")
@@ -184,7 +194,8 @@ import Testing
     house.pass(10_000)
     // The old mailbox does not hear that it is none any more, and its clock is ahead.
     try house.fleet.partition(house.home.device, from: nil)
-    house.home.device.clockOffset = 365 * 86_400
+    // A year would end its certificates, and with them its links.
+    house.home.device.clockOffset = 20 * 3_600
     house.pass(70_000)
     try house.laptop.retains(on: shed)
     try house.laptop.notes.change(0) { (activity) throws(SegueError) in
