@@ -93,6 +93,10 @@ import Testing
     #expect(throws: SegueError.self) { try records.add(DeviceAddress("laptop.example"), to: device) }
     records.change(device) { $0.port = 4_711 }
     for text in ["laptop.example", "192.0.2.7", "192.0.2.8:1"] { try records.add(DeviceAddress(text), to: device) }
+    records.set(.relay, isAvoided: true, to: device)
+    var stored = DeviceRecords()
+    stored.read(try records.value())
+    #expect(stored[device]?.avoided == [.relay], "the kinds of paths outlive the agent")
     let paths = try #require(records[device]?.paths([]))
     #expect(paths.names.map { "\($0.name.text):\($0.port)" } == ["laptop.example:4711"])
     #expect(paths.addresses.map { $0.text } == ["192.0.2.7:4711", "192.0.2.8:1"])

@@ -262,6 +262,20 @@ import Testing
     #expect((1...4).compactMap { due(&dialler, 5_000 + $0 * 250) }.contains("near"))
   }
 
+  @Test func `R14.1 a path that is allowed again is dialled at once, however long it would have paused`() {
+    var dialler = dialler()
+    dialler.setTold(high, ["far"], 0)
+    var uptime: Int64 = 0
+    for _ in 0..<8 {
+      while due(&dialler, uptime) == nil, uptime < 3_600_000 { uptime += 100 }
+      dialler.ended("far", .failed, epochs: 1, uptime, random: 0)
+    }
+    dialler.setAvoided(high, [.routed], uptime + 20_000)
+    #expect(due(&dialler, uptime + 20_000) == nil, "the control: it pauses")
+    dialler.setAvoided(high, [], uptime + 20_000)
+    #expect(due(&dialler, uptime + 20_000) == "far")
+  }
+
   @Test func `R14.1 an address whose device is found to be one to which it is avoided is left alone until then`() {
     var dialler = dialler()
     dialler.setAvoided(high, [.routed], 0)
