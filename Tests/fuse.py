@@ -9,8 +9,10 @@ import os
 import signal
 import socket
 import struct
-import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+
+from folders import temporary
 
 LOOKUP, GETATTR, OPEN, INIT = 1, 3, 14, 26
 ENOSYS = 38
@@ -50,7 +52,7 @@ def serve(device: int) -> None:
             return
 
 
-def mount(folder: str) -> int:
+def mount(folder: Path) -> int:
     """The device of a file system that is mounted there."""
     if os.getuid() != 0:
         user, group = os.getuid(), os.getgid()
@@ -61,12 +63,12 @@ def mount(folder: str) -> int:
                 file.write(text)
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
-    if libc.mount(b"segue", folder.encode(), b"fuse", 0, options) != 0:
+    if libc.mount(b"segue", os.fsencode(folder), b"fuse", 0, options) != 0:
         raise OSError(ctypes.get_errno(), "mount")
     return device
 
 
-def child(folder: str, end: socket.socket) -> None:
+def child(folder: Path, end: socket.socket) -> None:
     """Sends a descriptor of a file there, and lives on."""
     try:
         device = mount(folder)
@@ -85,7 +87,7 @@ def child(folder: str, end: socket.socket) -> None:
 @contextlib.contextmanager
 def hanging() -> Iterator[int | None]:
     """An open file of which nothing is answered; None: it cannot be had."""
-    with tempfile.TemporaryDirectory(prefix="segue-fuse-") as folder:
+    with temporary("segue-fuse-") as folder:
         near, far = socket.socketpair()
         process = os.fork()
         if process == 0:
@@ -106,7 +108,7 @@ def hanging() -> Iterator[int | None]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)
-            libc.umount2(folder.encode(), 2)
+            libc.umount2(os.fsencode(folder), 2)
             if fd is not None:
                 with contextlib.suppress(OSError):
                     os.close(fd)
