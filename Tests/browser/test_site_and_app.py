@@ -33,6 +33,8 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     os.close(writer)
     with open(reader) as line:
         monkeypatch.setenv("DISPLAY", f":{line.readline().strip()}")
+    # Beside a screen GLib starts a bus, and that a portal, whose file system stays mounted in the browser's folder.
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "disabled:")
     yield
     server.terminate()
     server.wait()
