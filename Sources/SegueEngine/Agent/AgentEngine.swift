@@ -262,6 +262,7 @@ public final class AgentEngine: HubParticipant {
       savedChanges.receivedReset(of: channel)
       deliveries.receivedReset(of: channel)
     case .credit(let channel, _): deliveries.pump(channel)
+    case .relay: throw SegueError(.malformed, "a frame of a relay came from the hub")
     }
   }
 
