@@ -153,7 +153,9 @@ final class DeviceRelays {
   }
 
   /// At the end of this turn, or in a later one.
-  private func later(_ body: @escaping () -> Void) { if due == nil { environment.post(body) } else { due?.append(body) } }
+  private func later(_ body: @escaping () -> Void) {
+    if due == nil { environment.post(body) } else { due?.append(body) }
+  }
 
   private func schedule() {
     guard !isPosted, !isTurning, timer != nil else { return }

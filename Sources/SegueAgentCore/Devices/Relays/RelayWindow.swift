@@ -59,7 +59,7 @@ struct RelayWindow {
     let repeated = Int(passed - offset)
     passed = end
     messages += 1
-    if limit - end < Self.step { isUsed = true }
+    if limit - end < Self.step / 2 { isUsed = true }
     return .next(repeated)
   }
 

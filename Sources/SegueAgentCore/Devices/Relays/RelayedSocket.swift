@@ -17,8 +17,8 @@ final class RelayedSocket: LinkSocket {
     case closed
   }
 
-  /// The largest piece that is copied.
-  private static let smallPiece = RelayFrame.dataLimit / 2
+  /// Bytes of a piece from which on it is not copied.
+  private static let smallPiece = 8 * 1024
 
   let relay: Identifier
   let channel: UInt32
@@ -71,7 +71,8 @@ final class RelayedSocket: LinkSocket {
 
   /// A small piece is copied: it would retain the buffer of all that was read with it.
   private func append(_ bytes: ArraySlice<UInt8>) {
-    arrived.append(bytes.count < Self.smallPiece ? bytes.withUnsafeBytes { [UInt8]($0, room: bytes.count) }[...] : bytes)
+    guard bytes.count < Self.smallPiece else { return arrived.append(bytes) }
+    arrived.append(bytes.withUnsafeBytes { [UInt8]($0, room: bytes.count) }[...])
   }
 
   /// Ends it, and tells the other end.
