@@ -212,7 +212,7 @@ class Member:
         found: list[tuple[int, ...]] = []
         while len(found) < count:
             kind, channel, body = self.hub.peer.next_frame()
-            if kind == "relayed_end":
+            if kind == "relayedEnd":
                 assert channel & FROM_RELAY_BIT
                 found.append((channel & ~FROM_RELAY_BIT, CLOSED, *body))
             elif kind == "message":
