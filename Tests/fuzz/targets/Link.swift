@@ -151,7 +151,8 @@ private final class End {
     let (index, count) = (input.number(below: relaying.count), Self.count(&input, atMost: RelayFrame.dataLimit))
     let (channel, offset) = (relaying[index].channel, relaying[index].offset)
     if count > 2 {
-      link.send(.bytes(channel: channel, offset: offset, (0..<count).map { UInt8(truncatingIfNeeded: $0) }[...]))
+      let bytes = (0..<count).map { Self.byte(at: offset + UInt64($0)) }
+      link.send(.bytes(channel: channel, offset: offset, bytes[...]))
       relaying[index].offset += UInt64(count)
     } else if count > 0 {
       relaying[index].credit += 1
@@ -162,12 +163,14 @@ private final class End {
     }
   }
 
+  private static func byte(at offset: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: offset) }
+
   private func readRelayed(_ frame: RelayFrame) {
     switch frame {
     case .bytes(let channel, let offset, let bytes):
       guard let index = relayed.firstIndex(where: { $0.channel == channel }) else { fatalError("no such channel") }
       require(relayed[index].offset == offset, "bytes of a relay that were lost, or came twice")
-      require(bytes.enumerated().allSatisfy { $1 == UInt8(truncatingIfNeeded: $0) }, "other bytes of a relay")
+      require(bytes.enumerated().allSatisfy { $1 == Self.byte(at: offset + UInt64($0)) }, "other bytes of a relay")
       relayed[index].offset += UInt64(bytes.count)
     case .credit(let channel, let consumed, let limit):
       guard let index = relayed.firstIndex(where: { $0.channel == channel }) else { fatalError("no such channel") }
