@@ -16,7 +16,7 @@ struct FrameReader {
   private var left = 0
   /// The offset of the next of these bytes, if the channel leads through a relay.
   private var nextOffset: UInt64 = 0
-  /// That of the last part.
+  /// The offset of the last part.
   private(set) var offset: UInt64 = 0
   /// The descriptor that came with the bytes appended last, that of the incomplete message, and that of the last
   /// message.

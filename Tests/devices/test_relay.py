@@ -208,7 +208,7 @@ class Member:
         return [TO_RELAY, channel, device]
 
     def answers(self, count: int) -> list[tuple[int, ...]]:
-        """What the relay says next of channels: opened, or closed and the reason."""
+        """The next words of the relay about channels: opened, or closed and the reason."""
         found: list[tuple[int, ...]] = []
         while len(found) < count:
             kind, channel, body = self.hub.peer.next_frame()

@@ -13,7 +13,7 @@ final class DeviceRelays {
 
   private let environment: any AgentEnvironment
   private let hub: any LinkHub
-  /// What a device has said.
+  /// A message or a frame of a device.
   private enum Arrival {
     case message([UInt8])
     case frame(RelayFrame)
@@ -41,7 +41,7 @@ final class DeviceRelays {
   private var isPosted = false
   /// Whether all that is to be sent is sent at the end of this turn.
   private var isTurning = false
-  /// What the sockets have to do at the end of this turn; nil between turns.
+  /// Work of the sockets at the end of this turn; nil between turns.
   private var due: [() -> Void]?
   /// Whether a device has told its role in this turn.
   private var hasRoles = false
@@ -186,7 +186,7 @@ final class DeviceRelays {
     for body in bodies { body() }
     send()
     isTurning = false
-    // Of what sending has changed.
+    // Sending may have ended links.
     if !incoming.isEmpty || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
   }
 

@@ -3,9 +3,8 @@
 import SegueModel
 import SegueWire
 
-/// What a relay and a device that uses it say to each other (R14.3). What begins a channel is a message about the
-/// account: an array that begins with its number, as those of `DeviceMessage`. All that follows in the channel is a
-/// frame of the link.
+/// Words between a relay and a device that uses it (R14.3). A channel begins with a message about the account: an array
+/// that begins with its number, as those of `DeviceMessage`. All that follows in the channel is a frame of the link.
 public enum RelayMessage {
   /// Whether the sender passes bytes on, and the devices with which it is linked, not through a relay itself; at most
   /// `Limits.devices`.
@@ -62,7 +61,7 @@ public enum RelayMessage {
     }
   }
 
-  /// What a device has said in a frame.
+  /// The meaning of a frame of a device.
   public init(_ frame: RelayFrame) {
     let (wire, step): (UInt32, RelayStep) =
       switch frame {
@@ -115,7 +114,8 @@ public enum RelayStep {
   /// It has ended.
   case closed(RelayEnd)
 
-  /// - Parameter value: the device that it is to be connected with, or true: the other device has taken it. Throws MALFORMED.
+  /// - Parameter value: the device that it is to be connected with, or true: the other device has taken it. Throws
+  ///   MALFORMED.
   fileprivate init(_ value: Value) throws(SegueError) {
     if let device = value.uuid {
       self = .open(device)
