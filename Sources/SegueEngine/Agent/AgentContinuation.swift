@@ -50,6 +50,8 @@ struct AgentContinuation {
   var id: Identifier
   let offer: Offer
   let app: ChosenApp
+  /// The push that a mailbox gives to this device; nil: it is none.
+  let push: PushMark?
   let begun: Int64
   /// Those that have no answer yet, the first one first.
   var requesters: [Requester]
@@ -82,8 +84,9 @@ struct AgentContinuation {
   ///   others.
   init(
     _ requester: Requester, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning,
-    leavesText: Bool, usual: Int64, _ now: Instant
+    leavesText: Bool, usual: Int64, _ push: PushMark?, _ now: Instant
   ) {
+    self.push = push
     self.id = id
     self.offer = offer
     self.app = app

@@ -113,7 +113,7 @@ final class AgentContinuations: AppFeature {
         offer: offer, team: request.team, wanted: request.app, running: deliveries.identities, device: nil)
       try share(
         choice, number: request.number, request.principal, timeout: request.timeout, .store(record.document),
-        leavesText: false, request.activationToken, now)
+        leavesText: false, request.activationToken, nil, now)
     } catch {
       agent.owner.answer(request.number, .failure(error))
     }
@@ -130,7 +130,7 @@ final class AgentContinuations: AppFeature {
     }
     return AppChoice(
       offer: offer, team: origin.team, wanted: wanted, running: deliveries.identities,
-      device: agent.origins.device(of: activity))
+      device: agent.origins.device(of: activity), retained: origin.retained)
   }
 
   private func start(_ request: AgentContinuationRequest, _ now: Instant) throws(SegueError) {
@@ -141,14 +141,15 @@ final class AgentContinuations: AppFeature {
     }
     try share(
       choice, number: request.number, request.principal, timeout: request.timeout, .fetch,
-      leavesText: request.leavesText, request.activationToken, now)
+      leavesText: request.leavesText, request.activationToken, request.retained, now)
   }
 
   /// Joins the requesters of the same offer for the same app; without any, looks for an entry of former ones (R3.8).
   /// - Parameter principal: of the requester; nil: the program of the agent itself.
   private func share(
     _ choice: AppChoice, number: UInt64, _ principal: Principal?, timeout: Int64?,
-    _ beginning: AgentContinuation.Beginning, leavesText: Bool, _ activationToken: String?, _ now: Instant
+    _ beginning: AgentContinuation.Beginning, leavesText: Bool, _ activationToken: String?,
+    _ push: PushMark?, _ now: Instant
   ) throws(SegueError) {
     guard starts.reduce(0, { $0 + max(1, $1.requesters.count) }) < Self.limit else {
       throw SegueError(.limitExceeded, "continue: \(Self.limit) continuations are under way")
@@ -163,9 +164,13 @@ final class AgentContinuations: AppFeature {
       if leavesText { starts[former].leavesText = true }
       return join(requester, at: former, now)
     }
-    guard let id = agent.owner.drawIdentifier() else { throw SegueError(.system, "continue: no random bytes") }
+    // A push has the same one whenever it is tried (R14.5).
+    guard let id = push == nil ? agent.owner.drawIdentifier() : offer.description.id else {
+      throw SegueError(.system, "continue: no random bytes")
+    }
+    guard index(of: id) == nil else { throw SegueError(.busy, "continue: it is under way") }
     let start = AgentContinuation(
-      requester, id, offer, in: app, beginning, leavesText: leavesText, usual: agent.limits.continuation, now)
+      requester, id, offer, in: app, beginning, leavesText: leavesText, usual: agent.limits.continuation, push, now)
     starts.append(start)
     look(for: start)
   }
@@ -266,7 +271,7 @@ final class AgentContinuations: AppFeature {
           continuation: start.id, app: start.app.bundleIdentifier, offer: offer, isStale: start.isStale,
           document: document, attachments: attachments, principal: start.principal?.id,
           // A page, and what goes to a program, names no container.
-          originFolders: start.app.form == .activity ? start.originFolders : []),
+          originFolders: start.app.form == .activity ? start.originFolders : [], push: start.push),
         begins: !start.app.form.startsProgram && !deliveries.isOpen(start.app.bundleIdentifier)))
   }
 

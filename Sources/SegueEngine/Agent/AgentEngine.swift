@@ -135,8 +135,26 @@ public final class AgentEngine: HubParticipant {
     retained.ended(receipt, of: offer, now)
   }
 
-  /// The offers that are retained, the oldest first.
+  /// Keeps a push of a linked device for another one (R3.15). Answered once, by `AgentOwner.pushKept`, also from inside
+  /// this call.
+  public func keepPush(_ push: RetainedOrigin, _ now: Instant) { retained.keep(push, now) }
+  /// Drops pushes of a device that wait for others.
+  public func dropPushes(_ ids: [Identifier], of device: Identifier, _ now: Instant) {
+    retained.drop(ids, of: device, now)
+  }
+  /// The pushes of which their targets are to be told now: each is offered to its target.
+  public var duePushes: [RetainedOrigin] { retained.pushes.due }
+  /// The target of a push, by the identifier of its offer, is being told.
+  public func toldPush(_ activity: Identifier) { retained.pushes.told(activity) }
+  /// The target has chosen an app (nil), or says why it does not continue the activity, or has not answered.
+  public func answeredPush(_ activity: Identifier, _ error: SegueError?, _ now: Instant) {
+    retained.answered(activity, error, now)
+  }
+
+  /// The offers and pushes that are retained, the oldest first.
   public var retainedOffers: [KeptRecord] { retained.records }
+  /// Why nothing is retained; nil: it is.
+  public var retentionProblem: SegueError? { retained.problem }
   /// Why this device does not retain all that a device wants; nil: it does, or is about to.
   public func retentionProblem(of device: Identifier) -> SegueError? { retained.problem(of: device) }
 
@@ -190,7 +208,7 @@ public final class AgentEngine: HubParticipant {
     case .decided(let id, let result): starts.decided(id, result, now)
     case .loadedKept(let result):
       kept.loaded(result.map { $0.filter { $0.retained == nil } }, now)
-      if case .success(let records) = result { retained.loaded(records.filter { $0.retained != nil }, now) }
+      retained.loaded(result.map { $0.filter { $0.retained != nil } }, now)
     case .kept(let id, let error), .withdrawn(let id, let error):
       if !retained.stored(id, error, now) { kept.stored(error, now) }
     case .settled(let id, let error): retained.settled(id, error, now)

@@ -92,12 +92,14 @@ extension HubOffers {
   }
 
   /// The identifier of an offer here. A retained one has that of the origin's own offer (R14.5).
-  /// - Returns: nil for one that is not what it says, that this device has had retained itself, or that is too many.
+  /// - Returns: nil for one that is not what it says, that this device has had retained itself, that is pushed to
+  ///   another device, or that is too many.
   private func identifier(
     of activity: Identifier, _ retained: RetainedOrigin?, at remote: RemoteHub
   ) -> Identifier? {
     guard let retained else { return remote.identifier(of: activity) }
     guard let mailbox = remote.device, retained.device != mailbox, retained.device != connections.ownDevice,
+      retained.push.map({ $0.target == connections.ownDevice }) ?? true,
       remote.retained.count < RemoteHub.retainedLimit || known(activity, at: remote)?.remote?.retained != nil,
       retention?.isGenuine(retained, by: mailbox) ?? false
     else { return nil }

@@ -68,6 +68,33 @@ final class MailboxHouse {
       try ask("set-devices", [("retain_on", other.map { .uuid($0.id) } ?? .string("off"))])
     }
 
+    /// Has another device continue an activity. Waits for the answer.
+    @discardableResult
+    func pushes(_ activity: Identifier, to other: Member) throws -> Value {
+      try ask("push", [("activity", .uuid(activity)), ("device", .uuid(other.id))])
+    }
+
+    /// The pushes that its agent keeps, as it tells its user.
+    var pushes: [Value] {
+      ((try? ask("retained"))?["retained"]?.elements ?? []).filter { $0["push"] != nil }
+    }
+
+    func device(_ name: String) throws -> Value? {
+      try ask("account")["devices"]?.elements?.first { $0["name"]?.string == name }
+    }
+
+    func policy(_ word: String) throws { try ask("set-devices", [("push", .string(word))]) }
+
+    /// Its user is there to be asked for a while: what is pushed, if something is.
+    func isAsked() throws -> Value? {
+      for _ in 0..<30 {
+        let state = try ask("pushes", [("after", .integer(1)), ("timeout", .integer(1_000))])
+        if let push = state["pushes"]?.elements?.first { return push }
+        house.pass(1_000)
+      }
+      return nil
+    }
+
     /// Makes an activity current, whose title is "T" and that number.
     @discardableResult
     func offers(_ number: Int, _ change: (inout Activity) throws -> Void = { _ in }) throws -> Identifier {
@@ -124,6 +151,20 @@ final class MailboxHouse {
   }
 
   func pass(_ milliseconds: Int64) { fleet.advance(milliseconds) }
+
+  /// All are there but those; and time passes until they have met.
+  func wakes(_ member: Member, except sleeper: Member? = nil, for milliseconds: Int64 = 120_000) {
+    fleet.heal()
+    if let sleeper { try? sleeper.sleeps() }
+    pass(milliseconds)
+  }
+
+  /// These two reach each other, and the third one neither.
+  func connects(_ one: Member, _ two: Member) {
+    fleet.heal()
+    for other in [home!, laptop!, office!] where other !== one && other !== two { try? other.sleeps() }
+    pass(120_000)
+  }
 
   /// The laptop offers a letter, which is retained, and sleeps.
   @discardableResult

@@ -245,8 +245,7 @@ import Testing
     let security = SimulatedSecurity(house.home.device.cryptography) { 0 }
     let key = try #require(house.home.devices.snapshot.credentials?.key)
     let own = try RetentionProof.make(
-      DeviceIdentity(account: house.home.devices.snapshot.identity!.account, device: laptop), for: home,
-      genuine.activity, 99, key, security)
+      origin(99, []), for: home, in: house.home.devices.snapshot.identity!.account, key, security)
     #expect(!retention.isGenuine(origin(99, own), by: home), "signed by another device")
   }
 
