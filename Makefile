@@ -244,7 +244,7 @@ demo-devices: deps embedded ## two machines with a cable: an account, eight digi
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
 
-demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, by its agent, then by ssh
+demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, and is a mailbox
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/reach
 

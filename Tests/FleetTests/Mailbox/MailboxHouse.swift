@@ -51,7 +51,8 @@ final class MailboxHouse {
 
     var agent: FleetAgent { device.fleetAgent! }
     var devices: DeviceService { agent.devices! }
-    var id: Identifier { devices.snapshot.identity!.device }
+    /// Also while its agent is not there; once it is in the account.
+    private(set) lazy var id = devices.snapshot.identity!.device
 
     /// Asks the agent of the device, as its user.
     @discardableResult

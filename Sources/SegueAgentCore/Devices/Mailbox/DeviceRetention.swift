@@ -9,6 +9,9 @@ import SegueWire
 final class DeviceRetention {
   /// Milliseconds from a change of what is offered until the mailbox hears of it, and between two lists.
   static let tellingPause: Int64 = 500
+  /// Milliseconds for the mailbox to answer; twice as long each time that it has not, up to the last.
+  static let firstAnswerTime: Int64 = 10_000
+  static let lastAnswerTime: Int64 = 16 * 60_000
   /// Proofs of other devices that are remembered as genuine.
   private static let provenLimit = 256
 
@@ -40,6 +43,9 @@ final class DeviceRetention {
   /// The list that the mailbox has over this link; nil: none.
   private var told: [RetainedState]?
   private var tellsAt: Int64?
+  /// The uptime by which the mailbox has answered that list, or is told again: a message may be lost in a queue.
+  private var answerBy: Int64?
+  private var answerTime = DeviceRetention.firstAnswerTime
   /// The offers of this one that devices say they have.
   private var kept: [(device: Identifier, states: [RetainedState], problem: SegueError?)] = []
   /// The pushes of this one that devices say they keep.
@@ -100,7 +106,7 @@ final class DeviceRetention {
     if let former, former != self.mailbox {
       tell([], to: former)
       dropPushes(at: former) { _ in true }
-      (told, proofs) = (nil, [])
+      (told, answerBy, proofs) = (nil, nil, [])
     }
     tellSoon()
   }
@@ -117,7 +123,7 @@ final class DeviceRetention {
   /// Only these devices are linked.
   func keep(_ linked: [Identifier]) {
     self.linked = linked
-    if let mailbox, !linked.contains(mailbox) { told = nil }
+    if let mailbox, !linked.contains(mailbox) { (told, answerBy) = (nil, nil) }
     reports.removeAll { !linked.contains($0.device) }
     pushReports.removeAll { !linked.contains($0.device) }
     tellInbox()
@@ -167,12 +173,12 @@ final class DeviceRetention {
     // Others would not believe what does not prove that.
     let genuine = wanted.filter { isProven($0, by: identity.device, identity.account) }
     inbox.retain(genuine, for: device)
-    reports.removeAll { $0.device == device }
-    report(to: device)
+    report(to: device, isAnswer: true)
   }
 
   /// A device says what it has of this one.
   private func heard(_ states: [RetainedState], _ problem: SegueError?, by device: Identifier) {
+    if device == mailbox { (answerBy, answerTime) = (nil, Self.firstAnswerTime) }
     let former = kept.first { $0.device == device }?.problem
     kept.removeAll { $0.device == device }
     if !states.isEmpty || problem != nil { kept.append((device, states, problem)) }
@@ -197,6 +203,7 @@ final class DeviceRetention {
     guard told != states else { return }
     told = states
     tell(wanted, to: mailbox)
+    answerBy = environment.uptime + answerTime
   }
 
   private func tell(_ requests: [RetainRequest], to device: Identifier) {
@@ -291,16 +298,18 @@ final class DeviceRetention {
 
   /// Tells a device what is retained for it, if it has not heard that. An activity that was continued is not offered
   /// again in that state, so it does not count.
-  private func report(to device: Identifier) {
+  /// - Parameter isAnswer: it waits for that.
+  private func report(to device: Identifier, isAnswer: Bool = false) {
     guard linked.contains(device) else { return }
     let states = copies.filter { $0.origin.device == device && $0.origin.push == nil && !$0.isContinued }
       .map { RetainedState(activity: $0.origin.activity, revision: $0.origin.revision) }
     let problem = inbox.retentionProblem(of: device)
     let former = reports.first { $0.device == device }
     let isSame = states == former?.states ?? [] && problem == former?.problem
-    guard !isSame else { return }
+    guard isAnswer || !isSame else { return }
     reports.removeAll { $0.device == device }
     reports.append((device, states, problem))
+    if let problem, problem == inbox.retentionProblem { environment.log(.error, "mailbox: \(problem.message)") }
     send(.retained(states, problem), to: device)
   }
 
@@ -343,9 +352,14 @@ final class DeviceRetention {
 
   // MARK: Time
 
-  var nextDeadline: Int64? { tellsAt }
+  var nextDeadline: Int64? { [tellsAt, answerBy].compactMap { $0 }.min() }
 
   func tick(_ uptime: Int64) {
+    if let by = answerBy, by <= uptime {
+      (told, answerBy) = (nil, nil)
+      answerTime = min(2 * answerTime, Self.lastAnswerTime)
+      tell()
+    }
     guard let at = tellsAt, at <= uptime else { return }
     tellsAt = nil
     tell()

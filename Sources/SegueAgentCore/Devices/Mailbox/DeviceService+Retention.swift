@@ -3,6 +3,7 @@
 import SegueEngine
 import SegueModel
 import SegueSystem
+import SegueWire
 
 /// The mailbox of this device, and this device as a mailbox (R14.5).
 extension DeviceService {

@@ -52,9 +52,8 @@ final class RetainedCopies {
       }
       (isLoaded, problem) = (true, nil)
     } catch {
-      // The disk is asked again, with the kept offers. Until it answers nothing is retained.
+      // The disk is asked again with the kept offers, which log it. Until it answers nothing is retained.
       problem = SegueError(error.status, "keeps nothing: it cannot read what it has: \(error.message)")
-      agent.log(.error, "retained offers: \(error.message)", now)
     }
     agent.owner.noteRetention()
   }
