@@ -57,11 +57,12 @@ final class MailboxHouse {
     /// Asks the agent of the device, as its user.
     @discardableResult
     func ask(_ name: String, _ options: [(String, Value)] = []) throws -> Value {
+      guard let agent = device.fleetAgent else { throw SegueError(.connectionUnavailable, "no agent") }
       var result: Result<Value, SegueError>?
       let entries =
         [(key: Value.string("ask"), value: Value.string(name))] + options.map { (key: .string($0), value: $1) }
       _ = agent.handle(try Value.dictionary(entries), ofProcess: 7) { result = $0 }
-      for _ in 0..<100 where result == nil { house.pass(100) }
+      for _ in 0..<700 where result == nil { house.pass(100) }
       return try #require(result).get()
     }
 
@@ -109,7 +110,7 @@ final class MailboxHouse {
     /// The titles and devices of what its app sees.
     var sees: [String] { notes.offers.map { "\($0.description.title ?? "") of \($0.deviceName)" }.sorted() }
     /// The titles of what its agent retains.
-    var retained: [String] { agent.inbox?.retainedOffers.map { $0.description.title ?? "" } ?? [] }
+    var retained: [String] { device.fleetAgent?.inbox?.retainedOffers.map { $0.description.title ?? "" } ?? [] }
 
     func continues(_ offer: Offer? = nil) throws {
       let offer = try #require(offer ?? notes.offers.first)

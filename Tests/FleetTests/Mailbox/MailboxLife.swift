@@ -33,6 +33,7 @@ final class MailboxLife {
     house.pass(1_500)
     try house.join(shed)
     random = SeededRandom(seed: seed)
+    for member in [house.home, house.laptop, house.office, shed] { _ = member?.id }
     try house.office.policy("at-once")
     house.pass(5_000)
   }
@@ -62,18 +63,34 @@ final class MailboxLife {
   }
 
   private func step() throws {
-    switch random.within(0, 11) {
+    switch random.within(0, 15) {
     case 0, 1: try offer()
     case 2: try change()
-    case 3, 4: try push()
-    case 5: try proceed()
+    case 3: try push()
+    case 4, 5: try proceed()
     case 6: try members[Int(random.within(0, 3))].sleeps()
-    case 7: house.fleet.heal()
-    case 8: try restart(members[Int(random.within(0, 3))])
-    case 9: try chooseMailbox()
-    case 10: house.pass(100_000)
+    case 7, 8: house.wakes(house.office, for: 100_000)
+    case 9: try restart(members[Int(random.within(0, 3))])
+    case 10: try chooseMailbox()
+    case 11, 12: try pushToSleeper()
+    case 13: house.pass(100_000)
     default: try offline()
     }
+  }
+
+  /// The office is off while the laptop pushes to it, and then on, while the laptop may be off.
+  private func pushToSleeper() throws {
+    house.fleet.heal()
+    for member in mailboxes where member.device.fleetAgent == nil { try start(member) }
+    try house.laptop.retains(on: mailboxes[Int(random.within(0, 1))])
+    try house.office.sleeps()
+    house.pass(80_000)
+    try offer()
+    house.pass(random.within(500, 3_000))
+    for _ in 0..<random.within(1, 2) { try push() }
+    if random.chance(0.3) { try change() }
+    house.pass(random.within(0, 5_000))
+    house.wakes(house.office, except: random.chance(0.7) ? house.laptop : nil, for: random.within(2_000, 120_000))
   }
 
   private func count(_ what: String) { counts[what, default: 0] += 1 }
@@ -137,6 +154,7 @@ final class MailboxLife {
     house.fleet.heal()
     try house.laptop.sleeps()
     house.pass(random.within(60_000, 120_000))
+    if random.chance(0.5) { try proceed() }
   }
 
   // MARK: What must hold
@@ -180,8 +198,8 @@ final class MailboxLife {
     seed: UInt64
   ) throws {
     let life = try MailboxLife(seed: seed)
-    try life.live(60)
+    try life.live(40)
     #expect(life.violations.isEmpty, "seed \(seed): \(life.violations)")
-    #expect(life.counts["continued"] != nil || life.counts["kept"] != nil, "the control: \(life.counts)")
+    #expect(life.counts["kept"] != nil && life.counts["ended push"] != nil, "the control: \(life.counts)")
   }
 }
