@@ -77,7 +77,7 @@ def test_two_machines_of_one_account():
 
 
 def test_two_machines_without_a_route_to_each_other():
-    """R14.3, R14.4, R14.5: a third machine passes bytes on, by its agent and by its server of ssh, and keeps an offer."""
+    """R14.3, R14.4, R14.5: a third machine passes bytes on, by its agent and by ssh, and keeps an offer."""
     if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
         pytest.skip("namespaces cannot be made here")
     if not Path("/usr/sbin/sshd").exists():

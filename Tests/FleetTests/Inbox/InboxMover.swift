@@ -102,7 +102,7 @@ private final class InboxMoverDownload: AttachmentDownloadHandle {
     agent.later(1) { [self] in read() }
   }
 
-  /// Reads until the origin has closed the stream, or is gone: an app with a script, or an agent, which has the content.
+  /// Reads until the origin has closed the stream, or is gone: an app with a script, or an agent that has the content.
   private func read() {
     guard case .reading(let stream) = state else { return }
     while true {

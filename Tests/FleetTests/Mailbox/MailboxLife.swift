@@ -24,7 +24,7 @@ final class MailboxLife {
   /// The pushes that a mailbox keeps, by what the laptop was told.
   private var kept: [Identifier] = []
   private(set) var violations: [String] = []
-  /// How often something has happened, so that a test can tell that it does.
+  /// The number of times that something has happened, so that a test can tell that it does.
   private(set) var counts: [String: Int] = [:]
 
   init(seed: UInt64) throws {
@@ -174,16 +174,16 @@ final class MailboxLife {
     checkRevisions()
   }
 
-  /// Of two mailboxes that the office is linked with, the newer state is offered.
+  /// The newer state is offered of two mailboxes that the office is linked with.
   private func checkRevisions() {
     guard let office = house.office.device.fleetAgent else { return }
     for offer in house.office.notes.offers where offer.deviceName.contains("retained at") {
       for mailbox in mailboxes where office.devices?.links?.devices.contains(mailbox.id) == true {
         guard let agent = mailbox.device.fleetAgent, agent.keptOffers.contains(offer.description.id) else { continue }
         let record = agent.inbox?.retainedOffers.first { $0.activity == offer.description.id }
-        if let record, let there = Self.number(record.description.title), let here = Self.number(offer.description.title),
-          record.receipt == nil, there > here
-        {
+        guard let record, record.receipt == nil else { continue }
+        let (there, here) = (Self.number(record.description.title) ?? 0, Self.number(offer.description.title) ?? 0)
+        if there > here {
           violations.append("T\(here) is offered, and \(mailbox.device.name) offers T\(there)")
         }
       }

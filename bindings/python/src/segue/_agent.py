@@ -46,8 +46,8 @@ class Push:
     shared: bool = False
     """Another requester came before: that one has the same `continuation_id`. Never for a push to another device."""
     retained_at: UUID | None = None
-    """The device is off, and this one keeps the push until it is back (R14.5): the receipt says UNKNOWN, and how the push
-    ends is told there (`App.retained`). `app_name` is the name of this one."""
+    """The device is off, and this one keeps the push until it is back (R14.5): the receipt says UNKNOWN, and how the
+    push ends is told there (`App.retained`). `app_name` is the name of this one."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class RetainedOffer:
     continued_by: str | None = None
     continued_on: str | None = None
     push: UUID | None = None
-    """Of a push its `Push.continuation_id` at the origin; the next fields are the device that is to continue it."""
+    """`Push.continuation_id` of a push, as its origin knows it; the next fields are the device that is to continue it.
+    None: it is an offer."""
     target: UUID | None = None
     target_name: str = ""
     ended: datetime | Timestamp | None = None

@@ -416,8 +416,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         return [entry_of(each) for each in self._ask("inbox")["entries"]]
 
     def retained(self) -> list[RetainedOffer]:
-        """Lists the offers and pushes that this device keeps for other devices of the account, the oldest first (R14.5).
-        Blocks until the agent answers."""
+        """Lists the offers and pushes that this device keeps for other devices of the account, the oldest first
+        (R14.5). Blocks until the agent answers."""
         return [retained_of(each) for each in self._ask("retained")["retained"]]
 
     def unheard_failures(self) -> list[Failure]:

@@ -18,7 +18,7 @@ from .output import CommandError, note, show_json, show_table
 from .session import asked, chooser, identifier, only
 from .verbs import Verbs
 
-# How a push has ended that was not restored.
+# The words for the ends of pushes that were not restored.
 END = {Outcome.DECLINED: "declined", Outcome.FAILED: "failed", Outcome.UNKNOWN: "handed over"}
 HEADS = ("ID", "FOR", "TYPE", "TITLE", "FROM", "DEVICE", "STATE")
 
@@ -125,7 +125,7 @@ def kept_row(kept: RetainedOffer) -> tuple[str, ...]:
     if kept.continued is not None:
         state = f"continued by {shown(kept.continued_by or '')} on {shown(kept.continued_on or '')}"
     elif kept.ended is not None:
-        state = END.get(kept.outcome, "ended") + (f": {shown(kept.reason, None)}" if kept.reason else "")
+        state = END.get(kept.outcome or Outcome.UNKNOWN, "ended") + (f": {shown(kept.reason, None)}" if kept.reason else "")
     names = (shown(kept.type), f"'{shown(kept.title or '')}'", shown(kept.app_name), shown(kept.device_name))
     if kept.push is None:
         return (str(kept.activity_id)[:8], "other devices", *names, state)

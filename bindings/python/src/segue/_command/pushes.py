@@ -60,7 +60,8 @@ async def push(activity: Activity, device: KnownDevice, show: Callable[[Receipt]
     if pushed.retained_at is None:
         note(f"{shown(pushed.app_name)} continues it")
     else:
-        note(f"{named(device)} is not linked: {shown(pushed.app_name)} keeps it until then; `segue inbox` there says more")
+        where = shown(pushed.app_name)
+        note(f"{named(device)} is not linked: {where} keeps it until then; `segue inbox` there says more")
     while True:
         receipt = await receipts.get()
         if isinstance(receipt, Exception):
