@@ -11,8 +11,7 @@ extension Inbox {
       "SELECT number FROM pushed WHERE device = ?1 AND activity = ?2", [Cell(push.device), Cell(push.activity)]
     ) { row throws(SegueError) in UInt64(bitPattern: try row.integer(0)) }
     if let known { return push.number <= known }
-    // Of others it is not known whether they were taken: those that are older than all that are remembered count as
-    // such.
+    // It is not known whether others were taken: those that are older than all that are remembered count as such.
     let oldest = try database.first(
       "SELECT min(number), count(*) FROM pushed WHERE device = ?1", [Cell(push.device)]
     ) { row throws(SegueError) in

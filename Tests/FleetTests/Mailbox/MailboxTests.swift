@@ -410,6 +410,24 @@ import Testing
     #expect(house.home.retained == [])
   }
 
+  @Test func `R14_5 a device that was removed has nothing at a mailbox that does not know it, as far as others go`()
+    throws
+  {
+    let house = try MailboxHouse(isRetaining: false)
+    let shed = try house.add("shed")
+    house.pass(1_500)
+    try house.join(shed)
+    try house.laptop.retains(on: shed)
+    try house.leaveLetter()
+    #expect(house.office.sees == ["T1 of laptop, retained at shed"])
+    // Only the office hears of it: the shed does not even answer any more.
+    try house.fleet.partition(shed.device, from: house.home.device)
+    try house.home.ask("revoke-device", [("device", .uuid(house.laptop.id))])
+    house.pass(400)
+    #expect(house.office.sees == [])
+    house.checkAll()
+  }
+
   @Test func `R14_5 what was continued does not count as retained`() throws {
     let house = try MailboxHouse()
     try house.leaveLetter()

@@ -75,8 +75,9 @@ final class KeptPushes {
       inbox.toldPush(activity)
       outgoing.deliver(activity, of: origin.device, to: push.target, nameOf?(push.target) ?? "a device") {
         [inbox] result in
-        if case .failure(let error) = result { inbox.answeredPush(activity, error) } else {
-          inbox.answeredPush(activity, nil)
+        switch result {
+        case .success: inbox.answeredPush(activity, nil)
+        case .failure(let error): inbox.answeredPush(activity, error)
         }
       }
     }

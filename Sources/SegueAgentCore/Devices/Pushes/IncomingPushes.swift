@@ -221,7 +221,7 @@ public final class IncomingPushes {
       for: ControlClient(number: .max, principal: .device(push.retained?.device ?? push.device)),
       retained: push.retained == nil ? nil : push.mark,
       began: { [inbox] continuation, app, _ in
-        // Of a retained one the disk gets that with its entry.
+        // The disk gets that of a retained one with its entry.
         if push.retained == nil, let mark = push.mark { inbox.noteTaken(mark) }
         finish(
           .success(

@@ -98,7 +98,7 @@ final class RetainedCopies {
   /// Its origin is there, or has just been.
   func renew(at index: Int, _ now: Instant) { list[index].endsAt = now.uptime + Int64(Limits.retainedLife * 1_000) }
 
-  /// How it has ended, for good: the disk gets the receipt.
+  /// It has ended for good: the disk gets the receipt.
   func settle(at index: Int, _ receipt: Receipt) {
     list[index].record.receipt = receipt
     let record = list[index].record
@@ -194,6 +194,10 @@ final class RetainedCopies {
     if let at = settlesAt, at <= now.uptime { (isSettled, settlesAt) = (true, nil) }
     if let at = joinsAt, at <= now.uptime { joinsAt = nil }
     if let at = looksAt, at <= now.uptime { looksAt = nil }
+  }
+
+  /// Removes those whose time is up.
+  func removeExpired(_ now: Instant) {
     while let index = list.firstIndex(where: { $0.expiresAt <= now.uptime }) { remove(at: index, now) }
   }
 

@@ -277,12 +277,16 @@ final class RetainedOffers: AppFeature {
   }
 
   private func reviewCopies(_ now: Instant) {
+    // A copy that was continued is not fetched again, and its device still wants it.
+    for index in copies.list.indices {
+      guard let origin = copies.list[index].record.retained, origin.push == nil else { continue }
+      if linked.contains(origin.device) { copies.renew(at: index, now) }
+    }
+    copies.removeExpired(now)
     for index in copies.list.indices {
       let record = copies.list[index].record
       guard let origin = record.retained, origin.push == nil else { continue }
       let isAway = !linked.contains(origin.device)
-      // A copy that was continued is not fetched again, and its device still wants it.
-      if !isAway { copies.renew(at: index, now) }
       if !isAway || record.receipt != nil {
         copies.retire(at: index, now)
       } else if knowsDevices {
