@@ -252,8 +252,8 @@ public final class ControlRequests {
     return try .dictionary(entries)
   }
 
-  /// The offers and pushes that this device retains for others (R14.5), and how they have ended. They are few enough for
-  /// one page.
+  /// The offers and pushes that this device retains for others (R14.5), and how they have ended. They are few enough
+  /// for one page.
   private func retained() throws(SegueError) -> Value {
     try Self.page("retained", of: inbox.retainedOffers, atMost: Limits.allRetainedOffers) { record throws(SegueError) in
       var entries: [(key: Value, value: Value)] = [

@@ -125,7 +125,8 @@ def kept_row(kept: RetainedOffer) -> tuple[str, ...]:
     if kept.continued is not None:
         state = f"continued by {shown(kept.continued_by or '')} on {shown(kept.continued_on or '')}"
     elif kept.ended is not None:
-        state = END.get(kept.outcome or Outcome.UNKNOWN, "ended") + (f": {shown(kept.reason, None)}" if kept.reason else "")
+        state = END.get(kept.outcome or Outcome.UNKNOWN, "ended")
+        state += f": {shown(kept.reason, None)}" if kept.reason else ""
     names = (shown(kept.type), f"'{shown(kept.title or '')}'", shown(kept.app_name), shown(kept.device_name))
     if kept.push is None:
         return (str(kept.activity_id)[:8], "other devices", *names, state)
