@@ -98,6 +98,23 @@ import Testing
     house.checkAll()
   }
 
+  @Test(arguments: [10, 30, 60, 100, 200] as [Int64]) func `R3_15 a push that a cut interrupts comes all the same`(
+    delay: Int64
+  ) throws {
+    let (house, _, _) = try house()
+    try house.laptop.sleeps()
+    house.fleet.heal()
+    try house.laptop.sleeps()
+    for _ in 0..<24_000 where house.home.agent.keptOffers.isEmpty { house.pass(5) }
+    house.pass(delay)
+    try house.office.sleeps()
+    house.pass(120_000)
+    house.wakes(house.office, except: house.laptop)
+    house.pass(60_000)
+    #expect(house.office.notes.titles == ["T1"])
+    house.checkAll()
+  }
+
   @Test func `R3_15 what the origin delivers itself does not come from the mailbox, too`() throws {
     let (house, _, activity) = try house()
     // Home does not hear that.
