@@ -190,6 +190,9 @@ import Testing
     try house.office.policy("ask")
     house.pass(60_000)
     let asked = try #require(try house.office.isAsked())
+    // The offer is seen, which is retained, and not the push.
+    let seen = ["T1 of laptop, retained at home"]
+    #expect(house.office.sees == seen && house.home.sees == seen)
     try house.office.ask("answer-push", [("push", asked["push"]!), ("accepts", .bool(true))])
     house.pass(10_000)
     #expect(house.office.notes.titles == ["T1"])
