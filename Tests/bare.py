@@ -48,7 +48,7 @@ cat >/dev/null
 """
 
 
-# Signs pointers by a short computation: by default qemu takes one of a real processor, which is slow.
+# Signs pointers by a short computation. By default qemu takes that of real processors: the fleet is five times slower.
 QEMU = "QEMU_CPU=max,pauth-impdef=on"
 # Has the kernel run programs of aarch64 by qemu, in the tree that is the argument. binfmt_misc belongs to the namespace
 # of users from Linux 6.7 on. The interpreter is opened once (F), so that it is there inside of the tree.
