@@ -56,8 +56,8 @@ static void run_callbacks(struct session *session) {
 }
 
 /**
- * Waits for an activity that the host has asked for. Most come before the host could be woken up to read that one comes;
- * and a thread that waits in dispatch reads the socket, so that no other one has to wake it up.
+ * Waits for an activity that the host has asked for. Most come before the host has read that one comes; and a thread
+ * that waits in dispatch reads the socket, so that no other one has to wake it up.
  */
 static void await_activity(struct session *session) {
   int left;
