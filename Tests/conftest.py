@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folders import temporary
 
 # A shell has its background jobs ignore Ctrl-C, and programs inherit that. The tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -17,5 +17,5 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """The runtime folder of one test; its path is short, as sockets want it."""
-    with tempfile.TemporaryDirectory(prefix="segue-run-") as path:
-        yield Path(path)
+    with temporary("segue-run-") as path:
+        yield path

@@ -9,8 +9,9 @@ import os
 import signal
 import socket
 import struct
-import tempfile
 from collections.abc import Iterator
+
+from folders import temporary
 
 LOOKUP, GETATTR, OPEN, INIT = 1, 3, 14, 26
 ENOSYS = 38
@@ -85,7 +86,7 @@ def child(folder: str, end: socket.socket) -> None:
 @contextlib.contextmanager
 def hanging() -> Iterator[int | None]:
     """An open file of which nothing is answered; None: it cannot be had."""
-    with tempfile.TemporaryDirectory(prefix="segue-fuse-") as folder:
+    with temporary("segue-fuse-") as folder:
         near, far = socket.socketpair()
         process = os.fork()
         if process == 0:

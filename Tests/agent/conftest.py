@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import cbor2
 import pytest
 import wire
 from certificates import Certificates
+from folders import temporary
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build
@@ -27,8 +27,8 @@ CARRIES = r"this process is the hub of generation (\d+) "
 @pytest.fixture(scope="session")
 def app_program() -> Iterator[Path]:
     """The program of the apps."""
-    with tempfile.TemporaryDirectory(prefix="segue-agent-") as folder:
-        yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+    with temporary("segue-agent-") as folder:
+        yield build(ROOT / "Tests" / "runtime" / "participant.c", folder)
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +43,8 @@ def launcher_probe() -> Path:
 @pytest.fixture
 def state() -> Iterator[Path]:
     """The folder that is $XDG_STATE_HOME in a test."""
-    with tempfile.TemporaryDirectory(prefix="segue-state-") as path:
-        yield Path(path)
+    with temporary("segue-state-") as path:
+        yield path
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import os
 import random
 import signal
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from unittest import mock
 import commands
 import pytest
 from conftest import CARRIES
+from folders import temporary
 from inbox import NAME, command_line, output, waiting
 from programs import Program, programs
 from project import ROOT, run
@@ -36,8 +36,8 @@ LAST_CALL = 70
 
 @pytest.fixture(scope="session")
 def shim() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="segue-disk-") as folder:
-        library = Path(folder) / "disk.so"
+    with temporary("segue-disk-") as folder:
+        library = folder / "disk.so"
         run("cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", ROOT / "Tests/StoreTests/disk.c", "-o", library, "-ldl")
         yield library
 

@@ -11,7 +11,6 @@ import os
 import resource
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import uuid
@@ -22,6 +21,7 @@ from typing import Any
 import cbor2
 import pytest
 import wire
+from folders import temporary
 from native import TEAM, Native, ask_agent, load
 from project import ROOT, build
 
@@ -367,8 +367,8 @@ def test_without_descriptors_that_is_the_reason(native, false_agent):
 
 @pytest.fixture(scope="module")
 def refused() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="segue-refused-") as place:
-        yield build(ROOT / "Tests" / "agent" / "refused.c", Path(place))
+    with temporary("segue-refused-") as place:
+        yield build(ROOT / "Tests" / "agent" / "refused.c", place)
 
 
 def asks_refused(program: Path, folder: Path, call: str, error: int) -> str:

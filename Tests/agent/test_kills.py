@@ -11,7 +11,6 @@ import os
 import queue
 import random
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import AGENT
+from folders import temporary
 from participants import participant
 from programs import Program
 from project import LIBRARY, ROOT, build, run
@@ -275,8 +275,8 @@ def check(scene: Scene, answer: str, waiting: list[dict]) -> None:
 
 def attempt(built: Path, fault: Fault) -> str | None:
     """The phase in which the victim died; nil if it lived through all of it."""
-    with tempfile.TemporaryDirectory(prefix="segue-cold-") as path:
-        scene = Scene(built, Path(path), fault)
+    with temporary("segue-cold-") as path:
+        scene = Scene(built, path, fault)
         try:
             answer = live(scene)
             scene.wait(lambda: scene.death or scene.waiting() == [])
@@ -291,12 +291,12 @@ def attempt(built: Path, fault: Fault) -> str | None:
 @pytest.fixture(scope="module")
 def built() -> Iterator[Path]:
     """A folder with the programs, by name."""
-    with tempfile.TemporaryDirectory(prefix="segue-cold-") as folder:
-        build(ROOT / "Tests/runtime/participant.c", Path(folder))
-        build(ROOT / "Tests/agent/asker.c", Path(folder))
+    with temporary("segue-cold-") as folder:
+        build(ROOT / "Tests/runtime/participant.c", folder)
+        build(ROOT / "Tests/agent/asker.c", folder)
         run("cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", ROOT / "Tests/agent/nth.c", "-o", f"{folder}/nth")
         assert LIBRARY.exists()
-        yield Path(folder)
+        yield folder
 
 
 def test_whoever_is_killed_around_a_cold_start_nothing_is_lost(built, capsys):

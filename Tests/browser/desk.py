@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import segue
 from drivers import KINDS
+from folders import temporary
 from identity import TEAM, TYPE
 from pages import Web
 from programs import Program, programs
@@ -26,7 +26,7 @@ AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolv
 @contextlib.contextmanager
 def running_agent(folder: Path, **more: str) -> Iterator[Program]:
     """An agent that carries the hub, with more variables of the environment."""
-    with tempfile.TemporaryDirectory(prefix="segue-state-") as state:
+    with temporary("segue-state-") as state:
         variables = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info", **more}
         with programs({**os.environ, **variables}) as run:
             program = run("agent", [AGENT])
@@ -122,8 +122,8 @@ class Desk:
 @contextlib.contextmanager
 def prepared_desk(**variables: str) -> Iterator[Desk]:
     """variables: of the agent's environment"""
-    with tempfile.TemporaryDirectory(prefix="segue-web-", ignore_cleanup_errors=True) as home:
-        made = Desk(Path(home))
+    with temporary("segue-web-") as home:
+        made = Desk(home)
         with running_agent(made.run, **variables):
             made.chooser.open()
             try:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
 from agents import AgentDevice
 from desk import CAPABILITIES, Desk, Server, two_devices
+from folders import temporary
 from network import can_make_networks
 from participants import Participant
 from programs import programs
@@ -23,8 +23,8 @@ from project import ROOT, build
 
 @pytest.fixture(scope="session")
 def app_program() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="segue-desktop-") as folder:
-        yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+    with temporary("segue-desktop-") as folder:
+        yield build(ROOT / "Tests" / "runtime" / "participant.c", folder)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import json
 import os
 import queue
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import AgentDevice, making
+from folders import temporary
 from network import two_networks
 from participants import Participant, participant
 from programs import Program
@@ -30,14 +30,14 @@ CAPABILITIES = ("actions", "body", "body-markup")
 @contextmanager
 def two_devices(start: Callable[..., Program]) -> Iterator[tuple[AgentDevice, AgentDevice]]:
     """The agents of a desk and of a laptop, on machines with a cable, linked in one account."""
-    with tempfile.TemporaryDirectory(prefix="segue-home-") as folder:
+    with temporary("segue-home-") as folder:
         cable = two_networks(start)
         cable.address()
-        make = making(start, Path(folder))
+        make = making(start, folder)
         desk, laptop = cable.machines
         here, there = make("desk", desk), make("laptop", laptop)
         here.variables["XDG_DATA_HOME"] = f"{folder}/data"
-        (Path(folder) / "data" / "applications").mkdir(parents=True)
+        (folder / "data" / "applications").mkdir(parents=True)
         here.begin()
         there.begin()
         here.create().admit(there)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from agents import AgentDevice, making
+from folders import temporary
 from network import Cable, Network, Sockets, can_make_networks, two_networks
 from participants import Participant, participant
 from programs import Program, programs
@@ -53,15 +53,15 @@ def probe() -> Path:
 @pytest.fixture(scope="session")
 def account(probe: Path) -> Iterator[Path]:
     """A folder with the credentials of three devices of one account."""
-    with tempfile.TemporaryDirectory(prefix="segue-account-") as folder:
+    with temporary("segue-account-") as folder:
         run(probe, "issue", folder, "3")
-        yield Path(folder)
+        yield folder
 
 
 @pytest.fixture(scope="session")
 def app_program() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="segue-devices-") as folder:
-        yield build(ROOT / "Tests" / "runtime" / "participant.c", Path(folder))
+    with temporary("segue-devices-") as folder:
+        yield build(ROOT / "Tests" / "runtime" / "participant.c", folder)
 
 
 @pytest.fixture
@@ -105,10 +105,10 @@ def app(app_program: Path) -> Iterator[Callable[..., Participant]]:
 @pytest.fixture(scope="session")
 def preloaded() -> Iterator[Callable[[str], Path]]:
     """preloaded("devices/clock.c"): the library of that source, for LD_PRELOAD."""
-    with tempfile.TemporaryDirectory(prefix="segue-preloaded-") as folder:
+    with temporary("segue-preloaded-") as folder:
 
         def made(source: str) -> Path:
-            library = Path(folder) / f"{Path(source).stem}.so"
+            library = folder / f"{Path(source).stem}.so"
             if not library.exists():
                 run("cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", ROOT / "Tests" / source, "-o", library, "-ldl")
             return library

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import cbor2
+from folders import temporary
 
 NONCE, PROOF, SLOT, PORT = 16, 32, 900, 47470
 GROUPS = {socket.AF_INET: "239.255.47.47", socket.AF_INET6: "ff12::8000:5e9e"}
@@ -88,8 +89,7 @@ class Keys(NamedTuple):
 
     def signed(self, by: Keys, device: bytes, *, days: int = 30, clock: Path | None = None, offset: int = 0) -> Keys:
         """The same with a certificate of the account that names a device; `by` has the key of the account."""
-        with tempfile.TemporaryDirectory(prefix="segue-certificate-") as place:
-            folder = Path(place)
+        with temporary("segue-certificate-") as folder:
             (folder / "key").write_text(pem("PRIVATE KEY", self.key))
             (folder / "root").write_text(pem("CERTIFICATE", by.root))
             (folder / "root-key").write_text(pem("PRIVATE KEY", by.root_key))

@@ -12,7 +12,6 @@ import socket
 import ssl
 import struct
 import subprocess
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import cbor2
 import pytest
 import wire
 from agents import AgentDevice, making
+from folders import temporary
 from hostile import SecureConnection
 from intruder import GROUPS, PORT, Keys, device_of, exactly, is_refused, secured
 from middleman import JoiningGuest
@@ -96,8 +96,8 @@ def own_home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def flood() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="segue-flood-") as folder:
-        program = Path(folder) / "flood"
+    with temporary("segue-flood-") as folder:
+        program = folder / "flood"
         run("cc", "-O1", "-D_GNU_SOURCE", ROOT / "Tests" / "devices" / "flood.c", "-o", program)
         yield program
 

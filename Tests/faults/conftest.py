@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folders import temporary
 from project import C, build, run
 
 HERE = Path(__file__).resolve().parent
@@ -16,8 +16,8 @@ HERE = Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def built() -> Iterator[Path]:
     """A folder with the programs and the shim, by name."""
-    with tempfile.TemporaryDirectory(prefix="segue-faults-") as folder:
+    with temporary("segue-faults-") as folder:
         for source in (HERE / "faults.c", HERE.parent / "runtime" / "participant.c"):
-            build(source, Path(folder))
+            build(source, folder)
         run(*C, "-shared", "-fPIC", HERE / "shim.c", "-o", f"{folder}/shim.so", "-ldl")
-        yield Path(folder)
+        yield folder

@@ -8,12 +8,12 @@ import itertools
 import os
 import random
 import signal
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attempt import Attempt, Fault
+from folders import temporary
 
 KILLS = int(os.environ.get("SEGUE_KILLS", "100"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))
@@ -114,8 +114,8 @@ def failovers(attempt: Attempt) -> list[float]:
 
 def attempt(built: Path, fault: Fault, fates: Fates) -> None:
     """One life, and what comes after the victim's death; nothing if it lived through it all."""
-    with tempfile.TemporaryDirectory(prefix="segue-kill-") as folder:
-        attempt = Attempt(built, Path(folder), fault)
+    with temporary("segue-kill-") as folder:
+        attempt = Attempt(built, folder, fault)
         try:
             live(attempt)
             if not attempt.death:

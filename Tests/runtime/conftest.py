@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from folders import temporary
 from participants import Participant, participant
 from programs import programs
 from project import build
@@ -18,10 +18,10 @@ HERE = Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def built() -> Iterator[Path]:
     """A folder with the programs, by name."""
-    with tempfile.TemporaryDirectory(prefix="segue-runtime-") as folder:
+    with temporary("segue-runtime-") as folder:
         for source in HERE.glob("*.c"):
-            build(source, Path(folder))
-        yield Path(folder)
+            build(source, folder)
+        yield folder
 
 
 @pytest.fixture

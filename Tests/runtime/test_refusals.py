@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from folders import temporary
 from participants import Participant, participant
 from programs import programs
 
@@ -42,7 +42,7 @@ def refused(built):
     """refused[call, delivery]: an app to which the system refuses a call, what it said of opening, and whether it is
     calm. Each has a folder of its own; they are watched all at once."""
     apps = {}
-    with tempfile.TemporaryDirectory(prefix="segue-run-") as folder, programs() as run:
+    with temporary("segue-run-") as folder, programs() as run:
         for number, (call, delivery) in enumerate((call, delivery) for call in CALLS for delivery in DELIVERIES):
             place = Path(folder, str(number))
             place.mkdir(mode=0o700)

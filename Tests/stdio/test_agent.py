@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from folders import temporary
 from host import Host
 from programs import programs
 from project import ROOT
@@ -21,7 +21,7 @@ Start = Callable[..., Host]
 
 @pytest.fixture
 def agent(folder: Path) -> Iterator[None]:
-    with tempfile.TemporaryDirectory(prefix="segue-state-") as state:
+    with temporary("segue-state-") as state:
         environment = {"SEGUE_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": state, "SEGUE_LOG": "info"}
         with programs({**os.environ, **environment}) as run:
             run("agent", [AGENT]).wait_for("is the hub of generation")
