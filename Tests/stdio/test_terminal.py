@@ -210,6 +210,14 @@ def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_
     terminal.shows(f"^{place}$")
 
 
+@pytest.mark.parametrize("name", SHELLS)
+def test_handoff_shows_its_help(shell, name: str) -> None:
+    terminal = shell(name)
+    terminal.type("handoff --help")
+    terminal.shows("^usage: ")
+    terminal.shows("^in-shell>")
+
+
 @pytest.fixture
 def ssh(tmp_path: Path) -> Path:
     """A program in the place of ssh that writes down its arguments."""

@@ -66,7 +66,12 @@ if [[ $- == *i* && -z ${__segue_host+set} ]]; then
   handoff() {
     local folder
     folder=$(@COMMAND@ terminal "$@") || return
-    [[ -z $folder ]] || cd -- "$folder"
+    # Words for people, and JSON, are no folder.
+    if [[ -d $folder ]]; then
+      cd -- "$folder"
+    elif [[ -n $folder ]]; then
+      printf '%s\n' "$folder"
+    fi
   }
 
   __segue_host=

@@ -58,7 +58,12 @@ if status is-interactive; and not set -q __segue_host
 
     function handoff
         set -l folder (@COMMAND@ terminal $argv); or return
-        test -z "$folder"; or cd -- "$folder"
+        # Words for people, and JSON, are no folder.
+        if test -d "$folder"
+            cd -- $folder
+        else if set -q folder[1]
+            printf '%s\n' $folder
+        end
     end
 
     set -g __segue_host ''
