@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the classes of `segue.public_types` have in common: values are checked by the table of public types (R13.3)."""
+"""The common part of the classes of `segue.public_types`: they check values by the table of public types (R13.3)."""
 
 from __future__ import annotations
 

@@ -42,32 +42,32 @@ class EditingText(PublicType):
     )
 
     url: URL | str | None = None
-    """The file."""
+    """`url`: the file."""
     text: str | None = None
-    """The whole buffer with LF; present only if it differs from the file, or there is no file. Above 64 KiB it travels
-    as the attachment `text`."""
+    """`text`: the whole buffer with LF; present only if it differs from the file, or there is no file. Above 64 KiB it
+    travels as the attachment `text`."""
     line: int | None = None
-    """The line of the cursor, from 1; lines end at LF, CRLF or CR."""
+    """`line`: the line of the cursor, from 1; lines end at LF, CRLF or CR."""
     column: int | None = None
-    """The column of the cursor in Unicode scalars, from 1; the end of a line is its length + 1."""
+    """`column`: the column of the cursor in Unicode scalars, from 1; the end of a line is its length + 1."""
     anchor_line: int | None = None
-    """The line of the other end of a selection; absent: none."""
+    """`anchorLine`: the line of the other end of a selection; absent: none."""
     anchor_column: int | None = None
-    """The column of the other end of a selection."""
+    """`anchorColumn`: the column of the other end of a selection."""
     first_visible_line: int | None = None
-    """The first line that is visible."""
+    """`firstVisibleLine`: the first line that is visible."""
     language: str | None = None
-    """The language identifier of the Language Server Protocol."""
+    """`language`: the language identifier of the Language Server Protocol."""
     encoding: str | None = None
-    """The IANA charset of the file; absent: UTF-8."""
+    """`encoding`: the IANA charset of the file; absent: UTF-8."""
     line_ending: str | None = None
-    """The line ending of the file."""
+    """`lineEnding`: the line ending of the file."""
     open_urls: Sequence[URL | str] | None = None
-    """Other open files, last used first."""
+    """`openURLs`: other open files, last used first."""
     content_type: str | None = None
-    """The MIME type of the file."""
+    """`contentType`: the MIME type of the file."""
     content_digest: str | None = None
-    """`sha-256:` and the hex digest of the file's bytes as the origin last read or wrote them."""
+    """`contentDigest`: `sha-256:` and the hex digest of the file's bytes as the origin last read or wrote them."""
 
 
 @dataclass
@@ -90,25 +90,25 @@ class PlayingMedia(PublicType):
     )
 
     url: URL | str | None = None
-    """The file or page that plays."""
+    """`url`: the file or page that plays."""
     position: float | None = None
-    """Seconds from the start; absent for a live stream."""
+    """`position`: seconds from the start; absent for a live stream."""
     duration: float | None = None
-    """Seconds; absent for a live stream."""
+    """`duration`: seconds; absent for a live stream."""
     paused: bool | None = None
-    """Absent: false."""
+    """`paused`: absent: false."""
     rate: float | None = None
-    """The speed; absent: 1.0."""
+    """`rate`: the speed; absent: 1.0."""
     audio_track: int | None = None
-    """The number of the audio track, from 1 in the file's order; 0: off."""
+    """`audioTrack`: the number of the audio track, from 1 in the file's order; 0: off."""
     subtitle_track: int | None = None
-    """The number of the subtitle track, from 1 in the file's order; 0: off."""
+    """`subtitleTrack`: the number of the subtitle track, from 1 in the file's order; 0: off."""
     queue: Sequence[URL | str] | None = None
-    """The queue of the player."""
+    """`queue`: the queue of the player."""
     queue_index: int | None = None
-    """The place in the queue, from 1."""
+    """`queueIndex`: the place in the queue, from 1."""
     content_type: str | None = None
-    """The MIME type of the file."""
+    """`contentType`: the MIME type of the file."""
 
 
 @dataclass
@@ -128,19 +128,19 @@ class ReadingDocument(PublicType):
     )
 
     url: URL | str | None = None
-    """The document."""
+    """`url`: the document."""
     page: int | None = None
-    """The page by its place in the file, from 1 (`page=` of RFC 8118); not the printed label."""
+    """`page`: the page by its place in the file, from 1 (`page=` of RFC 8118); not the printed label."""
     top: float | None = None
-    """The point of that page's height at the upper edge of the view, 0 to 1."""
+    """`top`: the point of that page's height at the upper edge of the view, 0 to 1."""
     total_progression: float | None = None
-    """The part of the whole that was read, 0 to 1 (Readium), for what has no pages."""
+    """`totalProgression`: the part of the whole that was read, 0 to 1 (Readium), for what has no pages."""
     fragment: str | None = None
-    """What would follow `#` in the URL: a named destination, an id, `epubcfi(...)`."""
+    """`fragment`: what would follow `#` in the URL: a named destination, an id, `epubcfi(...)`."""
     content_type: str | None = None
-    """The MIME type of the document."""
+    """`contentType`: the MIME type of the document."""
     content_digest: str | None = None
-    """`sha-256:` and the hex digest of the document's bytes as the origin last read them."""
+    """`contentDigest`: `sha-256:` and the hex digest of the document's bytes as the origin last read them."""
 
 
 @dataclass
@@ -159,12 +159,12 @@ class UsingTerminal(PublicType):
     )
 
     url: URL | str | None = None
-    """The file URL of the folder, without host."""
+    """`url`: the file URL of the folder, without host."""
     host: str | None = None
-    """The name by which ssh reaches the machine."""
+    """`host`: the name by which ssh reaches the machine."""
     user: str | None = None
-    """The name of the user there."""
+    """`user`: the name of the user there."""
     multiplexer: str | None = None
-    """The multiplexer that holds the session."""
+    """`multiplexer`: the multiplexer that holds the session."""
     session: str | None = None
-    """The name of the session in the multiplexer."""
+    """`session`: the name of the session in the multiplexer."""
