@@ -116,7 +116,7 @@ def test_a_program_with_qt(opened: Opener) -> None:
             continuation = look.continue_(look.offers[0])
             run_until([look], lambda: continuation.done)
             assert continuation.wait().user_info["text"] == "half a sentence"
-            # What its callbacks raise, it survives: PyQt would end it.
+            # Exceptions of its callbacks do not end it, as PyQt would by itself.
             for info, outcome in ({"cursor": 2}, "FAILED"), ({"text": "it goes on", "cursor": 2}, "RESTORED"):
                 activity = segue.Activity(look, DRAFT, title="Back", user_info=info)
                 activity.on_continuation_ended(receipts.append)
