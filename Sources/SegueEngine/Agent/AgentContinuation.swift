@@ -149,3 +149,36 @@ struct AgentContinuation {
     }
   }
 }
+
+/// The reasons with which continuations end here.
+extension AgentContinuation {
+  /// Its requester waits no longer, and the entry is not in the inbox yet.
+  static var slow: SegueError {
+    SegueError(.remoteApplicationTimedOut, "not continued within its time")
+  }
+
+  static var expired: SegueError {
+    SegueError(.notFound, "what waited for the app has expired, and is no longer in the inbox")
+  }
+
+  static var late: SegueError {
+    SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
+  }
+
+  static func unopened(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .remoteApplicationTimedOut, "the \(app.form.noun) is not opened yet; it is once the disk has stored that")
+  }
+
+  /// No one tells whether a program has opened what it was started with.
+  static func unheard(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was started with the \(app.form.noun): nothing tells whether it has opened it")
+  }
+
+  /// The receipt of an entry that was stored, and whose program was not started.
+  static func notStarted(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was not started with the \(app.form.noun), which was asked for once more")
+  }
+}
