@@ -260,8 +260,8 @@ public final class AgentEngine: HubParticipant {
       starts.receivedReset(of: channel, now)
       retained.receivedReset(of: channel, now)
       savedChanges.receivedReset(of: channel)
-      deliveries.receivedReset(of: channel)
-    case .credit(let channel, _): deliveries.pump(channel)
+      deliveries.documents.receivedReset(of: channel)
+    case .credit(let channel, _): deliveries.documents.pump(channel)
     }
   }
 
@@ -320,7 +320,7 @@ public final class AgentEngine: HubParticipant {
       if !deliveries.peerLost(id), !retained.refused(id, error, now) { starts.refused(id, error, now) }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
     case .fetch(let continuation, _, let receiver, _, _, _):
-      if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
+      if let receiver { deliveries.documents.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver, let failed = deliveries.answered(continuation.id, outcome, error, by: receiver, now), let error {
         starts.waiting.failed(failed, error, now)
@@ -351,7 +351,7 @@ public final class AgentEngine: HubParticipant {
     if request.descriptor.isLost {
       return answer(request, SegueError(.limitExceeded, "the agent may open no more descriptors"))
     }
-    guard deliveries.has(request.continuationID, request.app) else {
+    guard deliveries.documents.has(request.continuationID, request.app) else {
       return answer(
         request,
         SegueError(.notFound, "the app has answered: attachments of what has waited are fetched before that"))
