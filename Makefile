@@ -43,10 +43,9 @@ TRIPLE    = $(shell swiftc -print-target-info | sed -n 's/.*"unversionedTriple":
 # --wrap: Sources/SegueABI/Boundary/Allocation.swift.
 LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUnicodeDataTables.a -Xlinker -lm \
        -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --gc-sections -Xlinker --icf=all \
-       -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+       -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
 LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map \
-       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign \
-       -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
+       -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign
 # Landing pads (CET) in our code; -z cet-report=error is not possible: the start files of Debian 12 have none.
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
        -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
@@ -244,7 +243,7 @@ demo-devices: deps embedded ## two machines with a cable: an account, eight digi
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/devices
 
-demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, by its agent, then by ssh
+demo-reach: deps embedded ## two machines without a route: a third one passes bytes on, and is a mailbox
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bindings/demo/reach
 

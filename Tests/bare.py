@@ -21,10 +21,12 @@ CACHE = ROOT / ".build" / "packages"
 MIRROR = os.environ.get("SEGUE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # The packages that Segue's depend on or recommend; they and theirs lie downloaded in the tree.
 DOWNLOADED = "python3-cbor2 python3-gi libuv1 libsqlite3-0 libexpat1 libssl3 python3-rich python3-segno"
-# The same for aarch64, and what makes an environment for a wheel. They are installed in the tree: apt is slow there.
+# The same for aarch64, and what makes an environment for a wheel. They are installed in the tree, by the apt of this
+# machine: one by qemu takes minutes.
 FOREIGN = "arm64"
-PATIENCE, PATIENCE_FOREIGN = 300, 1200  # seconds for a command
-DOWNLOADED_FOREIGN = "python3-cbor2 python3-venv libuv1 libsqlite3-0 libexpat1 libssl3 libsystemd0"
+PATIENCE, PATIENCE_FOREIGN = 300, 600  # seconds for a command
+DOWNLOADED_FOREIGN = "passwd python3-cbor2 python3-venv libuv1 libsqlite3-0 libexpat1 libssl3 libsystemd0"
+INSTALL = ["apt-get", "install", "-qy", "--no-install-recommends"]
 USER, HOME, RUNTIME = 1000, "/home/ann", "/run/user/1000"
 ENVIRONMENT = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
 
@@ -46,6 +48,8 @@ cat >/dev/null
 """
 
 
+# Signs pointers by a short computation. By default qemu takes that of real processors: the fleet is five times slower.
+QEMU = "QEMU_CPU=max,pauth-impdef=on"
 # Has the kernel run programs of aarch64 by qemu, in the tree that is the argument. binfmt_misc belongs to the namespace
 # of users from Linux 6.7 on. The interpreter is opened once (F), so that it is there inside of the tree.
 EMULATE = r"""
@@ -83,15 +87,18 @@ def tree(architecture: str = "") -> Path:
     if not archive.exists():
         part = made.with_suffix(".part.tar")
         download = f'chroot "$1" apt-get install -qdy -o APT::Install-Recommends=true {downloaded}'
-        options = ["--quiet", "--variant=minbase", "--skip=cleanup/apt"]
-        options.append(f"--include={downloaded.replace(' ', ',')}" if architecture else f"--customize-hook={download}")
+        if architecture:
+            options = ["--variant=essential", f"--include={downloaded.replace(' ', ',')}"]
+            options += ["--dpkgopt=force-unsafe-io"]
+        else:
+            options = ["--variant=minbase", "--skip=cleanup/apt", f"--customize-hook={download}"]
         with namespace() if architecture else contextlib.nullcontext([]) as words:
             if architecture:
                 # A namespace of users mounts no /sys, unless it has a network of its own.
                 options += [f"--architectures={architecture}", "--skip=check/qemu", "--skip=chroot/mount/sys"]
                 spaces = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-                words += ["unshare", *spaces, "sh", "-c", f'{EMULATE}\nshift; exec "$@"', "sh", "/"]
-            subprocess.run([*words, "mmdebstrap", *options, "bookworm", part, MIRROR], check=True)
+                words += ["unshare", *spaces, "sh", "-c", f'{EMULATE}\nshift; exec "$@"', "sh", "/", "env", QEMU]
+            subprocess.run([*words, "mmdebstrap", "--quiet", *options, "bookworm", part, MIRROR], check=True)
         part.rename(archive)
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
@@ -107,6 +114,9 @@ class Bare:
         """Its files are those of the layers, the upper ones first, over the bare tree. What changes goes to
         `folder / "upper"`, the layer of further machines."""
         self.patience = PATIENCE_FOREIGN if architecture else PATIENCE
+        self.environment = (*ENVIRONMENT, QEMU) if architecture else ENVIRONMENT
+        # With all that the packages depend on there already, dpkg does what apt would.
+        self.installs = ["dpkg", "--force-unsafe-io", "--install"] if architecture else INSTALL
         self.begun: list[Program] = []
         for name in ("upper", "work", "root"):
             (folder / name).mkdir()
@@ -126,7 +136,7 @@ class Bare:
 
     def command(self, *words: str) -> list[str]:
         """A command of root."""
-        return [*self.enters, "env", "--ignore-environment", "--chdir=/", *ENVIRONMENT, *words]
+        return [*self.enters, "env", "--ignore-environment", "--chdir=/", *self.environment, *words]
 
     def as_user(self, *words: str) -> list[str]:
         """A command of a user who has logged in."""
@@ -163,8 +173,7 @@ class Bare:
 
     def install(self, files: Sequence[Path]) -> str:
         """Installs packages without those that they recommend, such as browsers."""
-        install = ("apt-get", "install", "-qy", "--no-install-recommends")
-        return self.run(*install, *self.copy_in(files, "/packages"))
+        return self.run(*self.installs, *self.copy_in(files, "/packages"))
 
     def files(self) -> set[str]:
         """All paths but those of kernel, sessions and homes, and what apt and dpkg write about themselves."""

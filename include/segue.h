@@ -2095,15 +2095,17 @@ segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const ch
  *                      60 s
  *   result             out, owned: release with segue_release; a dictionary {"continuation_id": UUID,
  *                      "bundle_identifier": string, "app_name": string, "shared": bool (as for segue_app_launch;
- *                      absent for another device)}
+ *                      absent for another device), "retained_at": UUID, only if the device is off and another one, the
+ *                      mailbox, keeps the push until it is back (R14.5): then "app_name" is the name of that one, the
+ *                      receipt says UNKNOWN, and how the push ends is told there (request "retained")}
  * Errors: INVALID_STATE (it is not current, or was made without an app), NOT_FOUND (it is not offered, or no longer; no
  * app fits, and why; the account has no such device), LIMIT_EXCEEDED (8 continuations by the agent that this process
  * asked for are under way, or 2 of one origin; 4 pushes of this process, or 16 of all, wait for answers of other
  * devices, or there 4 of this device, or 16 of all), BUSY (the agent is about to take the place of the hub). Of another
  * device also DECLINED (the user there has declined, has not answered, or is not there to be asked; that device takes
- * nothing), CONNECTION_UNAVAILABLE (it is not linked, or no longer: then it may have begun there), INVALID_ARGUMENT (it
- * is this one), NOT_ALLOWED (the activity is private, by segue_activity_set_private or by the user's settings, R10.2),
- * REMOTE_APPLICATION_TIMED_OUT (it has not answered).
+ * nothing), CONNECTION_UNAVAILABLE (it is not linked, and neither is a mailbox; or it is no longer: then it may have
+ * begun there), INVALID_ARGUMENT (it is this one), NOT_ALLOWED (the activity is private, by segue_activity_set_private
+ * or by the user's settings, R10.2), REMOTE_APPLICATION_TIMED_OUT (it has not answered).
  */
 segue_status segue_activity_push(segue_activity *activity, const uint8_t *device, const char *bundle_identifier,
                                  size_t length, uint32_t timeout_ms, segue_value **result);
@@ -2150,12 +2152,15 @@ segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t len
  *   continue, opening_failed (section 12). A cancel by the user is not listed. No options.
  *   Answer: {"failures": array of dictionaries {"bundle_identifier": string, "app_name": string, "type": string,
  *   "status": segue_status, "message": string, "date": date}}
- * "retained": lists the offers that this device keeps for others of the account (R14.5), the oldest first. No options.
+ * "retained": lists the offers and pushes that this device keeps for others of the account (R14.5), the oldest first.
+ *   No options.
  *   Answer: {"retained": array of at most 64 dictionaries {"activity_id": UUID, "type": string, "app_name": string,
  *   "size": integer (bytes of the document), "attachments": integer, "attachment_bytes": integer (of those that are
  *   kept), "received": date, "device": UUID, "device_name": string (of the origin), "title": string, absent without
  *   one, "continued": date, "continued_by": string, "continued_on": string (when, in which app and on which device it
- *   was continued), absent if it was not}}
+ *   was continued), absent if it was not, "ended": date, "outcome": segue_outcome, "reason": string (of what has ended
+ *   for good; UNKNOWN: the target has the push), absent before, and of a push "push": UUID ("continuation_id" at the
+ *   origin), "target": UUID, "target_name": string (the device that is to continue it)}}
  * "withdraw": withdraws, for the user, an offer that the agent keeps for an app that has ended (R2.5).
  *   Options: {"activity": UUID (of segue_offer_get_id)}. Answer: {}. NOT_FOUND: the agent keeps no offer of it.
  *
@@ -2315,8 +2320,9 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   network", "other network", "tunnel", "relay", "command"), "message": string, absent unless it has failed} (the ways
  *   to the device, that of the link first, R14.1), absent if there are none, "retains": integer (how many offers of
  *   this device it keeps for the others, R14.5), absent if it has not said that, "retains_problem": string (why it
- *   does not keep all), absent if it does, "retained_here": integer, "retained_bytes": integer (how many of its offers
- *   this device keeps, and their bytes), absent if none},
+ *   does not keep all), absent if it does, "retains_pushes": integer (how many pushes of this device it keeps for
+ *   others that are off, R3.15), "retained_here", "pushes_here", "retained_bytes": integers (how many of its offers and
+ *   pushes this device keeps, and the bytes of all), each absent if none},
  *   "takeovers": array of at most 4 dictionaries {"device": UUID, "fingerprint": string, "name": string, "term":
  *   integer, "date": date, "digest": data of 32 bytes} (a device that this one does not know as one of the account has
  *   become the manager with the recovery file; it does not count before "accept-roster"); an older agent has neither
@@ -2361,7 +2367,8 @@ segue_status segue_app_delete_all_saved(segue_app *app, segue_deletion_function 
  *   this device go to no device of the account; links of segue_app_link carry them, R10.2), "private_types": array of
  *   at most 64 strings (activity types whose offers go to none), "private_apps": array of at most 64 strings (bundle
  *   identifiers), "relay": bool (passes bytes on between other devices of the account, R14.3), "retain_on": UUID or
- *   "off" (the device that keeps the offers of this one while it is away, R14.5)}. An array replaces the former one.
+ *   "off" (the device that keeps the offers of this one while it is away, and its pushes for devices that are off,
+ *   R14.5)}. An array replaces the former one.
  *   Answer: {}. NOT_FOUND, INVALID_ARGUMENT: "retain_on" is no device of the account, or this one.
  * "add-address": gives a device an address, at which this one dials it while it is not linked (R14.2). Stored.
  *   Options: {"device": UUID, "address": string (IPv4, IPv6 in brackets, or a name, which is looked up anew each time;

@@ -76,6 +76,8 @@ public struct Limits: Sendable {
   public static let keptAttachments = 4 * storedAttachments
   /// Offers that a mailbox retains for one device (R14.5), and their bytes, attachments among them; of all devices.
   public static let retainedOffers = 16
+  /// Pushes that it keeps of one device (R3.15); their bytes count with those of the offers.
+  public static let retainedPushes = 16
   public static let retainedBytes = 2 * storedAttachments
   public static let allRetainedOffers = 64
   public static let allRetainedBytes = 4 * storedAttachments
@@ -116,6 +118,8 @@ public struct Limits: Sendable {
   public static let longestAsk: Int64 = 600_000
   /// Milliseconds for another device, or its user, to say whether it takes what is pushed to it (R3.15).
   public static let pushAnswer: Int64 = 60_000
+  /// Activities of one device of whose pushes the inbox remembers the last one.
+  public static let pushMarks: Int64 = 256
   /// Bytes, and words, of what is searched for.
   public static let query = 1024
   public static let queryWords = 32

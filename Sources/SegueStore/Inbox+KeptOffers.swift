@@ -34,15 +34,19 @@ extension Inbox {
       guard let retained else { return }
       let origin = retained.origin
       try database.run(
-        "INSERT INTO retained (activity, device, original, revision, proof) VALUES (?1, ?2, ?3, ?4, ?5)",
+        """
+        INSERT INTO retained (activity, device, original, revision, proof, push, target, target_app)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """,
         [
           Cell(offer.description.id), Cell(origin.device), Cell(origin.activity),
-          .integer(Int64(bitPattern: origin.revision)), .blob(origin.proof),
+          .integer(Int64(bitPattern: origin.revision)), .blob(origin.proof), origin.push.map { Cell($0.id) } ?? .null,
+          origin.push.map { Cell($0.target) } ?? .null, Cell(origin.push?.app),
         ])
     }
   }
 
-  /// Notes that a retained activity was continued (R14.5).
+  /// Notes how a retained activity was continued, or a push has ended (R14.5).
   /// - Returns: false if it is not retained.
   @discardableResult
   public func settle(_ activity: Identifier, revision: UInt64, _ receipt: Receipt) throws(SegueError) -> Bool {
@@ -52,13 +56,16 @@ extension Inbox {
     }
     return try database.run(
       """
-      UPDATE retained SET continuation = ?2, receiver = ?3, receiver_device = ?4, app = ?5, bundle = ?6, ended = ?7
+      UPDATE retained SET continuation = ?2, receiver = ?3, receiver_device = ?4, app = ?5, bundle = ?6, ended = ?7,
+        outcome = ?9, status = ?10, reason = ?11
       WHERE activity = ?1 AND revision = ?8
       """,
       [
         Cell(activity), Cell(receipt.continuation), Cell(receiver.id), .text(receiver.deviceName),
         .text(receiver.appName), .text(receiver.bundleIdentifier), .real(receipt.date),
-        .integer(Int64(bitPattern: revision)),
+        .integer(Int64(bitPattern: revision)), .integer(Int64(receipt.outcome.rawValue)),
+        .integer(Int64(receipt.status.rawValue)),
+        .text(Text.start(of: receipt.reason, atMost: Limits.identifier)),
       ]) > 0
   }
 

@@ -129,12 +129,27 @@ extension Inbox {
         ended REAL
       ) STRICT;
       """,
+      """
+      ALTER TABLE retained ADD COLUMN push BLOB CHECK (length(push) = 16);
+      ALTER TABLE retained ADD COLUMN target BLOB CHECK (length(target) = 16);
+      ALTER TABLE retained ADD COLUMN target_app TEXT;
+      ALTER TABLE retained ADD COLUMN outcome INTEGER;
+      ALTER TABLE retained ADD COLUMN status INTEGER;
+      ALTER TABLE retained ADD COLUMN reason TEXT;
+      CREATE TABLE pushed (
+        device BLOB NOT NULL CHECK (length(device) = 16),
+        activity BLOB NOT NULL CHECK (length(activity) = 16),
+        number INTEGER NOT NULL,
+        PRIMARY KEY (device, activity)
+      ) STRICT;
+      """,
     ],
     probes: [
       StoredClock.row,
       "SELECT continuation, urls FROM origin_folders",
       "SELECT continuation, account FROM askers",
       "SELECT continuation, process FROM sent",
+      "SELECT device, activity, number FROM pushed",
       "SELECT number, size, document FROM payloads", "SELECT number, payload, name, size, is_here FROM attachments",
       "SELECT number, attachment, content FROM parts", "SELECT type, app FROM choices", "SELECT app, used FROM uses",
       allEntries, allKept, allReceipts,
@@ -155,7 +170,8 @@ extension Inbox {
   static let allKept: StaticString = """
     SELECT kept.activity, origin, origin_app, origin_bundle, kept.device, type, title, payload_version, size_hint,
       expiration, streams, team, payload, kept, expires,
-      retained.device, original, revision, proof, continuation, receiver, receiver_device, app, bundle, ended
+      retained.device, original, revision, proof, continuation, receiver, receiver_device, app, bundle, ended,
+      push, target, target_app, outcome, status, reason
     FROM kept LEFT JOIN retained ON retained.activity = kept.activity ORDER BY number
     """
 
@@ -217,17 +233,39 @@ extension Inbox {
 
   private func retained(_ row: Row) throws(SegueError) -> KeptOffer.Retained? {
     guard !row.isNull(15) else { return nil }
+    let push =
+      row.isNull(25)
+      ? nil
+      : RetainedPush(
+        id: try row.identifier(25), target: try row.identifier(26),
+        app: try row.optionalText(27, atMost: Limits.identifier))
     let origin = RetainedOrigin(
       device: try row.identifier(15), activity: try row.identifier(16),
-      revision: UInt64(bitPattern: try row.integer(17)), proof: try row.blob(18, atMost: RetainedOrigin.proofSize))
+      revision: UInt64(bitPattern: try row.integer(17)), push: push,
+      proof: try row.blob(18, atMost: RetainedOrigin.proofSize))
     guard !row.isNull(19) else { return KeptOffer.Retained(origin: origin, receipt: nil) }
     let receiver = Receiver(
       id: try row.identifier(20), deviceName: try row.text(21, atMost: Limits.identifier),
       appName: try row.text(22, atMost: Limits.identifier),
       bundleIdentifier: try row.text(23, atMost: Limits.identifier))
     let receipt = Receipt(
-      continuation: try row.identifier(19), receiver: receiver, outcome: .restored, status: .ok, reason: "",
-      isStale: false, date: try row.real(24))
+      continuation: try row.identifier(19), receiver: receiver, outcome: try outcome(row, 28),
+      status: try status(row, 29), reason: try row.optionalText(30, atMost: Limits.identifier) ?? "", isStale: false,
+      date: try row.real(24))
     return KeptOffer.Retained(origin: origin, receipt: receipt)
+  }
+
+  /// A former version has noted only what was restored.
+  private func outcome(_ row: Row, _ column: Int32) throws(SegueError) -> Outcome {
+    if row.isNull(column) { return .restored }
+    guard let outcome = Int32(exactly: try row.integer(column)).flatMap({ Outcome(rawValue: $0) }) else {
+      throw row.wrong(column, "outcome")
+    }
+    return outcome
+  }
+
+  private func status(_ row: Row, _ column: Int32) throws(SegueError) -> Status {
+    if row.isNull(column) { return .ok }
+    return Int32(exactly: try row.integer(column)).flatMap { Status(rawValue: $0) } ?? .handoffFailed
   }
 }

@@ -142,6 +142,7 @@ public enum InboxJobs {
     }
     func put(withContent: Bool, in inbox: Inbox, at now: Double) throws(SegueError) -> InboxItem? {
       try inbox.atOnce { () throws(SegueError) in
+        if let push = record.push { try inbox.take(push) }
         _ = try inbox.put(entry(withContent: withContent), at: now)
         return begins ? try begin(record.app, [], inbox, now) : nil
       }

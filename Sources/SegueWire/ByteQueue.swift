@@ -27,6 +27,13 @@ struct ByteQueue {
     write(more)
   }
 
+  /// Appends two numbers of 8 bytes, big-endian, and the bytes after them.
+  mutating func append(_ head: UInt64, _ offset: UInt64, _ more: UnsafeRawBufferPointer) {
+    makeRoom(for: 2 * Frame.headSize + more.count)
+    withUnsafeBytes(of: (head.bigEndian, offset.bigEndian)) { write($0) }
+    write(more)
+  }
+
   /// Appends the first bytes of another queue.
   mutating func append(_ other: ByteQueue, count: Int) {
     makeRoom(for: count)

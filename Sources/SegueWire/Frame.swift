@@ -31,6 +31,12 @@ enum Frame {
     /// One message with a descriptor, on channel 0. It begins the write that carries the descriptor, and that write has
     /// no other frame of this kind. So the read that gets its first byte gets the descriptor.
     case transfer = 6
+    /// Between devices: bytes of a channel through a relay; body: the offset of the first one, 8 bytes, and the bytes.
+    case relayed = 7
+    /// Between devices: credit of such a channel; body: two offsets of 8 bytes each.
+    case relayedCredit = 8
+    /// Between devices: such a channel has ended; body: the reason, a byte.
+    case relayedEnd = 9
   }
 
   struct Head {
@@ -45,6 +51,14 @@ enum Frame {
     to bytes: inout ByteQueue
   ) {
     bytes.append(head(kind, channel: channel, length: body.count), body)
+  }
+
+  /// Appends a frame with bytes of a channel through a relay.
+  static func append(
+    _ relayed: ArraySlice<UInt8>, at offset: UInt64, of channel: UInt32, to bytes: inout ByteQueue
+  ) {
+    let head = head(.relayed, channel: channel, length: RelayFrame.headSize + relayed.count)
+    relayed.withUnsafeBytes { bytes.append(head, offset, $0) }
   }
 
   /// Appends a data frame whose body `body` fills in, at most `limit` bytes; no frame if it fills in nothing.

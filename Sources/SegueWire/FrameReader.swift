@@ -2,17 +2,22 @@
 
 import SegueModel
 
-/// Splits a stream of bytes into frames. It checks each head before it waits for the body. It passes the body of a data
-/// frame on as it arrives, each part like a frame. So it holds at most one message.
+/// Splits a stream of bytes into frames. It checks each head before it waits for the body. It passes the bytes of a
+/// channel on as they arrive, each part like a frame. So it holds at most one message.
 struct FrameReader {
   private var bytes: [UInt8] = []
   /// The start of the unread bytes.
   private var start = 0
   /// The body of the last frame: it is before `start` until it is dropped.
   private var last = 0
-  /// The current data frame, and the number of its missing bytes.
+  /// The current frame with bytes of a channel, and the number of its missing bytes.
+  private var kind = Frame.Kind.data
   private var channel: UInt32 = 0
   private var left = 0
+  /// The offset of the next of these bytes, if the channel leads through a relay.
+  private var nextOffset: UInt64 = 0
+  /// The offset of the last part.
+  private(set) var offset: UInt64 = 0
   /// The descriptor that came with the bytes appended last, that of the incomplete message, and that of the last
   /// message.
   private var arrived: PassedDescriptor?
@@ -56,16 +61,19 @@ struct FrameReader {
     if left == 0 {
       try beginMessage()
       guard let head = try head() else { return try wait() }
-      guard head.kind == .data else {
+      let headSize = head.kind == .relayed ? Frame.headSize + RelayFrame.headSize : Frame.headSize
+      guard head.kind == .data || head.kind == .relayed else {
         guard count - Frame.headSize >= head.length else { return try wait() }
         start += Frame.headSize + head.length
         last = head.length
         (lastDescriptor, begun) = (begun, nil)
         return head
       }
-      start += Frame.headSize
-      channel = head.channel
-      left = head.length
+      guard count >= headSize else { return try wait() }
+      start += headSize
+      (kind, channel) = (head.kind, head.channel)
+      left = Frame.headSize + head.length - headSize
+      if kind == .relayed { nextOffset = number(before: start) }
     }
     last = min(left, count)
     guard last > 0 else {
@@ -74,7 +82,9 @@ struct FrameReader {
     }
     start += last
     left -= last
-    return Frame.Head(kind: .data, length: last, channel: channel)
+    offset = nextOffset
+    nextOffset &+= UInt64(last)
+    return Frame.Head(kind: kind, length: last, channel: channel)
   }
 
   /// A message with a descriptor has it as soon as its first byte has arrived.
@@ -120,9 +130,14 @@ struct FrameReader {
     start = 0
   }
 
+  /// The 8 bytes before a place, which have arrived.
+  private func number(before end: Int) -> UInt64 {
+    bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: end - Frame.headSize, as: UInt64.self).bigEndian }
+  }
+
   private func head() throws(SegueError) -> Frame.Head? {
     guard count >= Frame.headSize else { return nil }
-    let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self).bigEndian }
+    let word = number(before: start + Frame.headSize)
     guard let kind = Frame.Kind(rawValue: UInt8(truncatingIfNeeded: word >> 56)) else {
       throw SegueError(.malformed, "link: no frame has kind \(word >> 56)")
     }
@@ -136,6 +151,9 @@ struct FrameReader {
       case .reset: length == 0
       case .credit: length == 4
       case .ack: length == 8 && channel == 0
+      case .relayed: RelayFrame.headSize + 1...RelayFrame.headSize + RelayFrame.dataLimit ~= length && channel != 0
+      case .relayedCredit: length == 2 * RelayFrame.headSize && channel != 0
+      case .relayedEnd: length == 1 && channel != 0
       }
     guard isGood else {
       throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)")

@@ -24,6 +24,8 @@ public final class FramedConnection {
     case reset(Channel)
     /// The peer accepts this many more bytes of the channel.
     case credit(Channel, Int)
+    /// A frame of a channel through a relay.
+    case relay(RelayFrame)
   }
 
   /// The bytes of a message that cost as much as a frame.
@@ -55,6 +57,8 @@ public final class FramedConnection {
   private var incoming: IncomingChannels
   var nextChannel: Channel
   private var turn = 0
+  /// Frames of channels through relays, which take turns with the other channels.
+  var relayed = RelayedQueues()
 
   /// A channel that this side opened and writes to.
   private struct Outgoing {
@@ -258,6 +262,9 @@ public final class FramedConnection {
       }
       outgoing[index].credit = credit
       return .credit(head.channel, more)
+    case .relayed, .relayedCredit, .relayedEnd:
+      let (body, offset) = (input.takeBody(), input.offset)
+      return .relay(RelayFrame(head, body, at: offset))
     }
   }
 
@@ -277,16 +284,17 @@ public final class FramedConnection {
   // MARK: Output
 
   public var hasOutput: Bool {
-    pendingBytes > 0 || !(retransmission?.preamble.isEmpty ?? true) || (mayFill && outgoing.contains { isReady($0) })
+    pendingBytes > 0 || !(retransmission?.preamble.isEmpty ?? true)
+      || (mayFill && (!relayed.isEmpty || hasReadyChannel))
   }
 
   /// The number of pending bytes of messages.
   public var pendingBytes: Int { stagedBytes + queued.count }
   /// The same plus the sent bytes that are kept until acknowledged.
   public var heldBytes: Int { sendBuffer.count + queued.count }
-  private var stagedBytes: Int { sendBuffer.count - sent }
+  var stagedBytes: Int { sendBuffer.count - sent }
   /// Bytes of channels that wait for credit or for their turn.
-  var channelBytes: Int { outgoing.reduce(0) { $0 + $1.bytes.count } }
+  var channelBytes: Int { outgoing.reduce(relayed.size) { $0 + $1.bytes.count } }
 
   /// Passes the next bytes to send to `body`, which returns the number that it has sent.
   /// - Returns: false if there is nothing (left), or `body` sent less than all.
@@ -322,19 +330,31 @@ public final class FramedConnection {
   private func isReady(_ channel: Outgoing) -> Bool {
     channel.bytes.isEmpty ? channel.isFinished : channel.credit > 0
   }
+  /// Whether a channel has something to send.
+  var hasReadyChannel: Bool { outgoing.contains { isReady($0) } }
 
   /// Queues frames of channels with data, in turn, until one data frame's worth is queued.
   private func fillOutput() {
     stageMessages()
     // A message may name a channel, so data of channels never overtakes a message.
-    while queued.isEmpty, stagedBytes < Frame.dataLimit, !outgoing.isEmpty, mayFill {
-      guard let ready = outgoing.indices.first(where: { isReady(outgoing[(turn + $0) % outgoing.count]) }) else {
-        return
-      }
-      let index = (turn + ready) % outgoing.count
+    while queued.isEmpty, stagedBytes < Frame.dataLimit, mayFill, let index = nextReady {
       turn = index + 1
-      appendFrame(of: index, atMost: Frame.dataLimit - stagedBytes)
+      if index < outgoing.count {
+        appendFrame(of: index, atMost: Frame.dataLimit - stagedBytes)
+      } else {
+        relayed.moveFrames(of: index - outgoing.count, to: &sendBuffer, atMost: Frame.dataLimit - stagedBytes)
+      }
     }
+  }
+
+  /// The channel whose turn it is: those of relays follow the others. Nil if none has something to send.
+  private var nextReady: Int? {
+    let count = outgoing.count + relayed.count
+    for number in 0..<count {
+      let index = (turn + number) % count
+      if index >= outgoing.count || isReady(outgoing[index]) { return index }
+    }
+    return nil
   }
 
   /// Moves queued frames to `sendBuffer`, as few as keep urgent messages from being delayed. A message with a

@@ -300,12 +300,20 @@ struct MessageCoder {
   private mutating func code(_ retained: RetainedOrigin?) -> RetainedOrigin? {
     guard hasValue(retained != nil, isLast: true) else { return nil }
     enter("a retained origin")
-    let coded = RetainedOrigin(
-      device: code(retained?.device ?? .blank), activity: code(retained?.activity ?? .blank),
-      revision: code(retained?.revision ?? 0), proof: code(bytes: retained?.proof ?? []))
+    let (device, activity) = (code(retained?.device ?? .blank), code(retained?.activity ?? .blank))
+    let (revision, proof) = (code(retained?.revision ?? 0), code(bytes: retained?.proof ?? []))
+    let push = code(retained?.push)
     leave()
-    if isReading, coded.proof.count != RetainedOrigin.proofSize { fail("a proof") }
-    return coded
+    if isReading, proof.count != RetainedOrigin.proofSize { fail("a proof") }
+    return RetainedOrigin(device: device, activity: activity, revision: revision, push: push, proof: proof)
+  }
+
+  /// The last elements of a retained origin.
+  private mutating func code(_ push: RetainedPush?) -> RetainedPush? {
+    guard hasValue(push != nil, isLast: true) else { return nil }
+    let (id, target) = (code(push?.id ?? .blank), code(push?.target ?? .blank))
+    let app = hasValue(push?.app != nil, isLast: true) ? code(push?.app ?? "") : nil
+    return RetainedPush(id: id, target: target, app: app)
   }
 
   mutating func code(_ agent: AgentDescription?, isLast: Bool) -> AgentDescription? {

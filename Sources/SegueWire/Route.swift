@@ -73,20 +73,43 @@ public final class RetainedOrigin: Sendable {
   public let device: Identifier
   /// The identifier of the activity at that device.
   public let activity: Identifier
-  /// Rises with each state that the device has had retained.
+  /// Rises with each state that the device has had retained, and with each push.
   public let revision: UInt64
+  /// Nil: it is offered to all.
+  public let push: RetainedPush?
   /// The key of that device, 32 bytes, and its signature for the mailbox, 64 bytes.
   public let proof: [UInt8]
 
   public static let proofSize = 96
 
-  public init(device: Identifier, activity: Identifier, revision: UInt64, proof: [UInt8]) {
+  public init(
+    device: Identifier, activity: Identifier, revision: UInt64, push: RetainedPush? = nil, proof: [UInt8]
+  ) {
     self.device = device
     self.activity = activity
     self.revision = revision
+    self.push = push
     self.proof = proof
   }
 
-  /// The identifier under which all devices but the origin know the activity: that of the origin's own offer.
-  public var identifier: Identifier { Identifier(of: activity, onDevice: device) }
+  /// The identifier under which all devices but the origin know the activity: that of the origin's own offer. A push
+  /// has one of its own, which is also that of its continuation.
+  public var identifier: Identifier { Identifier(of: push?.id ?? activity, onDevice: device) }
+}
+
+/// A push that a mailbox keeps for a device that is off (R3.15, R14.5).
+public struct RetainedPush: Sendable, Equatable {
+  /// Drawn by its origin.
+  public let id: Identifier
+  /// The device that is to continue the activity.
+  public let target: Identifier
+  /// The bundle identifier of the app there; nil: whatever fits.
+  public let app: String?
+
+  public init(id: Identifier, target: Identifier, app: String?) { (self.id, self.target, self.app) = (id, target, app) }
+
+  public static func == (one: RetainedPush, other: RetainedPush) -> Bool {
+    one.id == other.id && one.target == other.target && Text.isSame(one.app ?? "", other.app ?? "")
+      && (one.app == nil) == (other.app == nil)
+  }
 }

@@ -128,6 +128,8 @@ private final class Disk: InboxExecutor {
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void) { preferences.append(done) }
 
   func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void) {}
+  func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {}
+  func noteTaken(_ push: PushMark, _ done: @escaping (Result<Void, SegueError>) -> Void) {}
   func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {}
 }
 

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 @testable import SegueAgentCore
@@ -11,6 +12,9 @@ import Testing
   fileprivate static let (one, two, stranger) = (device(1), device(2), device(9))
 
   private static func device(_ number: UInt64) -> Identifier { Identifier(high: 0, low: number) }
+
+  /// The credit of a device for bytes that it has read, of whose limit a relay takes no notice.
+  private static func read(_ consumed: UInt64) -> RelayStep { .credit(consumed, limit: consumed) }
 
   /// A relay that is on, and linked with two devices.
   private func relay(unsent: @escaping (Identifier) -> Int = { _ in 0 }) -> RelaySwitch {
@@ -30,7 +34,7 @@ import Testing
         case .open(let other): "open \(other.bytes[15])"
         case .opened: "opened"
         case .data(let offset, let bytes): "data \(offset) \(bytes.count)"
-        case .credit(let consumed, let limit): "credit \(consumed) \(limit ?? 0)"
+        case .credit(let consumed, let limit): "credit \(consumed) \(limit)"
         case .closed(let end): "closed \(end)"
         }
       return "\(device.bytes[15]) \(channel) \(words)"
@@ -46,13 +50,13 @@ import Testing
     return relay
   }
 
-  private func bytes(_ count: Int) -> [UInt8] { Array(repeating: 7, count: count) }
+  private func bytes(_ count: Int) -> ArraySlice<UInt8> { ArraySlice(repeating: 7, count: count) }
 
   @Test func `R14.3 bytes and credit pass, and an end`() {
     var relay = spliced()
     relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
     relay.take(.data(0, bytes(9)), 2, from: Self.two, 0)
-    relay.take(.credit(16_384), 2, from: Self.two, 0)
+    relay.take(Self.read(16_384), 2, from: Self.two, 0)
     relay.take(.closed(.ended), 2, from: Self.two, 0)
     #expect(said(&relay) == ["2 2 data 0 16384", "1 1 data 0 9", "1 1 credit 16384 49152", "1 1 closed ended"])
     #expect(relay.count == 0)
@@ -77,7 +81,7 @@ import Testing
 
   @Test func `A23 credit for bytes that never came ends the channel`() {
     var relay = spliced()
-    relay.take(.credit(1), 2, from: Self.two, 0)
+    relay.take(Self.read(1), 2, from: Self.two, 0)
     #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"])
   }
 
@@ -86,68 +90,95 @@ import Testing
     relay.take(.data(0, bytes(16_000)), 1, from: Self.one, 0)
     _ = said(&relay)
     for consumed: UInt64 in [0, 1, 8_191, 8_192, 8_192, 8_193, 15_999] {
-      relay.take(.credit(consumed), 2, from: Self.two, 0)
+      relay.take(Self.read(consumed), 2, from: Self.two, 0)
     }
     #expect(said(&relay) == ["1 1 credit 8192 40960"])
   }
 
   /// The one end of a channel, which sends, and what it may.
   private struct Sender {
-    var channel: UInt64 = 1
+    var channel: UInt32 = 1
     var offset: UInt64 = 0
     var limit = RelayWindow.size
 
     /// Sends all that may be sent, which the other end reads.
     /// - Returns: the bytes.
-    mutating func sendAll(_ relay: inout RelaySwitch) -> UInt64 {
+    mutating func sendAll(_ relay: inout RelaySwitch, at uptime: Int64 = 0) -> UInt64 {
       let began = offset
-      while offset < limit {
-        let count = Int(min(16_384, limit - offset))
-        relay.take(.data(offset, [UInt8](repeating: 7, count: count)), channel, from: RelaySwitchTests.one, 0)
-        offset += UInt64(count)
-      }
-      relay.take(.credit(offset), channel + 1, from: RelaySwitchTests.two, 0)
-      for (message, device) in relay.takeOutgoing() where device == RelaySwitchTests.one {
-        if case .fromRelay(channel, .credit(_, let told?)) = message { limit = told }
-      }
+      while offset < limit { send(min(16_384, limit - offset), &relay, isRead: false, uptime) }
+      read(&relay, uptime)
       return offset - began
+    }
+
+    /// The one that sends, and the one that reads.
+    private var ends: (Identifier, Identifier) {
+      channel & 1 == 1
+        ? (RelaySwitchTests.one, RelaySwitchTests.two) : (RelaySwitchTests.two, RelaySwitchTests.one)
+    }
+
+    mutating func send(_ count: UInt64, _ relay: inout RelaySwitch, isRead: Bool = true, _ uptime: Int64 = 0) {
+      relay.take(.data(offset, ArraySlice(repeating: 7, count: Int(count))), channel, from: ends.0, uptime)
+      offset += count
+      if isRead { read(&relay, uptime) }
+    }
+
+    private mutating func read(_ relay: inout RelaySwitch, _ uptime: Int64) {
+      let other = channel & 1 == 1 ? channel + 1 : channel - 1
+      relay.take(RelaySwitchTests.read(offset), other, from: ends.1, uptime)
+      for (message, device) in relay.takeOutgoing() where device == ends.0 {
+        if case .fromRelay(channel, .credit(_, limit: let told)) = message { limit = told }
+      }
     }
   }
 
-  @Test func `R14.3 a window grows while it is used up, and no longer once the other end does not read`() {
+  @Test func `R14.3 a channel of a near device has 64 KiB, whichever direction uses them`() {
+    var relay = spliced()
+    var sender = Sender()
+    #expect((0..<4).map { _ in sender.sendAll(&relay) } == [16, 32, 48, 48].map { $0 * 1024 })
+    var other = Sender(channel: 2)
+    for _ in 0..<4 {
+      _ = other.sendAll(&relay)
+      _ = sender.sendAll(&relay)
+    }
+    #expect(sender.sendAll(&relay) + other.sendAll(&relay) == 64 * 1024)
+    // One that no longer uses what it has leaves it to the other.
+    for _ in 0..<4 {
+      sender.send(9_000, &relay)
+      _ = other.sendAll(&relay)
+    }
+    #expect(other.sendAll(&relay) == 48 * 1024 && relay.broken == nil)
+  }
+
+  @Test func `R14.3 a window grows further for a distant device, and no longer once the other end does not read`() {
     let backlog = Backlog()
     var relay = spliced { _ in backlog.bytes }
     var sender = Sender()
-    var sizes: [UInt64] = []
-    for _ in 0..<8 { sizes.append(sender.sendAll(&relay)) }
-    #expect(sizes == [16, 32, 64, 128, 256, 512, 512, 512].map { $0 * 1024 })
+    for _ in 0..<4 { _ = sender.sendAll(&relay) }
+    let sizes = (1...6).map { sender.sendAll(&relay, at: Int64($0) * RelayWindow.distance) }
+    #expect(sizes == [48, 96, 192, 384, 512, 512].map { $0 * 1024 })
     backlog.bytes = RelaySwitch.unsentLimit + 1
-    _ = sender.sendAll(&relay)
+    _ = sender.sendAll(&relay, at: 100)
     let offset = sender.offset
     backlog.bytes = 0
-    relay.tick(20)
-    guard case .fromRelay(1, .credit(let consumed, let told?))? = relay.takeOutgoing().last?.message else {
+    relay.tick(120)
+    guard case .fromRelay(1, .credit(let consumed, limit: let told))? = relay.takeOutgoing().last?.message else {
       return #expect(Bool(false), "no credit")
     }
     #expect(consumed == offset && told == offset + RelayWindow.largest / 2)
-    // One that sends little keeps what it has.
-    relay.take(.data(offset, bytes(9_000)), 1, from: Self.one, 30)
-    relay.take(.credit(offset + 9_000), 2, from: Self.two, 30)
-    #expect(said(&relay).last == "1 1 credit \(offset + 9_000) \(offset + 9_000 + RelayWindow.largest / 2)")
     #expect(relay.broken == nil)
   }
 
   @Test func `A23 all windows together are no larger than 64 KiB a channel, and one device has half of that`() {
     var relay = relay()
     var senders: [Sender] = []
-    for number in 0..<UInt64(RelayAllowance.channelsOfTwo) {
+    for number in 0..<UInt32(RelayAllowance.channelsOfTwo) {
       relay.take(.open(Self.two), 2 * number + 1, from: Self.one, 0)
       relay.take(.opened, 2 * number + 2, from: Self.two, 0)
       senders.append(Sender(channel: 2 * number + 1))
     }
     _ = said(&relay)
-    for _ in 0..<12 {
-      for index in senders.indices { _ = senders[index].sendAll(&relay) }
+    for round in 0..<12 {
+      for index in senders.indices { _ = senders[index].sendAll(&relay, at: Int64(round) * 10) }
       #expect(relay.broken == nil)
     }
     let allowed = senders.reduce(0) { $0 + $1.limit - $1.offset }
@@ -170,7 +201,7 @@ import Testing
     var relay = spliced { _ in backlog.bytes }
     relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
     backlog.bytes = RelaySwitch.unsentLimit + 1
-    relay.take(.credit(16_384), 2, from: Self.two, 0)
+    relay.take(Self.read(16_384), 2, from: Self.two, 0)
     #expect(said(&relay) == ["2 2 data 0 16384"])
     #expect(relay.nextDeadline(0) == RelaySwitch.creditPause)
     backlog.bytes = 0
@@ -187,7 +218,7 @@ import Testing
     for _ in 0..<(17 * 1_024) {
       relay.take(.data(offset, bytes(16_384)), 1, from: Self.one, uptime)
       offset += 16_384
-      relay.take(.credit(offset), 2, from: Self.two, uptime)
+      relay.take(Self.read(offset), 2, from: Self.two, uptime)
       if let next = relay.nextDeadline(uptime) {
         uptime = next
         relay.tick(uptime)
@@ -209,7 +240,7 @@ import Testing
     var reasons: [String] = []
     for number in 0..<10_000 {
       let other = Self.device(UInt64(2 + number % 3))
-      relay.take(.open(other), UInt64(2 * number + 1), from: Self.one, Int64(number))
+      relay.take(.open(other), UInt32(2 * number + 1), from: Self.one, Int64(number))
       reasons += said(&relay).filter { $0.contains("closed") }
     }
     #expect(relay.count == 1 + RelayAllowance.channelsOfDevice)
@@ -259,26 +290,32 @@ import Testing
     #expect(none == [])
   }
 
-  @Test func `R14.3 messages are read as they were written, and others are refused`() throws {
+  @Test func `R14.3 messages and frames are read as they were written, and others are refused`() throws {
     let steps: [RelayStep] = [
-      .open(Self.one), .opened, .data(70_000, bytes(16_384)), .credit(70_000), .credit(70_000, limit: 90_000),
-      .closed(.secondHop),
+      .open(Self.one), .opened, .data(70_000, bytes(16_384)), .credit(70_000, limit: 90_000), .closed(.secondHop),
     ]
     for step in steps {
-      for message in [RelayMessage.toRelay(1 << 40 | 1, step), .fromRelay(2, step)] {
-        let encoding = try message.encoding()
-        #expect(RelayMessage.isOne(encoding))
-        #expect(try RelayMessage(encoding).encoding() == encoding)
-        for end in 0..<min(encoding.count, 40) {
-          #expect(throws: SegueError.self) { try RelayMessage(Array(encoding[..<end])) }
+      for message in [RelayMessage.toRelay(1 << 30 | 1, step), .fromRelay(2, step)] {
+        switch try message.form {
+        case .message(let encoding):
+          #expect(RelayMessage.isOne(encoding))
+          guard case .message(encoding) = try RelayMessage(encoding).form else { return #expect(Bool(false)) }
+          for end in 0..<encoding.count {
+            #expect(throws: SegueError.self) { try RelayMessage(Array(encoding[..<end])) }
+          }
+        case .frame(let frame): #expect("\(RelayMessage(frame))" == "\(message)")
         }
       }
     }
-    let role = try RelayMessage.role(isRelaying: true, linked: [Self.one, Self.two]).encoding()
-    #expect(try RelayMessage(role).encoding() == role)
-    #expect(throws: SegueError.self) {
-      try RelayMessage(RelayMessage.toRelay(1, .data(0, bytes(RelayMessage.dataLimit + 1))).encoding())
+    let roles = RelayMessage.role(isRelaying: true, linked: [Self.one, Self.two])
+    guard case .message(let role) = try roles.form, case .message(role) = try RelayMessage(role).form else {
+      return #expect(Bool(false))
     }
-    #expect(try !RelayMessage.isOne(DeviceMessage.copied.encoding()) && !RelayMessage.isOne([0x0F, 15]))
+    #expect(try !RelayMessage.isOne(DeviceMessage.copied.encoding()) && !RelayMessage.isOne([0x14, 0x18, 24]))
+    // A channel of a frame has 31 bits, and none is 0.
+    for channel: UInt64 in [0, 1 << 31, 1 << 32] {
+      let open = try Value.array([.unsigned(25), .unsigned(channel), .bool(true)]).encoding
+      #expect(throws: SegueError.self) { try RelayMessage(open) }
+    }
   }
 }

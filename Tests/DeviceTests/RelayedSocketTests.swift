@@ -79,7 +79,7 @@ import Testing
       _ = socket.read(atMost: 100) { _, _ in }
     }
     socket.watch(reading: false, writing: false)
-    socket.take(.data(0, [1, 2, 3]))
+    socket.take(.data(0, [1, 2, 3][...]))
     #expect(turns.run() < 100 && reads == 0 && socket.unread == 3)
     socket.watch(reading: true, writing: false)
     #expect(turns.run() < 100 && reads == 1 && socket.unread == 0)

@@ -33,6 +33,21 @@ import Testing
     peer.heard.compactMap { if case .offer(let offer, _, _) = $0 { offer.description.title } else { nil } }
   }
 
+  @Test func `A23 frames of a relay count on links of devices alone, once a session has begun`() throws {
+    var heard: [Identifier] = []
+    let hub = try #require(world.hub)
+    hub.relayHandler = { device, _ in heard.append(device) }
+    defer { hub.relayHandler = nil }
+    let (app, device, _) = try links()
+    let early = try RawPeer(hubIn: world, as: world.identifier(), device: other, saysWho: false)
+    for peer in [app.peer, early, try RawPeer(app: "liar", in: world)] {
+      peer.say(.bytes(channel: 1, offset: 0, [1, 2, 3]))
+      #expect(heard.isEmpty && !peer.isConnected)
+    }
+    device.peer.say(.bytes(channel: 1, offset: 0, [1, 2, 3]))
+    #expect(heard == [one] && device.peer.isConnected)
+  }
+
   @Test func `a device's routes are taken at length 1, an app's at any`() throws {
     let (app, device, _) = try links()
     let far = [world.identifier(), world.identifier()]

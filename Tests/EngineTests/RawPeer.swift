@@ -64,6 +64,12 @@ final class RawPeer: WorldParticipant {
     self.init(world.device.connect(process, to: try #require(world.device.hub)), of: process, in: world)
   }
 
+  /// Sends a frame of a channel through a relay.
+  func say(_ frame: RelayFrame) {
+    link.send(frame)
+    world.settle()
+  }
+
   func poll() -> Bool {
     flush()
     guard connection.isReadable(0) else { return false }

@@ -206,7 +206,7 @@ import Testing
     }
     let id = Identifier(high: 7, low: 9)
     var start = AgentContinuation(
-      requester(1, until: 1_000), id, offer, in: app, .fetch, leavesText: false, usual: 20_000,
+      requester(1, until: 1_000), id, offer, in: app, .fetch, leavesText: false, usual: 20_000, nil,
       Instant(uptime: 0, date: 0))
     start.phase = .storing
     start.decision = (.unknown, SegueError(.remoteApplicationTimedOut, "late"))

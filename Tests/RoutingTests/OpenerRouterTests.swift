@@ -49,6 +49,13 @@ import Testing
     #expect(first == "\(choice) \(choice == "opener:" ? "defaultApplication" : "opener")")
   }
 
+  @Test(arguments: ["opener:kate", "opener:gone"])
+  func `an opener that was chosen is one candidate, and one that is gone is named (R6.5, R13.7)`(choice: String) {
+    let query = RoutingQuery(type: editing, team: "TEAM", bundleIdentifier: "origin", isPublic: true)
+    let found = router(choice: choice).route(query).candidates.filter { $0.bundleIdentifier == choice }
+    #expect(found.map { $0.isEligible } == [choice == "opener:kate"])
+  }
+
   @Test func `the program of the origin comes first, then the desktop's default (R13.1, R13.7)`() {
     #expect(words(router(["gvim", "kate"]), of: "kate").first == "opener:kate opener")
     let defaults = [(contentType: "text/plain", desktopFile: "kate.desktop")]

@@ -306,7 +306,7 @@ import Testing
 
   @Test func `a newer inbox is left as it is, to the byte, and search goes on`() throws {
     let inbox = try filled()
-    try inbox.database.setVersion(7)
+    try inbox.database.setVersion(8)
     let copy = TemporaryFolder()
     #expect(mkdir(copy.state, 0o700) == 0)
     for name in ["machine", "inbox.db", "inbox.db-wal"] { try copy.write(try folder.data(name), name) }
@@ -314,7 +314,7 @@ import Testing
     let state = try copy.open()
     for _ in 0..<2 {
       let error = try #require(thrown { try Inbox.open(in: state) })
-      #expect(error.status == .unsupportedVersion && error.message.contains("version 7, known is 6"))
+      #expect(error.status == .unsupportedVersion && error.message.contains("version 8, known is 7"))
     }
     #expect(try before == (copy.data("inbox.db"), copy.data("inbox.db-wal")))
     #expect(try SavedActivities.open(in: state).count == 0)

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from bare import EMULATE, MIRROR
+from bare import EMULATE, MIRROR, QEMU
 from project import ROOT
 
 BUILT = ROOT / ".build" / "aarch64"
@@ -31,19 +31,20 @@ mkdir -p "$root$project"
 mount --rbind "$project" "$root$project"
 sh -c "$EMULATE" sh "$root"
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/tmp PYTHONDONTWRITEBYTECODE=1 \
-  TMPDIR=/tmp SEGUE_LIBRARY="$SEGUE_LIBRARY" SEGUE_AGENT="$SEGUE_AGENT" PYTHONPATH="$PYTHONPATH" sh -c "$@"
+  TMPDIR=/tmp "$QEMU" SEGUE_LIBRARY="$SEGUE_LIBRARY" SEGUE_AGENT="$SEGUE_AGENT" PYTHONPATH="$PYTHONPATH" sh -c "$@"
 """
 
 
 class Machine:
     def __init__(self) -> None:
-        """Unpacks the packages; the first call takes a minute."""
-        if not (TREE / "made").exists():
+        """Unpacks the packages; the first call with these takes a minute."""
+        mark = TREE / "made"
+        if not mark.exists() or mark.read_text() != PACKAGES:
             BUILT.mkdir(parents=True, exist_ok=True)
             subprocess.run(["rm", "-rf", TREE], check=True)
             options = ("--quiet", "--variant=extract", "--architectures=arm64", f"--include={PACKAGES}")
             subprocess.run(["mmdebstrap", *options, "bookworm", TREE, MIRROR], check=True)
-            (TREE / "made").touch()
+            mark.write_text(PACKAGES)
         self.tools = BUILT / "tools"
         self.tools.mkdir(exist_ok=True)
         for name in TOOLS:
@@ -57,6 +58,7 @@ class Machine:
         environment = {
             **os.environ,
             "EMULATE": EMULATE,
+            "QEMU": QEMU,
             "SEGUE_LIBRARY": str(LIBRARIES / library),
             "SEGUE_AGENT": str(LIBRARIES / "segue-agent"),
             "PYTHONPATH": f"{ROOT / 'bindings/python/src'}:{self.tools}",

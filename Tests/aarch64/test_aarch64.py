@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from project import ROOT
 
 WORKLOADS = ROOT / "Tests" / "fleet" / "workloads.c"
 SEEDS = int(os.environ.get("SEGUE_SEEDS", "1000"))
+PATIENCE = 3600  # seconds for all of them
 LARGEST = 1.1  # times the size of this machine's library
 PYTHON_TESTS = ROOT / "bindings" / "python"
 # Tests that enter namespaces by programs that qemu cannot run there, or look at the threads of another process.
@@ -85,13 +87,32 @@ def test_the_same_seeds_give_the_same_traces(machine, tmp_path):
     fleet = "libsegue-fleet.so.0"
     theirs = compiled(WORKLOADS, ROOT / ".build" / "aarch64", library=fleet)
     ours = built("cc", WORKLOADS, tmp_path / "ours", ROOT / "lib" / fleet)
-    process = machine.begin('exec "$@"', theirs, "1", str(SEEDS), "hashes", library=fleet)
-    here = subprocess.run([ours, "1", str(SEEDS), "hashes"], capture_output=True, text=True, check=True).stdout
-    there, _ = process.communicate(timeout=3600)
-    hashes = re.findall(r"^\d+ [0-9a-f]{16}$", here, re.MULTILINE)
-    assert len(hashes) == SEEDS
-    assert re.findall(r"^\d+ [0-9a-f]{16}$", there, re.MULTILINE) == hashes, there[-2000:]
-    assert process.returncode == 0
+    here = played([subprocess.Popen(words, text=True, stdout=subprocess.PIPE) for words in shares(ours)])
+    there = played([machine.begin('exec "$@"', *words, library=fleet) for words in shares(theirs)])
+    assert len(here) == SEEDS
+    assert there == here
+
+
+def shares(program: Path) -> list[list[str | Path]]:
+    """The seeds in as many parts as there are processors."""
+    count = min(os.cpu_count() or 1, SEEDS)
+    bounds = [1 + SEEDS * part // count for part in range(count + 1)]
+    return [[program, str(first), str(end - first), "hashes"] for first, end in itertools.pairwise(bounds)]
+
+
+def played(processes: list[subprocess.Popen[str]]) -> list[str]:
+    """Returns a line with the hash of each seed; all processes have to succeed."""
+    lines = []
+    try:
+        for process in processes:
+            said, _ = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, said[-2000:]
+            lines += re.findall(r"^\d+ [0-9a-f]{16}$", said, re.MULTILINE)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return lines
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -103,7 +103,7 @@ def test_each_program_is_of_aarch64_and_hardened(files: Path):
     for path in (path for path in programs if path.suffix != ".debug"):
         said = output("readelf", "--wide", "--dynamic", "--program-headers", files / path)
         assert "BIND_NOW" in said and "GNU_RELRO" in said and "RPATH" not in said and "RUNPATH" not in said, path
-        (stack,) = re.findall(r"GNU_STACK.* (\S+) +0x\w+$", said, re.MULTILINE)
+        (stack,) = re.findall(r"GNU_STACK.* (\S+) +\w+$", said, re.MULTILINE)
         assert stack == "RW", path
 
 

@@ -307,7 +307,7 @@ def test_the_command_line_shows_apps_routes_and_choices(data, start, segue):
     ]
     assert segue("route")[1] == ["com.example.b", "b", "app", "has a manifest", "chosen"]
     assert segue("route")[3][-1] == "own app: it is the origin, and no other process of it runs"
-    told = "no manifest describes com.example.none: it is chosen only while it runs, unless it is an opener"
+    told = "no manifest describes com.example.none: it is chosen only while it runs"
     assert segue("choose", TYPE, "com.example.none") == [[f"{TYPE}: com.example.none"], [told]]
     assert segue("choose", TYPE) == [[f"{TYPE}: com.example.none"]], "it only asks"
     assert segue("choose", "com.example.other") == [["com.example.other: no choice"]]

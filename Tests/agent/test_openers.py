@@ -116,6 +116,8 @@ def test_the_users_choice_counts_and_openers_that_come_are_noticed(agent, deskto
     desktop.opener("third", "third;%{path};")
     while segue("route")["candidates"][0]["bundle_identifier"] != "opener:third":
         pass  # the agent reads the folder again
+    found = [each["bundle_identifier"] for each in segue("route")["candidates"]]
+    assert found.count("opener:third") == 1
     segue("continue", "--launch", status=1)
     assert desktop.opened("third") == ["1", str(note)]
     segue("continue", "--app", "opener:second", status=1)

@@ -32,7 +32,7 @@ def home() -> Iterator[tuple[AgentDevice, AgentDevice]]:
     """The agents of the desk and of the laptop, linked. They serve all tests, whose apps end with each."""
     if not can_make_networks():
         pytest.skip("namespaces cannot be made here")
-    with programs() as start, two_devices(start) as devices:
+    with two_devices() as devices:
         yield devices
 
 

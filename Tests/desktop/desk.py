@@ -17,7 +17,7 @@ from agents import AgentDevice, making
 from folders import temporary
 from network import two_networks
 from participants import Participant, participant
-from programs import Program
+from programs import Program, programs
 from project import ROOT
 
 PROGRAM = Path(os.environ.get("SEGUE_DESKTOP", ROOT / "lib" / "segue-desktop")).resolve()
@@ -28,9 +28,10 @@ CAPABILITIES = ("actions", "body", "body-markup")
 
 
 @contextmanager
-def two_devices(start: Callable[..., Program]) -> Iterator[tuple[AgentDevice, AgentDevice]]:
-    """The agents of a desk and of a laptop, on machines with a cable, linked in one account."""
-    with temporary("segue-home-") as folder:
+def two_devices() -> Iterator[tuple[AgentDevice, AgentDevice]]:
+    """The agents of a desk and of a laptop, on machines with a cable, linked in one account. They end before their
+    folders are removed; so do programs that were started after this block was entered."""
+    with temporary("segue-home-") as folder, programs() as start:
         cable = two_networks(start)
         cable.address()
         make = making(start, folder)

@@ -105,6 +105,13 @@ class HostileHub:
         self.peer.send_message("offer", *described, *names, origin, *further)
         return activity
 
+    def offers_as(self, title: str, retained: list[object]) -> None:
+        """Offers an activity that it says it has retained for another device."""
+        self._number += 1
+        described = [uuid.uuid4(), wire.TYPE, title, 0, 0, 0, None, False]
+        names = [self.app, "Fake", "com.example.fake", "hostile", 1]
+        self.peer.send_message("offer", *described, *names, [TEAM, 1, self.id, self._number, retained])
+
     def delivers(self, activity: uuid.UUID, **properties: Any) -> None:
         """Answers the next fetch, whatever it is for."""
         _, continuation, origin, wanted, _, receiver, *_ = self.peer.receive_kind("fetch")

@@ -61,6 +61,18 @@ class Keys(NamedTuple):
         secrets = tuple(secret for _, secret in reversed(epochs))
         return cls(key, certificate, root, root_key, account.bytes, secrets)
 
+    def sign(self, message: bytes) -> bytes:
+        """The public key of the device, 32 bytes, and its signature of a message, 64 bytes."""
+        with tempfile.TemporaryDirectory(prefix="segue-signature-") as place:
+            folder = Path(place)
+            (folder / "key").write_text(pem("PRIVATE KEY", self.key))
+            (folder / "message").write_bytes(message)
+            run = ["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", "key", "-in", "message"]
+            signature = subprocess.run(run, cwd=folder, check=True, capture_output=True).stdout
+            run = ["openssl", "pkey", "-in", "key", "-pubout", "-outform", "DER"]
+            public = subprocess.run(run, cwd=folder, check=True, capture_output=True).stdout
+        return public[-32:] + signature
+
     def beacon(self, port: int, *, slot: int = 0, epoch: int = 0, nonce: bytes | None = None) -> bytes:
         """A genuine one, of a slot relative to now."""
         key = derived(self.epochs[epoch], b"segue 1 beacon")

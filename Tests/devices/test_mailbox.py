@@ -8,12 +8,13 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cbor2
 import pytest
 from agents import Refused, making
 from hostile import HostileHub
-from intruder import Keys, secured
+from intruder import Keys, device_of, secured
 from network import Cable, Sockets, another_network, can_make_networks, two_networks
 from participants import Participant
 from programs import programs
@@ -33,6 +34,10 @@ class House:
         """The lid is closed: its link is silent, and then gone."""
         self._cable.pull()
         self.home.device.linked("office", patience=60)
+
+    def closes_without_office(self) -> None:
+        self._cable.pull()
+        self.home.device.linked(patience=60)
 
     def opens(self) -> None:
         self._cable.plug()
@@ -167,12 +172,25 @@ def test_r14_5_a_mailbox_that_is_revoked_loses_the_role_at_once(house, app):
     assert "mailbox: was removed from the account" in house.laptop.device.problems()
 
 
+def signed(keys: Keys, mailbox: uuid.UUID, activity: uuid.UUID, revision: int, **of_push: Any) -> bytes:
+    """docs/protocol.md, "Mailboxes"."""
+    said = keys.account + device_of(keys) + mailbox.bytes + activity.bytes + revision.to_bytes(8, "big")
+    head = b"segue retained offer 1\0"
+    if of_push:
+        head, app = b"segue retained push 1\0", of_push.get("app")
+        said += of_push["push"].bytes + of_push["target"].bytes + (b"\0" if app is None else b"\1" + app.encode())
+    return keys.sign(head + said)
+
+
 class Member:
     """The laptop, turned hostile: its keys, in the hands of a program that says what it likes."""
 
     def __init__(self, house: House, stack: contextlib.ExitStack):
         device = house.laptop.device
         self.keys = Keys.of(device.state_folder)
+        self.home, self.office = (
+            uuid.UUID(bytes=device_of(Keys.of(each.device.state_folder))) for each in (house.home, house.office)
+        )
         device.kill()
         sockets = Sockets(device.machine)
         stack.callback(sockets.close)
@@ -202,6 +220,83 @@ def test_r14_5_what_a_hostile_member_wants_retained_costs_nothing(house, offers)
         for _ in range(50):
             member.says([RETAIN, offers])
             member.says([RETAINED, offers, 3, "x" * 5_000])
-        # Another device is served as before.
+            member.hub.is_heard()
+        # It is served as before: what it signs itself is fetched, and nothing else.
+        genuine = member.hub.offers("genuine")
+        member.says([RETAIN, [[genuine, 8, signed(member.keys, member.home, genuine, 8)]]])
+        member.hub.delivers(genuine)
         house.home.device.linked("laptop", "office")
-        assert house.home.device.ask("retained")["retained"] == []
+        while not (kept := house.home.device.ask("retained")["retained"]):
+            member.hub.is_heard()
+        assert [each["title"] for each in kept] == ["delivered"]
+
+
+FORGED = {
+    "by another device": lambda member, activity, other: signed(other, member.home, activity, 7),
+    "another mailbox": lambda member, activity, _: signed(member.keys, member.office, activity, 7),
+    "another revision": lambda member, activity, _: signed(member.keys, member.home, activity, 6),
+    "another activity": lambda member, _activity, _: signed(member.keys, member.home, uuid.uuid4(), 7),
+    "a push": lambda member, activity, _: signed(
+        member.keys, member.home, activity, 7, push=uuid.uuid4(), target=member.office
+    ),
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+def test_r14_5_what_is_not_signed_by_its_device_is_not_retained(house, forge):
+    """Home fetches in the order of the list: the first fetch would be for what is forged."""
+    other = Keys.of(house.office.device.state_folder)
+    with contextlib.ExitStack() as stack:
+        member = Member(house, stack)
+        forged, genuine = member.hub.offers("forged"), member.hub.offers("genuine")
+        assert member.hub.is_heard() is not None
+        proof = forge(member, forged, other)
+        member.says([RETAIN, [[forged, 7, proof], [genuine, 7, signed(member.keys, member.home, genuine, 7)]]])
+        member.hub.delivers(genuine)
+
+
+def test_r14_5_a_member_cannot_offer_as_another_device(house):
+    """A hub takes a retained offer only with the signature of the device that it names."""
+    office = Keys.of(house.office.device.state_folder)
+    with contextlib.ExitStack() as stack:
+        member = Member(house, stack)
+        laptop = uuid.UUID(bytes=device_of(member.keys))
+        # Otherwise what it offers itself counts.
+        house.office.device.kill()
+        house.home.device.linked("laptop", patience=60)
+
+        def offers(title: str, signer: Keys) -> None:
+            activity = uuid.uuid4()
+            proof = signed(signer, laptop, activity, 7)
+            member.hub.offers_as(title, [member.office, activity, 7, proof])
+
+        offers("forged", member.keys)
+        offers("genuine", office)
+        member.hub.is_heard()
+        assert [(each["title"], each["device_name"]) for each in house.home.json("list")] == [
+            ("genuine", "office, retained at laptop")
+        ]
+
+
+def test_r3_15_a_push_to_an_office_that_is_off_comes_once_it_is_back(house, app, tmp_path):
+    house.laptop.does("account", "set", "--retain-on", "home")
+    house.office.does("account", "set", "--push", "at-once")
+    house.office.device.kill()
+    house.home.device.linked("laptop", patience=60)
+    offering = ("offer", "com.example.editing", "--team", "T", "--title", "letter", "--to", "office")
+    said = house.laptop.does(*offering)
+    assert "office is not linked: home keeps it until then" in said.err
+    assert "unknown" in said.out and "retained at home" in said.out
+    assert "1 push kept there" in house.laptop.does("account").out
+    assert "home: 1 push of this device kept there" in house.laptop.does("devices").out
+    assert "keeps 1 push of laptop" in house.home.does("account").out
+    assert "waits for office" in house.home.does("inbox").out
+    assert house.home.json("list") == []
+    house.closes_without_office()
+    house.office.device.begin()
+    yours = app(house.office.device, "notes")
+    yours.hears("continue .* letter", 60)
+    house.home.device.awaits(lambda _: "ended" in house.home.device.ask("retained")["retained"][0])
+    (kept,) = house.home.json("inbox")
+    assert (kept["title"], kept["continued_on"], kept["target_name"]) == ("letter", "office", "office")
+    assert "continued by com.example.notes on office" in house.home.does("inbox").out

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import cbor2
 import pytest
+import wire
 from agents import AgentDevice, making
 from hostile import HostileHub
 from intruder import Keys, is_refused, secured
@@ -20,8 +21,9 @@ from programs import programs
 from test_command import Machine
 from test_two_machines import change_both, nothing_flickered, offer_both_ways
 
-HOME, OPEN, OPENED, DATA, CLOSED = "10.99.0.1", 0, 1, 2, 4
-TO_RELAY, FROM_RELAY = 16, 17
+HOME, OPENED, CLOSED = "10.99.0.1", 1, 2
+TO_RELAY, FROM_RELAY = 25, 26
+FROM_RELAY_BIT = 1 << 31  # in the channel of a frame
 NOT_LINKED, TOO_MANY, TOO_OFTEN, VIOLATED, UNKNOWN = 2, 4, 5, 6, 8
 
 STREAMS = """
@@ -203,16 +205,21 @@ class Member:
             self.hub.peer.send_message("account", cbor2.dumps(message, canonical=True))
 
     def opens(self, channel: int, device: uuid.UUID) -> list:
-        return [TO_RELAY, channel, OPEN, device]
+        return [TO_RELAY, channel, device]
 
     def answers(self, count: int) -> list[tuple[int, ...]]:
-        """The next messages of the relay: channel, step and the rest."""
+        """The next words of the relay about channels: opened, or closed and the reason."""
         found: list[tuple[int, ...]] = []
         while len(found) < count:
-            _, message = self.hub.peer.receive_kind("account")
-            number, *elements = cbor2.loads(message)
-            if number == FROM_RELAY:
-                found.append(tuple(elements))
+            kind, channel, body = self.hub.peer.next_frame()
+            if kind == "relayedEnd":
+                assert channel & FROM_RELAY_BIT
+                found.append((channel & ~FROM_RELAY_BIT, CLOSED, *body))
+            elif kind == "message":
+                number, *elements = cbor2.loads(body)
+                said = cbor2.loads(elements[0]) if wire.NAMES[number] == "account" else [0]
+                if said[0] == FROM_RELAY and said[2] is True:
+                    found.append((said[1], OPENED))
         return found
 
 
@@ -225,7 +232,8 @@ def test_a23_a_member_that_opens_10_000_channels_is_refused_and_harms_nobody(tri
         apps = offer_both_ways(app, home, laptop)
         member = Member(trio, stack)
         there, own = (laptop.device(name)["device"] for name in ("laptop", "phone"))
-        member.says(member.opens(1, uuid.uuid4()), member.opens(3, own), [TO_RELAY, 5, DATA, 0, b"7"])
+        member.says(member.opens(1, uuid.uuid4()), member.opens(3, own))
+        member.hub.peer.send(wire.frame("relayed", bytes(8) + b"7", 5))
         assert member.answers(3) == [(1, CLOSED, NOT_LINKED), (3, CLOSED, VIOLATED), (5, CLOSED, UNKNOWN)]
         answers = []
         for first in range(0, 10_000, 500):

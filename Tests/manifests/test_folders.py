@@ -4,57 +4,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import PROBE
 
-BROKEN = Path(__file__).parent / "broken"
-# The errors of the files in that folder, without the paths before them.
-SAID = {
-    "no-identifier.plist": "CFBundleIdentifier: is missing; expected a string",
-    "identifier-is-a-number.plist": "CFBundleIdentifier: expected a string, found an integer",
-    "identifier-is-empty.plist": "CFBundleIdentifier: must not be empty",
-    "identifier-with-a-newline.plist": "CFBundleIdentifier: has a control character",
-    "types-are-a-string.plist": "NSUserActivityTypes: expected an array, found a string",
-    "a-type-is-a-dictionary.plist": "NSUserActivityTypes[1]: expected a string, found a dictionary",
-    "a-type-is-empty.plist": "NSUserActivityTypes[0]: must not be empty",
-    "a-document-type-is-a-string.plist": "CFBundleDocumentTypes[0]: expected a dictionary, found a string",
-    "a-role-is-unknown.plist": "CFBundleDocumentTypes[0].CFBundleTypeRole: expected Editor, Viewer, Shell, QLGenerator"
-    " or None, found Owner",
-    "content-types-are-wrong.plist": "CFBundleDocumentTypes[1].LSItemContentTypes[0]: expected a string,"
-    " found a boolean",
-    "versions-are-negative.plist": "SeguePayloadVersions[1]: expected an integer from 0 to 4294967295, found -1",
-    "a-version-is-text.plist": "SeguePayloadVersions[0]: expected an integer, found a string",
-    "background-is-text.plist": "LSBackgroundOnly: expected a boolean, found a string",
-    "team-is-an-array.plist": "com.apple.developer.team-identifier: expected a string, found an array",
-    "a-key-twice.plist": "line 4: the key CFBundleIdentifier is there twice",
-    "an-array.plist": "the property list: expected a dictionary, found an array",
-    "an-entity.plist": "line 2: the document type declares something of its own, which is refused",
-    "empty.plist": "line 1: no element found; expected a property list, XML or binary",
-    "cut-short.plist": "a binary property list that is cut short, or of another version than 00",
-    "picture.plist": "line 1: not well-formed (invalid token); expected a property list, XML or binary",
-    "depth-bomb.plist": "line 1: more than 32 levels of nesting",
-    "shared-objects.plist": "more than 10000 values",
-    "contains-itself.plist": "more than 32 levels of nesting",
-    "notes.txt": "expected a name that ends with .plist",
-    "no-identifier.desktop": "X-Segue-BundleIdentifier: is missing, and there are other keys of Segue's",
-    "no-group.desktop": "line 1: expected a group before the first key",
-    "no-entry.desktop": "there is no group [Desktop Entry]",
-    "a-key-twice.desktop": "line 4: the key Exec is there twice",
-    "no-equals-sign.desktop": "line 3: expected KEY=VALUE",
-    "latin-1.desktop": "line 2: the value of X-Segue-BundleIdentifier is not UTF-8",
-    "undeclared-entity.plist": "line 3: the entity &dot; is not declared",
-    "a-bad-key.desktop": "line 2: the key X-Segue-Bundle Identifier has other characters than A-Z, a-z, 0-9 and -",
-    "a-bad-document-type.desktop": "X-Segue-DocumentTypes[0]: expected CONTENT-TYPE:ROLE:ACTIVITY-TYPE with the role"
-    " Editor, Viewer, Shell, QLGenerator or None, found text/plain:Editor",
-    "a-bad-version.desktop": "X-Segue-PayloadVersions[1]: expected an integer, found two",
-    "a-bad-escape.desktop": "X-Segue-BundleIdentifier: a backslash is followed by none of s, n, t, r, \\ and ;",
-    "a-bad-boolean.desktop": "X-Segue-BackgroundOnly: expected true or false, found yes",
-}
+BROKEN = tomllib.loads((Path(__file__).parent / "broken.toml").read_text())["file"]
 GOOD = """<?xml version="1.0"?><plist version="1.0"><dict><key>CFBundleIdentifier</key><string>org.example.good</string>
 <key>NSUserActivityTypes</key><array><string>org.example.note</string></array></dict></plist>"""
 
@@ -97,9 +55,11 @@ def home(tmp_path) -> Home:
 
 
 def test_each_broken_manifest_is_named_with_what_was_expected_and_hides_no_other(home):
-    for path in BROKEN.iterdir():
-        shutil.copy(path, home.applications if path.suffix == ".desktop" else home.apps)
-    assert home.broken() == SAID
+    for file in BROKEN:
+        text = file.get("text", "") + file.get("repeated", "") * file.get("times", 0)
+        folder = home.applications if file["name"].endswith(".desktop") else home.apps
+        (folder / file["name"]).write_bytes(bytes.fromhex(file["hex"]) if "hex" in file else text.encode())
+    assert home.broken() == {file["name"]: file["says"] for file in BROKEN}
     assert home.declared == ["org.example.good"]
 
 

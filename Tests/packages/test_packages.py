@@ -6,12 +6,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from bare import HOME, USER, Bare, output
-from conftest import Installation, build, installed
+from conftest import Installation, build
 from handoff import HANDOFF
 from programs import Program
 from project import ROOT
@@ -61,6 +62,11 @@ def test_the_same_files_give_the_same_packages(packages: list[Path], tmp_path: P
             done = subprocess.run(["diffoscope", first, second], capture_output=True, text=True)
             pytest.fail(done.stdout[:4000])
     assert materials(again).read_bytes() == materials(packages).read_bytes()
+
+
+def test_the_same_files_give_the_same_wheel(wheel: Path, tmp_path: Path):
+    subprocess.run([ROOT / "packaging/wheel", tmp_path], check=True, capture_output=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 def materials(packages: list[Path]) -> Path:
@@ -117,13 +123,35 @@ def test_a_version_that_differs_from_the_header_is_refused(tmp_path: Path):
 # On a machine
 
 
-def test_the_packages_are_installed_in_seconds(installation: Installation, wanted: list[Path], tmp_path: Path):
-    """A machine that is busy gets a second try."""
-    seconds = installation.seconds
-    if seconds > SECONDS:
-        seconds = installed(tmp_path, wanted).seconds
-    print(f"deb.install_s {seconds:.1f}: Segue's packages, with what they depend on there already")
-    assert seconds <= SECONDS
+def test_the_packages_are_installed_in_seconds(installation: Installation):
+    """The time in which it has a processor is what counts while others keep all of them busy."""
+    busy = os.getloadavg()[1] > (os.cpu_count() or 1)
+    said = f"{installation.seconds:.1f} s, {installation.computed:.1f} s of them computing{', while others do' * busy}"
+    print(f"deb.install_s {said}: Segue's packages, with what they depend on there already")
+    assert (installation.computed if busy else installation.seconds) <= SECONDS
+
+
+def test_the_lines_of_the_pages_install_segue(packages: list[Path], tmp_path: Path):
+    """As they stand there, as root on a machine without anything. What the packages recommend comes along."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    lines = {line for page in pages for line in re.findall(r"^sudo (apt .*)$", page.read_text(), re.MULTILINE)}
+    (line,) = (each for each in lines if "./dist/deb/" in each)
+    bare = Bare(tmp_path)
+    try:
+        bare.copy_in(packages, f"{HOME}/dist/deb")
+        bare.run("bash", "-c", f"cd {HOME} && {line.replace('apt install', 'apt install --yes')}")
+        assert bare.say("segue", "--version").split() == ["segue", "0.1.0,", "library", "0.1.0"]
+        assert "bash" in bare.say("segue", "setup")
+        assert "Debian: webext-segue" in bare.fails("segue", "setup", "firefox")
+        assert bare.say("segue", "stdio", "--path") == "/usr/libexec/segue/segue-stdio\n"
+        bare.say("python3", "-c", "import rich, segno")
+        assert "no agent runs; start one" in bare.fails("segue", "account", "create", "Home")
+        bare.begin("segue", "agent").wait_for("this process is the hub")
+        bare.say("segue", "account", "create", "Home")
+        # Without a network others could not come.
+        assert "has no address" in bare.fails("segue", "invite")
+    finally:
+        bare.close()
 
 
 def test_installed_packages_work(machine: Bare):
@@ -139,7 +167,8 @@ def test_no_program_comes_from_the_current_folder(machine: Bare):
     assert LIBRARY in machine.say("sh", "-c", "segue doctor || true")
     machine.run("apt-get", "remove", "-qy", "segue-stdio", "segue-agent", "segue-desktop")
     for name in ("stdio", "agent"):
-        assert f"there is no segue-{name}" in machine.fails("segue", name)
+        words = machine.fails("segue", name)
+        assert f"there is no segue-{name}: install it (Debian: segue-{name}; from source: `make install`)" in words
 
 
 def test_each_user_switches_plugins_on(machine: Bare):
@@ -296,8 +325,8 @@ def test_purging_leaves_nothing_of_segue_and_all_of_the_user(machine: Bare, agen
 def test_the_agent_works_without_python_and_openssl(wanted, tmp_path: Path, installation: Installation):
     bare = Bare(tmp_path)
     try:
-        package = [each for each in wanted if each.name.startswith("segue-agent_")]
-        bare.install(package)
+        # The package brings segue-continue along, which is an app and needs the library.
+        bare.install([each for each in wanted if each.name.startswith(("segue-agent_", "libsegue0_"))])
         assert bare.run("sh", "-c", "ls /usr/lib/*/libssl.so.3 /usr/bin/python3 2>/dev/null || true") == ""
         agent = bare.begin("segue-agent")
         agent.wait_for("this process is the hub")

@@ -19,6 +19,7 @@ from project import ROOT
 from public_types import problems
 from test_agent import agent
 from test_mpv import PLAYING, Mpv, film, origin
+from versions import versioned
 
 __all__ = ["agent", "film"]
 Start = Callable[..., Host]
@@ -109,18 +110,32 @@ def test_a_player_that_does_not_answer_holds_nothing_up(start: Start, player, br
     assert time.monotonic() - began < 20  # GLib waits 25 s by default
 
 
+def by_the_bridge(folder: Path, status: int = 0) -> None:
+    """Continues what is offered in the bridge, which says to nobody but the agent that it is there."""
+    command = [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", PLAYING, "--app", "org.segue.mpris"]
+    environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
+    deadline = time.monotonic() + 20
+    while "neither runs" in (done := subprocess.run(command, env=environment, capture_output=True, text=True)).stderr:
+        assert time.monotonic() < deadline
+    assert done.returncode == status, done
+
+
+def test_the_bridge_declines_a_newer_version(player, bridge, agent, folder: Path, film: Path) -> None:
+    """R13.3"""
+    mpv = player()
+    mpv("get_property", "pid")
+    bridge()
+    with versioned(folder, PLAYING, 2, url=film.as_uri()) as program:
+        by_the_bridge(folder, 1)
+        assert program.wait_for(r"^ended (\w+)")[1] == "DECLINED"
+
+
 def test_the_bridge_continues_in_a_player(start: Start, player, bridge, agent, folder: Path, film: Path) -> None:
     mpv = player()
     mpv("get_property", "pid")
     bridge()
     host = origin(start, url=film.as_uri(), position=42, duration=120, paused=True)
-    command = [ROOT / ".venv/bin/python", "-m", "segue", "continue", "--type", PLAYING, "--app", "org.segue.mpris"]
-    environment = {**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}
-    deadline = time.monotonic() + 20
-    while (done := subprocess.run(command, env=environment, capture_output=True, text=True)).returncode != 0:
-        # The bridge says to nobody but the agent that it is there.
-        assert "neither runs" in done.stderr, done
-        assert time.monotonic() < deadline
+    by_the_bridge(folder)
     assert host.hear("activity/ended")["outcome"] == "restored"
     mpv.until("pause", True)
     # A player answers before it has sought.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 from host import Host
 from player import Mpv, made_film, served
+from programs import ProgramError
 from project import ROOT
 from public_types import problems
+from versions import versioned
 
 PLAYING = "SegueActivityTypePlayingMedia"
 Start = Callable[..., Host]
@@ -89,6 +92,19 @@ def test_mpv_goes_on_at_the_same_second(start: Start, mpv, film: Path) -> None:
     assert player("get_property", "path") == str(film)
     assert player("get_property", "time-pos") == pytest.approx(42, abs=0.1)
     assert (player("get_property", "pause"), player("get_property", "speed")) == (True, 2.0)
+
+
+@pytest.mark.parametrize(("version", "outcome"), [(1, "RESTORED"), (2, "DECLINED")])
+def test_mpv_declines_a_newer_version(mpv, folder: Path, film: Path, version: int, outcome: str) -> None:
+    """R13.3"""
+    player = mpv()
+    with versioned(folder, PLAYING, version, url=film.as_uri()) as program:
+        for _ in range(10):
+            player("script-message-to", "segue", "continue")
+            with contextlib.suppress(ProgramError):  # the player does not know of it yet
+                assert program.wait_for(r"^ended (\w+)", 2)[1] == outcome
+                return
+    raise AssertionError(program.said)
 
 
 @pytest.mark.parametrize("url", ["file:///no/such/film", "file:///tmp/%00", "file:///etc/hostname"])

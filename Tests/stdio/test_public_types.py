@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""R13.2, R13.3: `segue stdio` and the checker in Python judge alike, and values get the kinds of the table."""
+"""R13.2, R13.3: `segue stdio` the checker and the Python package judge alike, and values get the kinds of the table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable
 
 import pytest
+import segue.public_types
 from host import EDITING, Host, RefusedError
 from programs import programs
 from project import ROOT
 from public_types import TYPES, Key, problems
 from test_session import continued, offer, pair
+from versions import versioned
 
 Start = Callable[..., Host]
 MEDIA, READING, TERMINAL = (f"SegueActivityType{name}" for name in ("PlayingMedia", "ReadingDocument", "UsingTerminal"))
@@ -101,6 +103,18 @@ def test_stdio_and_the_checker_judge_alike(start: Start, name: str) -> None:
         assert told == (0 if key.name in required else len(bad)), (key.name, bad)
 
 
+@pytest.mark.parametrize("name", TYPES)
+def test_the_classes_of_the_python_package_and_the_checker_judge_alike(name: str) -> None:
+    """R13.2, R13.3"""
+    kind = getattr(segue.public_types, name.removeprefix("SegueActivityType"))
+    assert name == kind.TYPE
+    for key in TYPES[name].keys.values():
+        for value in candidates(key):
+            info = {"url": FILE, key.name: value}
+            assert kind.problems(info).keys() == problems(name, info).keys(), info
+    assert kind.problems({}).keys() == problems(name, {}).keys()
+
+
 @pytest.mark.parametrize(
     ("type", "sent", "came"),
     [
@@ -172,19 +186,8 @@ def test_a_higher_payload_version_is_declined_before_anything_moves(
     """R13.3, R3.7"""
     receiver = start()
     receiver.open("receiver", EDITING)
-    script = f"""
-import asyncio, segue
-async def main():
-    async with segue.App("com.example.o", team="T") as app:
-        activity = segue.Activity(app, {EDITING!r}, title="V", user_info={{"url": segue.URL({FILE!r})}})
-        activity.payload_version = {version}
-        activity.become_current()
-        await asyncio.Event().wait()
-asyncio.run(main())
-"""
-    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
-        run("origin", [ROOT / ".venv/bin/python", "-c", script])
-        receiver.call("offers/continue", offer=receiver.offer_of("V")["offer"])
+    with versioned(folder, EDITING, version, url=FILE):
+        receiver.call("offers/continue", offer=receiver.offer_of("Versioned")["offer"])
         if declined:
             assert receiver.hear("continuation/failed")["error"]["data"]["status"] == "DECLINED"
         else:

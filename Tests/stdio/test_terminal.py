@@ -8,11 +8,12 @@ import os
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from host import PROGRAM, Host
+from host import PATIENCE, PROGRAM, Host
 from programs import programs
 from project import ROOT
 from public_types import problems
@@ -125,6 +126,13 @@ def test_a_shell_follows_and_its_end_withdraws(start: Start, shell, folder: Path
         pass
 
 
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def is_shell(path: Path, name: str, folder: Path) -> bool:
     try:
         return path.read_text().strip() == name and str(folder).encode() in Path(path.parent, "environ").read_bytes()
@@ -145,6 +153,51 @@ def test_the_death_of_the_program_does_not_harm_the_shell(start: Start, shell, f
 
 
 @pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_that_runs_one_command_starts_no_program(folder: Path, tmp_path: Path, name: str) -> None:
+    """Editors run such a shell to learn its variables."""
+    program, init, _ = STARTS[name]
+    own = "$fish_pid" if name == "fish" else "$$"
+    line = f'{init.format(shlex.join(COMMAND))}; read -l c </proc/{own}/task/{own}/children; echo "[$c]"'
+    line = line if name == "fish" else line.replace("read -l", "read -r")
+    words = [*program.split(), "-i", "-c", line]
+    environment = variables(folder, tmp_path)
+    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_in_the_place_of_another_one_ends_its_program(start: Start, shell, tmp_path: Path, name: str) -> None:
+    """A program that the former one has started holds its pipe."""
+    program, init, prompt = STARTS[name]
+    (tmp_path / "second").mkdir()
+    terminal, host = shell(name), receiver(start)
+    while not host.hear("offers/changed")["offers"]:
+        pass
+    for line in ("sleep 100 &", f"exec {program}", prompt, init.format(shlex.join(COMMAND)), f"cd {tmp_path}/second"):
+        terminal.type(line)
+    while [each["title"] for each in host.hear("offers/changed")["offers"]] != ["second"]:
+        pass
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_that_ends_before_its_program_has_begun_leaves_none(shell, tmp_path: Path, name: str) -> None:
+    """A death of the parent is told to those alone that have asked before."""
+    slow, said = tmp_path / "bin" / "setpriv", tmp_path / "processes"
+    slow.parent.mkdir()
+    waits = 'while grep -q "^PPid:.$PPID$" /proc/$$/status; do sleep 0.02; done'
+    tells = f"echo $$ $PPID >{said}.new && mv {said}.new {said}"
+    slow.write_text(f'#!/bin/sh\n{tells}\n{waits}\nexec /usr/bin/setpriv "$@"\n')
+    slow.chmod(0o755)
+    terminal = shell(name)
+    until(said.exists)
+    terminal.type("sleep 100 &")
+    terminal.shows("sleep 100 &")
+    program, parent = said.read_text().split()
+    os.kill(int(parent), 9)
+    until(lambda: not Path("/proc", program).exists())
+
+
+@pytest.mark.parametrize("name", SHELLS)
 def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_path: Path, name: str) -> None:
     place = tmp_path / "a 'b' ü"
     place.mkdir()
@@ -155,6 +208,14 @@ def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_
     assert host.hear("activity/ended")["outcome"] == "restored"
     terminal.type("pwd")
     terminal.shows(f"^{place}$")
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_handoff_shows_its_help(shell, name: str) -> None:
+    terminal = shell(name)
+    terminal.type("handoff --help")
+    terminal.shows("^usage: ")
+    terminal.shows("^in-shell>")
 
 
 @pytest.fixture

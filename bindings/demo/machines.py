@@ -25,7 +25,8 @@ class Machine:
         self.home = Path(tempfile.mkdtemp(prefix=f"segue-{name}-"))
         for folder in ("run", "state", "config"):
             (self.home / folder).mkdir(mode=0o700)
-        self._program("agent", AGENT, SEGUE_LOG="info").wait_for(CARRIES)
+        self._agent = self._program("agent", AGENT, SEGUE_LOG="info")
+        self._agent.wait_for(CARRIES)
 
     def _program(
         self, what: str, *words: str | Path, listener: Callable[[str], None] | None = None, **more: str
@@ -49,6 +50,12 @@ class Machine:
         if status != 0:
             raise ProgramError(f"{self.name}: segue {words[0]} ended with status {status}")
         return program
+
+    def sleeps(self) -> None:
+        """Its agent ends, as when it is switched off."""
+        self._agent.signal(15)
+        self._agent.wait()
+        self.said("(off)")
 
     def said(self, line: str) -> None:
         say(f"  {self.name:<8} {line}")

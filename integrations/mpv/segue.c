@@ -233,6 +233,18 @@ static segue_reply on_continue(void *context, segue_app *app, segue_activity *ac
   return SEGUE_REPLY_LATER;
 }
 
+/** Declines what this plugin could misread (R13.3). */
+static void will_continue(void *context, segue_app *app, const char *type, size_t length,
+                          segue_continuation *continuation) {
+  segue_offer *offer = NULL;
+  uint32_t version = 0;
+  (void)context, (void)app, (void)type, (void)length;
+  segue_continuation_get_offer(continuation, &offer);
+  if (segue_offer_get_payload_version(offer, &version) == SEGUE_OK && version > 1)
+    segue_continuation_decline(continuation, "the payload is of a newer version than this plugin knows", NUL);
+  segue_release(offer);
+}
+
 static void did_fail(void *context, segue_app *app, const char *type, size_t length, const segue_error *error,
                      segue_continuation *continuation) {
   char *message = NULL;
@@ -306,6 +318,7 @@ static bool open_app(segue_app_delegate **delegate) {
                  segue_activity_delegate_create(NULL, NULL, &player.delegate) == SEGUE_OK &&
                  segue_activity_delegate_on_will_save(player.delegate, will_save) == SEGUE_OK &&
                  segue_app_delegate_create(NULL, NULL, delegate) == SEGUE_OK &&
+                 segue_app_delegate_on_will_continue(*delegate, will_continue) == SEGUE_OK &&
                  segue_app_delegate_on_continue(*delegate, on_continue) == SEGUE_OK &&
                  segue_app_delegate_on_did_fail(*delegate, did_fail) == SEGUE_OK &&
                  segue_app_set_delegate(player.app, *delegate) == SEGUE_OK && segue_app_open(player.app) == SEGUE_OK;

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,9 +145,12 @@ void channel_refuse(struct channel *channel, const segue_value *id, const struct
 }
 
 void uuid_write(const uint8_t *uuid, char *text) {
+  static const char digits[] = "0123456789abcdef";
   for (int index = 0; index < SEGUE_ID_SIZE; index++) {
     if (index == 4 || index == 6 || index == 8 || index == 10)
       *text++ = '-';
-    text += snprintf(text, 3, "%02x", uuid[index]);
+    *text++ = digits[uuid[index] >> 4];
+    *text++ = digits[uuid[index] & 15];
   }
+  *text = '\0';
 }

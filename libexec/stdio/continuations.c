@@ -45,6 +45,11 @@ static struct continuation *note(struct continuations *continuations, segue_cont
   return continuation;
 }
 
+int continuations_expected(const struct continuations *continuations) {
+  int64_t left = continuations->expected_until - now_ms();
+  return left > 0 ? (int)left : 0;
+}
+
 static void forget(struct continuation *continuation) {
   struct continuation former = *continuation;
   memset(continuation, 0, sizeof *continuation);
@@ -123,6 +128,7 @@ void continuations_failed(struct continuations *continuations, const char *type,
   struct continuation *continuation = find_handle(continuations, handle);
   struct problem problem;
   read_error(error, &problem);
+  continuations->expected_until = 0;
   if (continuation)
     tell_failure(continuations, continuation, type, type_length, &problem);
 }
@@ -310,6 +316,7 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
                                    segue_continuation *handle) {
   struct continuation *continuation = note(continuations, handle, default_time());
   struct problem problem;
+  continuations->expected_until = 0;
   if (!continuation)
     return SEGUE_REPLY_NO;
   if (segue_retain(activity) != SEGUE_OK) {
@@ -335,6 +342,7 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
 const char *continuations_begin(struct continuations *continuations, segue_continuation *handle,
                                 uint32_t milliseconds) {
   struct continuation *continuation = note(continuations, handle, milliseconds);
+  continuations->expected_until = now_ms() + EXPECTED_MS;
   return continuation ? continuation->id : NULL;
 }
 

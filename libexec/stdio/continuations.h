@@ -28,8 +28,13 @@ struct continuation {
   int64_t request;
 };
 
+/** Milliseconds in which most activities of this device come. */
+#define EXPECTED_MS 5
+
 struct continuations {
   struct channel *channel;
+  /** by the clock of now_ms: until then the activity that the host has asked for is expected */
+  int64_t expected_until;
   struct activities *activities;
   struct continuation list[CONTINUATIONS_MOST];
 };
@@ -45,6 +50,8 @@ void continuations_failed(struct continuations *continuations, const char *type,
 void continuations_opening_failed(struct continuations *continuations, const char *type, size_t type_length,
                                   const segue_error *error, segue_continuation *handle);
 
+/** Returns milliseconds in which an activity that the host has asked for is expected; 0: none is. */
+int continuations_expected(const struct continuations *continuations);
 /** Notes what the host has begun. Returns its id, NULL if there is no place. handle  retained */
 const char *continuations_begin(struct continuations *continuations, segue_continuation *handle, uint32_t milliseconds);
 /** offers/cancel: ends a continuation. */

@@ -114,15 +114,20 @@ bool line_writer_add(struct line_writer *writer, const char *line, size_t length
 }
 
 /** Writes without waiting: a writable pipe takes PIPE_BUF bytes, and a socket is asked. */
-static ssize_t write_some(int descriptor, const char *bytes, size_t length) {
-  ssize_t count = send(descriptor, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (count < 0 && errno == ENOTSOCK)
-    count = write(descriptor, bytes, length < PIPE_BUF ? length : PIPE_BUF);
+static ssize_t write_some(struct line_writer *writer, size_t length) {
+  const char *bytes = writer->bytes + writer->begin;
+  ssize_t count = -1;
+  if (!writer->is_no_socket)
+    count = send(writer->descriptor, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (!writer->is_no_socket && count < 0 && errno == ENOTSOCK)
+    writer->is_no_socket = true;
+  if (writer->is_no_socket)
+    count = write(writer->descriptor, bytes, length < PIPE_BUF ? length : PIPE_BUF);
   return count;
 }
 
 line_problem line_writer_flush(struct line_writer *writer) {
-  ssize_t count = write_some(writer->descriptor, writer->bytes + writer->begin, line_writer_waiting(writer));
+  ssize_t count = write_some(writer, line_writer_waiting(writer));
   if (count < 0)
     return errno == EINTR || errno == EAGAIN ? NULL : "the host does not read any longer";
   writer->begin += (size_t)count;

@@ -43,6 +43,8 @@ void line_reader_free(struct line_reader *reader);
 /** The lines that go out. */
 struct line_writer {
   int descriptor;
+  /** the system has said so */
+  bool is_no_socket;
   char *bytes;
   size_t begin, end, capacity;
   /** the bound of one line, in bytes */

@@ -49,10 +49,28 @@ static bool may_go_on(const struct session *session) {
   return !session->open_id && line_writer_waiting(&session->channel.lines) <= WAITING_MOST;
 }
 
+/** Runs the callbacks that are due. */
+static void run_callbacks(struct session *session) {
+  if (session->app && !session->is_over && may_go_on(session))
+    segue_app_dispatch(session->app, 0, NULL);
+}
+
+/**
+ * Waits for an activity that the host has asked for. Most come before the host has read that one comes; and a thread
+ * that waits in dispatch reads the socket, so that no other one has to wake it up.
+ */
+static void await_activity(struct session *session) {
+  int left;
+  while (!session->is_over && may_go_on(session) && (left = continuations_expected(&session->continuations)) > 0)
+    if (segue_app_dispatch(session->app, left, NULL) != SEGUE_OK)
+      return;
+}
+
 /** Handles the lines that are there, as long as it may. */
 static void take_lines(struct session *session) {
   const char *line = NULL;
   size_t length = 0;
+  bool took = false;
   while (!session->is_over && may_go_on(session)) {
     line_problem problem = line_reader_next(&session->reader, &line, &length);
     if (problem)
@@ -60,8 +78,11 @@ static void take_lines(struct session *session) {
     else if (line)
       session_take(session, line, length);
     if (problem || !line)
-      return;
+      break;
+    took = true;
   }
+  if (took)
+    await_activity(session);
 }
 
 /** Reads what the host has written. */
@@ -106,8 +127,8 @@ static void turn(struct session *session, const sigset_t *waiting) {
     agent_end(&session->agent);
   if (session->open_id && (session->agent.descriptor < 0 || now_ms() >= session->open_until))
     session_answer_open(session);
-  if (polled[2].revents != 0 && !session->is_over)
-    segue_app_dispatch(session->app, 0, NULL);
+  if (polled[2].revents != 0)
+    run_callbacks(session);
   offers_send(&session->offers);
   if (polled[0].revents != 0 && !session->is_over)
     read_input(session);

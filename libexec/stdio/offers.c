@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "offers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "parameters.h"
 
-/** Gets the offers, frontmost first. count  out. Returns an array to free, whose offers are to be released. */
-static segue_offer **list(const struct offers *offers, size_t *count) {
-  segue_offer **found = calloc(OFFERS_MOST, sizeof *found);
-  *count = 0;
-  if (found && segue_app_get_offers(offers->app, found, OFFERS_MOST, count) == SEGUE_OK && *count > OFFERS_MOST)
-    *count = OFFERS_MOST;
-  return found;
+/** Gets the offers, frontmost first, to be released. found  out: OFFERS_MOST places. Returns their number. */
+static size_t list(const struct offers *offers, segue_offer **found) {
+  size_t count = 0;
+  if (segue_app_get_offers(offers->app, found, OFFERS_MOST, &count) != SEGUE_OK)
+    return 0;
+  return count < OFFERS_MOST ? count : OFFERS_MOST;
 }
 
 static void release(segue_offer **found, size_t count) {
   for (size_t index = 0; index < count; index++)
     segue_release(found[index]);
-  free(found);
 }
 
 int offers_due(const struct offers *offers) {
@@ -71,26 +68,32 @@ static bool send_first(struct channel *channel, segue_offer **found, size_t coun
 }
 
 void offers_send(struct offers *offers) {
-  size_t count = 0;
+  segue_offer *found[OFFERS_MOST];
   if (offers_due(offers) != 0)
     return;
-  segue_offer **found = list(offers, &count);
+  size_t count = list(offers, found);
   offers->is_changed = false;
   offers->sent_at = now_ms();
   /* As many as fit into a line. */
-  for (size_t left = count; found && !send_first(offers->channel, found, left) && left > 0; left /= 2)
+  for (size_t left = count; !send_first(offers->channel, found, left) && left > 0; left /= 2)
     ;
-  release(found, found ? count : 0);
+  release(found, count);
 }
 
 /** Tells whether an offer is the one that the host wants. Both may be NULL: any. */
 static bool is_wanted(const segue_offer *offer, const char *id, const char *type) {
   uint8_t bytes[SEGUE_ID_SIZE] = {0};
   char text[UUID_TEXT], *its_type = NULL;
-  segue_offer_get_id(offer, bytes);
+  if (id) {
+    segue_offer_get_id(offer, bytes);
+    uuid_write(bytes, text);
+    if (strcmp(id, text) != 0)
+      return false;
+  }
+  if (!type)
+    return true;
   segue_offer_get_type(offer, &its_type, NULL);
-  uuid_write(bytes, text);
-  bool is_wanted = (!id || strcmp(id, text) == 0) && (!type || (its_type && strcmp(type, its_type) == 0));
+  bool is_wanted = its_type && strcmp(type, its_type) == 0;
   segue_free(its_type);
   return is_wanted;
 }
@@ -98,11 +101,9 @@ static bool is_wanted(const segue_offer *offer, const char *id, const char *type
 /** Begins with the frontmost offer that is wanted. */
 static bool begin(struct offers *offers, const char *id, const char *type, uint32_t milliseconds,
                   const char **continuation_id, struct problem *problem) {
-  size_t count = 0, index = 0;
-  segue_offer **found = list(offers, &count);
+  segue_offer *found[OFFERS_MOST];
+  size_t count = list(offers, found), index = 0;
   segue_continuation *handle = NULL;
-  if (!found)
-    return problem_status(problem, SEGUE_ERROR_SYSTEM, "", "there is no memory for the offers");
   while (index < count && !is_wanted(found[index], id, type))
     index++;
   bool is_good = index < count || problem_status(problem, SEGUE_ERROR_NOT_FOUND,

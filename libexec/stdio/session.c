@@ -229,9 +229,8 @@ static void take_message(struct session *session, const segue_value *message) {
   segue_value *id = NULL, *member = NULL;
   char *method = NULL;
   segue_dictionary_get_value(message, "id", SEGUE_NUL_TERMINATED, &id);
-  bool is_answer = segue_dictionary_get_value(message, "method", SEGUE_NUL_TERMINATED, &member) != SEGUE_OK;
-  if (!is_answer)
-    segue_dictionary_get_string(message, "method", SEGUE_NUL_TERMINATED, &method, NULL);
+  bool is_answer = segue_dictionary_get_string(message, "method", SEGUE_NUL_TERMINATED, &method, NULL) != SEGUE_OK &&
+                   segue_dictionary_get_value(message, "method", SEGUE_NUL_TERMINATED, &member) != SEGUE_OK;
   if (!is_good_id(id))
     refuse(session, NULL, CODE_NO_REQUEST, "the id is neither a string of at most 255 bytes, nor a number, nor null");
   else if (!is_of_json_rpc(message))

@@ -53,6 +53,14 @@ final class InboxDisk: InboxExecutor {
     use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
   }
 
+  func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.hasTaken(push) }, done)
+  }
+
+  func noteTaken(_ push: PushMark, _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.noteTaken(push) }, done)
+  }
+
   func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
     use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: Clock.now.date) }, done)
   }

@@ -252,8 +252,8 @@ public final class ControlRequests {
     return try .dictionary(entries)
   }
 
-  /// The offers that this device retains for others (R14.5), and how they were continued. They are few enough for one
-  /// page.
+  /// The offers and pushes that this device retains for others (R14.5), and how they have ended. They are few enough
+  /// for one page.
   private func retained() throws(SegueError) -> Value {
     try Self.page("retained", of: inbox.retainedOffers, atMost: Limits.allRetainedOffers) { record throws(SegueError) in
       var entries: [(key: Value, value: Value)] = [
@@ -270,10 +270,20 @@ public final class ControlRequests {
         entries.append((key: .string("device"), value: .uuid(origin.device)))
         entries.append((key: .string("device_name"), value: .string(devices.name(of: origin.device))))
       }
+      if let push = record.retained?.push {
+        entries.append((key: .string("push"), value: .uuid(push.id)))
+        entries.append((key: .string("target"), value: .uuid(push.target)))
+        entries.append((key: .string("target_name"), value: .string(devices.name(of: push.target))))
+      }
       if let receipt = record.receipt {
-        entries.append((key: .string("continued"), value: try .date(receipt.date)))
-        entries.append((key: .string("continued_by"), value: .string(receipt.receiver.appName)))
-        entries.append((key: .string("continued_on"), value: .string(receipt.receiver.deviceName)))
+        entries.append((key: .string("ended"), value: try .date(receipt.date)))
+        entries.append((key: .string("outcome"), value: .integer(Int64(receipt.outcome.rawValue))))
+        entries.append((key: .string("reason"), value: .string(receipt.reason)))
+        if receipt.outcome == .restored {
+          entries.append((key: .string("continued"), value: try .date(receipt.date)))
+          entries.append((key: .string("continued_by"), value: .string(receipt.receiver.appName)))
+          entries.append((key: .string("continued_on"), value: .string(receipt.receiver.deviceName)))
+        }
       }
       return try .dictionary(entries)
     }

@@ -21,6 +21,10 @@ public protocol InboxExecutor: AnyObject {
   func loadPreferences(_ done: @escaping (Result<RoutingPreferences, SegueError>) -> Void)
   /// Stores the app that the user wants for a type; nil forgets it.
   func choose(_ app: String?, for type: String, _ done: @escaping (Result<Void, SegueError>) -> Void)
+  /// Whether a push to this device was taken or declined before, or a later one of its activity (R3.15).
+  func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void)
+  /// Remembers that a push was taken or declined.
+  func noteTaken(_ push: PushMark, _ done: @escaping (Result<Void, SegueError>) -> Void)
   /// Stores which apps were used, the most recent last.
   func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void)
 }

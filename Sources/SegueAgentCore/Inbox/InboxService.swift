@@ -40,6 +40,8 @@ public final class InboxService: RetainingInbox {
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
   /// Those who wait for an offer.
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
+  /// Those who wait until a push is stored that is kept for another device.
+  private var keptPushes: [(id: Identifier, done: (SegueError?) -> Void)] = []
   /// Called once an offer is over; nil: not wanted.
   public var offerEnded: ((Identifier) -> Void)?
   public var retentionChanged: (() -> Void)?
@@ -148,6 +150,7 @@ public final class InboxService: RetainingInbox {
     requests = []
     withdrawals = []
     looks = []
+    keptPushes = []
   }
 
   // MARK: For control clients
@@ -159,7 +162,7 @@ public final class InboxService: RetainingInbox {
   ///   - answer: called once, at the end or at the deadline, unless the agent ends before.
   public func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable],
-    leavesText: Bool, for client: ControlClient, began: Began? = nil,
+    leavesText: Bool, for client: ControlClient, retained: PushMark? = nil, began: Began? = nil,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
     lastNumber += 1
@@ -168,18 +171,29 @@ public final class InboxService: RetainingInbox {
     let request = AgentContinuationRequest(
       number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
       isPush: began != nil, leavesText: leavesText,
-      activationToken: LaunchVariable.activationToken(in: environment))
+      activationToken: LaunchVariable.activationToken(in: environment), retained: retained)
     perform { $0.continue(request, $1) }
   }
 
   /// The same; nobody has agreed that text stays behind.
   public func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
-    began: Began? = nil, _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
+    retained: PushMark? = nil, began: Began? = nil,
+    _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
     `continue`(
-      activity, app: app, timeout: timeout, environment: environment, leavesText: false, for: client, began: began,
-      answer)
+      activity, app: app, timeout: timeout, environment: environment, leavesText: false, for: client,
+      retained: retained, began: began, answer)
+  }
+
+  public func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    disk.hasTaken(push, done)
+  }
+
+  public func noteTaken(_ push: PushMark) {
+    disk.noteTaken(push) { [environment] result in
+      if case .failure(let error) = result { environment.log(.error, "push: \(error.message)") }
+    }
   }
 
   /// Somebody who asked has gone.
@@ -344,6 +358,34 @@ public final class InboxService: RetainingInbox {
 
   public func retain(_ wanted: [RetainedOrigin], for device: Identifier) {
     perform { $0.retain(wanted, for: device, $1) }
+  }
+
+  public var retentionProblem: SegueError? {
+    var problem: SegueError?
+    perform { engine, _ in problem = engine.retentionProblem }
+    return problem
+  }
+
+  public func keepPush(_ push: RetainedOrigin, _ done: @escaping (SegueError?) -> Void) {
+    guard let id = push.push?.id else { return }
+    keptPushes.append((id, done))
+    perform { $0.keepPush(push, $1) }
+  }
+
+  public func dropPushes(_ ids: [Identifier], of device: Identifier) {
+    perform { $0.dropPushes(ids, of: device, $1) }
+  }
+
+  public var duePushes: [RetainedOrigin] {
+    var due: [RetainedOrigin] = []
+    perform { engine, _ in due = engine.duePushes }
+    return due
+  }
+
+  public func toldPush(_ activity: Identifier) { perform { engine, _ in engine.toldPush(activity) } }
+
+  public func answeredPush(_ activity: Identifier, _ error: SegueError?) {
+    perform { $0.answeredPush(activity, error, $1) }
   }
 
   public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {
@@ -625,6 +667,14 @@ extension InboxService: AgentOwner {
     environment.post { [self] in
       isTellingRetention = false
       retentionChanged?()
+    }
+  }
+
+  public func pushKept(_ id: Identifier, _ error: SegueError?) {
+    // The engine is in the middle of a call.
+    environment.post { [self] in
+      guard let index = keptPushes.firstIndex(where: { $0.id == id }) else { return }
+      keptPushes.remove(at: index).done(error)
     }
   }
 

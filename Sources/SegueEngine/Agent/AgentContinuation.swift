@@ -50,6 +50,8 @@ struct AgentContinuation {
   var id: Identifier
   let offer: Offer
   let app: ChosenApp
+  /// The push that a mailbox gives to this device; nil: it is none.
+  let push: PushMark?
   let begun: Int64
   /// Those that have no answer yet, the first one first.
   var requesters: [Requester]
@@ -82,8 +84,9 @@ struct AgentContinuation {
   ///   others.
   init(
     _ requester: Requester, _ id: Identifier, _ offer: Offer, in app: ChosenApp, _ beginning: Beginning,
-    leavesText: Bool, usual: Int64, _ now: Instant
+    leavesText: Bool, usual: Int64, _ push: PushMark?, _ now: Instant
   ) {
+    self.push = push
     self.id = id
     self.offer = offer
     self.app = app
@@ -147,5 +150,38 @@ struct AgentContinuation {
     case .looking, .fetching, .collecting: earlier(first, deadline)
     case .storing, .kept: earlier(first, decision == nil ? deadline : nil)
     }
+  }
+}
+
+/// The reasons with which continuations end here.
+extension AgentContinuation {
+  /// Its requester waits no longer, and the entry is not in the inbox yet.
+  static var slow: SegueError {
+    SegueError(.remoteApplicationTimedOut, "not continued within its time")
+  }
+
+  static var expired: SegueError {
+    SegueError(.notFound, "what waited for the app has expired, and is no longer in the inbox")
+  }
+
+  static var late: SegueError {
+    SegueError(.remoteApplicationTimedOut, "the app has not answered yet; the activity waits for it")
+  }
+
+  static func unopened(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .remoteApplicationTimedOut, "the \(app.form.noun) is not opened yet; it is once the disk has stored that")
+  }
+
+  /// No one tells whether a program has opened what it was started with.
+  static func unheard(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was started with the \(app.form.noun): nothing tells whether it has opened it")
+  }
+
+  /// The receipt of an entry that was stored, and whose program was not started.
+  static func notStarted(_ app: ChosenApp) -> SegueError {
+    SegueError(
+      .handoffFailed, "\(app.name) was not started with the \(app.form.noun), which was asked for once more")
   }
 }

@@ -51,7 +51,7 @@ public final class AgentEngine: HubParticipant {
   /// this call.
   /// - Parameter wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.
   public func look(for activity: Identifier, wanted: String?, _ number: UInt64, _ now: Instant) {
-    starts.look(for: activity, wanted: wanted, number, now)
+    starts.lookups.look(for: activity, wanted: wanted, number, now)
   }
 
   /// Cancels the question of this number. Its answer may still be delivered.
@@ -66,12 +66,12 @@ public final class AgentEngine: HubParticipant {
 
   /// The launch for that continuation has succeeded, or not.
   public func launched(_ continuation: Identifier, _ error: SegueError?, _ now: Instant) {
-    starts.launched(continuation, error, now)
+    starts.waiting.launched(continuation, error, now)
   }
 
   /// The browser was started with a page (`AgentOwner.show`), or could not be.
   public func shown(_ continuation: Identifier, _ error: SegueError?, _ now: Instant) {
-    starts.shown(continuation, error, now)
+    starts.programs.started(continuation, error, now)
   }
 
   /// Asks the origin of a continuation for a part of an attachment (`AgentOwner.collect`). Answered once, by
@@ -100,7 +100,7 @@ public final class AgentEngine: HubParticipant {
   }
 
   /// The user has forgotten an entry, which is no longer on the disk: those that wait for its end are told.
-  public func removed(_ continuation: Identifier, _ now: Instant) { starts.removed(continuation, now) }
+  public func removed(_ continuation: Identifier, _ now: Instant) { starts.waiting.removed(continuation, now) }
 
   /// The user wants an entry to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { deliveries.retry(continuation) }
@@ -135,8 +135,26 @@ public final class AgentEngine: HubParticipant {
     retained.ended(receipt, of: offer, now)
   }
 
-  /// The offers that are retained, the oldest first.
+  /// Keeps a push of a linked device for another one (R3.15). Answered once, by `AgentOwner.pushKept`, also from inside
+  /// this call.
+  public func keepPush(_ push: RetainedOrigin, _ now: Instant) { retained.keep(push, now) }
+  /// Drops pushes of a device that wait for others.
+  public func dropPushes(_ ids: [Identifier], of device: Identifier, _ now: Instant) {
+    retained.drop(ids, of: device, now)
+  }
+  /// The pushes of which their targets are to be told now: each is offered to its target.
+  public var duePushes: [RetainedOrigin] { retained.pushes.due }
+  /// The target of a push, by the identifier of its offer, is being told.
+  public func toldPush(_ activity: Identifier) { retained.pushes.told(activity) }
+  /// The target has chosen an app (nil), or says why it does not continue the activity, or has not answered.
+  public func answeredPush(_ activity: Identifier, _ error: SegueError?, _ now: Instant) {
+    retained.answered(activity, error, now)
+  }
+
+  /// The offers and pushes that are retained, the oldest first.
   public var retainedOffers: [KeptRecord] { retained.records }
+  /// Why nothing is retained; nil: it is.
+  public var retentionProblem: SegueError? { retained.problem }
   /// Why this device does not retain all that a device wants; nil: it does, or is about to.
   public func retentionProblem(of device: Identifier) -> SegueError? { retained.problem(of: device) }
 
@@ -162,14 +180,14 @@ public final class AgentEngine: HubParticipant {
   /// The question which app continues an offer. NOT_FOUND, BUSY.
   public func choice(for activity: Identifier, wanted: String? = nil) -> Result<AppChoice, SegueError> {
     do throws(SegueError) {
-      return .success(try starts.choice(for: activity, wanted: wanted))
+      return .success(try starts.lookups.choice(for: activity, wanted: wanted))
     } catch { return .failure(error) }
   }
 
   /// The inbox has done what it was asked for.
   public func stored(_ reply: InboxReply, of request: InboxRequest, _ now: Instant) {
     switch reply {
-    case .opened(.success(let receipts)): for receipt in receipts { starts.report(receipt, now) }
+    case .opened(.success(let receipts)): for receipt in receipts { starts.receipts.report(receipt, now) }
     case .shared(let id, let result): starts.shared(id, result, now)
     case .put(let id, .success(let item)):
       if let item, case .put(let record, _) = request { deliveries.add(item, for: record.app, now) }
@@ -177,20 +195,20 @@ public final class AgentEngine: HubParticipant {
     case .put(let id, .failure(let error)): starts.put(id, error, now)
     case .begun(let app, let result): deliveries.begun(app, result, of: request, now)
     case .loaded(let id, let app, let result): deliveries.loaded(id, by: app, result, now)
-    case .acknowledged(let id, identity.id, let result): starts.decidedToShow(id, result, now)
+    case .acknowledged(let id, identity.id, let result): starts.programs.decided(id, result, now)
     case .acknowledged(_, let app, .success(let owed)):
       if case .acknowledge(_, _, _, let receipt) = request {
         deliveries.acknowledged(receipt, by: app, now)
-        if owed == nil { starts.acknowledged(late: receipt) }
+        if owed == nil { starts.waiting.acknowledged(late: receipt) }
       }
-      if let owed { starts.acknowledged(owed, now) }
+      if let owed { starts.waiting.acknowledged(owed, now) }
     case .opened(.failure(let error)), .acknowledged(_, _, .failure(let error)), .refused(let error):
       deliveries.refused(request, error, now)
     case .disbelieved(let id, let app): deliveries.disbelieved(id, by: app)
-    case .decided(let id, let result): starts.decided(id, result, now)
+    case .decided(let id, let result): starts.waiting.decided(id, result, now)
     case .loadedKept(let result):
       kept.loaded(result.map { $0.filter { $0.retained == nil } }, now)
-      if case .success(let records) = result { retained.loaded(records.filter { $0.retained != nil }, now) }
+      retained.loaded(result.map { $0.filter { $0.retained != nil } }, now)
     case .kept(let id, let error), .withdrawn(let id, let error):
       if !retained.stored(id, error, now) { kept.stored(error, now) }
     case .settled(let id, let error): retained.settled(id, error, now)
@@ -260,8 +278,9 @@ public final class AgentEngine: HubParticipant {
       starts.receivedReset(of: channel, now)
       retained.receivedReset(of: channel, now)
       savedChanges.receivedReset(of: channel)
-      deliveries.receivedReset(of: channel)
-    case .credit(let channel, _): deliveries.pump(channel)
+      deliveries.documents.receivedReset(of: channel)
+    case .credit(let channel, _): deliveries.documents.pump(channel)
+    case .relay: throw SegueError(.malformed, "a frame of a relay came from the hub")
     }
   }
 
@@ -320,10 +339,10 @@ public final class AgentEngine: HubParticipant {
       if !deliveries.peerLost(id), !retained.refused(id, error, now) { starts.refused(id, error, now) }
     case .outcomeAck(let id, _): if outcomes.acknowledged(id) { agent.owner.perform(.confirm(id)) }
     case .fetch(let continuation, _, let receiver, _, _, _):
-      if let receiver { deliveries.fetched(continuation.id, by: receiver.id, now) }
+      if let receiver { deliveries.documents.fetched(continuation.id, by: receiver.id, now) }
     case .outcome(let continuation, let outcome, let error, let receiver):
       if let receiver, let failed = deliveries.answered(continuation.id, outcome, error, by: receiver, now), let error {
-        starts.failed(failed, error, now)
+        starts.waiting.failed(failed, error, now)
       }
     case .stream(let id, let continuation, let app, _, let attachment):
       serve(
@@ -351,7 +370,7 @@ public final class AgentEngine: HubParticipant {
     if request.descriptor.isLost {
       return answer(request, SegueError(.limitExceeded, "the agent may open no more descriptors"))
     }
-    guard deliveries.has(request.continuationID, request.app) else {
+    guard deliveries.documents.has(request.continuationID, request.app) else {
       return answer(
         request,
         SegueError(.notFound, "the app has answered: attachments of what has waited are fetched before that"))

@@ -49,6 +49,8 @@ public struct AppChoice: Sendable {
   public let running: [AppIdentity]
   /// The device of the account that offers it; nil: this one, or one that an app has linked.
   public let device: Identifier?
+  /// The device whose offer or push that one has retained (R14.5); nil: the offer is its own.
+  public var retained: RetainedOrigin?
 }
 
 /// A request to the agent to continue an activity.
@@ -68,11 +70,14 @@ public struct AgentContinuationRequest: Sendable {
   public let leavesText: Bool
   /// The token by which the app may bring its window to the front, if it runs; nil: there is none.
   public let activationToken: String?
+  /// The push that a mailbox gives to this device; nil: it is none.
+  public let retained: PushMark?
 
   public init(
     number: UInt64, activity: Identifier, app: String? = nil, timeout: Int64? = nil, principal: Principal? = nil,
-    isPush: Bool = false, leavesText: Bool = false, activationToken: String? = nil
+    isPush: Bool = false, leavesText: Bool = false, activationToken: String? = nil, retained: PushMark? = nil
   ) {
+    self.retained = retained
     self.number = number
     self.activity = activity
     self.app = app
@@ -193,6 +198,8 @@ public protocol AgentOwner: AnyObject {
   func withdraw(_ offer: KeptParticipant)
   /// The offers of apps of this device have changed, or those that are retained for other devices (R14.5).
   func noteRetention()
+  /// The push of this identifier is kept (`AgentEngine.keepPush`), or cannot be.
+  func pushKept(_ id: Identifier, _ error: SegueError?)
   /// Answers a requester, once.
   func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>)
   func log(_ severity: Severity, _ message: DiagnosticText)
@@ -202,4 +209,5 @@ extension AgentOwner {
   public func ended(_ receipt: Receipt, of offer: KeptParticipant) {}
   public func withdraw(_ offer: KeptParticipant) {}
   public func noteRetention() {}
+  public func pushKept(_ id: Identifier, _ error: SegueError?) {}
 }

@@ -6,52 +6,42 @@ import SegueWire
 /// Delivers the entries of the inbox to the apps that are open and take them: one at a time to each, the same one again
 /// only to another process of the app, or if the user asks. An entry ends only by an answer that is on the disk (R3.8).
 final class InboxDeliveries: AppFeature {
-  /// The most documents in memory.
-  static let documentLimit = 4
-  /// The most apps that a hub may say are open, and the most requests that the disk is asked for again: others are
-  /// ignored. `principalLimit`: of the apps, the most of one process.
-  static let appLimit = 4_096
-  static let principalLimit = appLimit / Principal.share
-  /// The most apps that have gone of which the agent knows what they have had.
-  private static let formerLimit = 256
-  /// The most tokens of clicks.
-  private static let tokenLimit = 64
+  /// The most requests that the disk is asked for again: others are ignored.
+  private static let refusedLimit = 4_096
   /// Milliseconds for the apps of a former hub to register with the next one.
   static let reconnectTime: Int64 = 3_000
 
   private let agent: AgentContext
   private let hub: HubConnection
   private let seen: SeenOffers
-  private var apps: [ConnectedApp] = []
+  private let apps = OpenApps()
+  let documents: InboxDocuments
   private var awaited = PendingDeliveries()
-  /// The entries that apps had before they were gone, the latest app last: a hub may lose an app that runs on, and find
-  /// it again.
-  private var former: [(app: Identifier, tried: [Identifier])] = []
   /// The uptime at which apps that the current hub does not know are gone.
   private var purgeAt: Int64?
-  private var refused = RefusedRequests(limit: appLimit)
-  /// The tokens of clicks, for apps that run and have not got the entries yet. One that is too old has no effect.
-  private var tokens: [(continuation: Identifier, token: String)] = []
+  private var refused = RefusedRequests(limit: refusedLimit)
+  private var tokens = ActivationTokens()
 
   init(_ agent: AgentContext, _ hub: HubConnection, _ seen: SeenOffers) {
     self.agent = agent
     self.hub = hub
     self.seen = seen
+    documents = InboxDocuments(agent, hub, apps)
   }
 
   // MARK: Apps
 
   /// The apps that are open.
-  var identities: [AppIdentity] { apps.map { $0.identity } }
+  var identities: [AppIdentity] { apps.identities }
 
   /// An app that is open, and whom the hub charges for it.
   func app(_ id: Identifier) -> (identity: AppIdentity, principal: Identifier)? {
-    index(of: id).map { (apps[$0].identity, apps[$0].principal) }
+    apps.index(of: id).map { (apps[$0].identity, apps[$0].principal) }
   }
 
   /// - Parameter principal: nil: the app is charged for itself.
   func present(_ app: AppIdentity, accepts: Bool, of principal: Identifier?, _ now: Instant) {
-    if let index = index(of: app.id) {
+    if let index = apps.index(of: app.id) {
       let wasConfirmed = apps[index].isConfirmed
       apps[index].accepts = accepts
       apps[index].isConfirmed = true
@@ -60,65 +50,48 @@ final class InboxDeliveries: AppFeature {
       }
     } else {
       let principal = principal ?? app.id
-      guard apps.count < Self.appLimit, apps.count(where: { $0.principal == principal }) < Self.principalLimit else {
+      guard apps.add(app, principal, accepts: accepts) else {
         return agent.log(.error, "\(app.name) is ignored: too many apps are open", now)
       }
-      apps.append(ConnectedApp(identity: app, principal: principal, accepts: accepts, tried: takeFormer(app.id)))
       agent.owner.opened(app)
     }
     giveNext(to: app.id, now)
   }
 
   func absent(_ id: Identifier, _ now: Instant) {
-    guard let index = index(of: id) else { return }
+    guard let index = apps.index(of: id) else { return }
     leave(at: index, isCrash: true)
   }
 
   private func leave(at index: Int, isCrash: Bool) {
     let app = apps.remove(at: index)
-    if !app.tried.isEmpty {
-      if former.count == Self.formerLimit { former.removeFirst() }
-      former.append((app.identity.id, app.tried))
-    }
     guard let delivery = app.delivery else { return }
     if let channel = delivery.channel { hub.link?.reset(channel) }
     // An app cannot have restored an entry that it was not sent: its answer will not end the entry.
     if case .acknowledging = delivery.phase, delivery.isSent { return }
     agent.owner.perform(.end(delivery.item.continuation, isCrash && delivery.isFetched ? .crashed : .unanswered))
     askNext(ofBundle: app.identity.bundleIdentifier)
-    loadQueued()
-  }
-
-  private func takeFormer(_ app: Identifier) -> [Identifier] {
-    former.firstIndex { $0.app == app }.map { former.remove(at: $0).tried } ?? []
+    documents.loadQueued()
   }
 
   /// Whether a process of an app is open.
-  func isOpen(_ bundle: String) -> Bool { apps.contains { Text.isSame($0.identity.bundleIdentifier, bundle) } }
+  func isOpen(_ bundle: String) -> Bool { apps.isOpen(bundle) }
 
   /// There is an entry for an app.
   /// - Parameter activationToken: of the click that has asked for it. A process that is started gets it otherwise.
   /// - Returns: false if no process of it is open.
   func deliver(_ continuation: Identifier, to bundle: String, activationToken: String?, _ now: Instant) -> Bool {
     guard isOpen(bundle) else { return false }
-    if let activationToken {
-      _ = takeToken(of: continuation)
-      if tokens.count == Self.tokenLimit { tokens.removeFirst() }
-      tokens.append((continuation, activationToken))
-    }
+    if let activationToken { tokens.set(activationToken, of: continuation) }
     for id in processes(of: bundle) { giveNext(to: id, now) }
     return true
-  }
-
-  private func takeToken(of continuation: Identifier) -> String? {
-    tokens.firstIndex { $0.continuation == continuation }.map { tokens.remove(at: $0).token }
   }
 
   /// Somebody asks for an entry once more: unless an app has it, all processes of its app may get it.
   /// - Returns: false if no process of the app is open.
   func deliverAgain(_ continuation: Identifier, to bundle: String, activationToken: String?, _ now: Instant) -> Bool {
     if isDelivering(continuation) { return true }
-    forgetTries(of: continuation)
+    apps.forgetTries(of: continuation)
     return deliver(continuation, to: bundle, activationToken: activationToken, now)
   }
 
@@ -134,13 +107,13 @@ final class InboxDeliveries: AppFeature {
 
   /// Whether an app has an entry, or gets it now.
   func isDelivering(_ continuation: Identifier) -> Bool {
-    apps.contains { $0.delivery?.item.continuation == continuation }
+    apps.index(having: continuation) != nil
   }
 
   /// The entry is not in the inbox any longer: its app does not get it once it opens.
   func removed(_ continuation: Identifier) {
     _ = awaited.take(continuation)
-    _ = takeToken(of: continuation)
+    _ = tokens.take(of: continuation)
   }
 
   /// No process of it has opened, or could be started, or the agent ends.
@@ -154,39 +127,24 @@ final class InboxDeliveries: AppFeature {
 
   /// The user wants an entry to be delivered again.
   func retry(_ continuation: Identifier) {
-    forgetTries(of: continuation)
-    for id in apps.map({ $0.identity.id }) { askNext(id) }
+    apps.forgetTries(of: continuation)
+    for app in identities { askNext(app.id) }
   }
 
-  private func forgetTries(of continuation: Identifier) {
-    for index in apps.indices { apps[index].tried.removeAll { $0 == continuation } }
-    for index in former.indices { former[index].tried.removeAll { $0 == continuation } }
-  }
-
-  /// The open processes of an app, as of profiles of a browser (R12.3): first the one whose offer is frontmost; last
-  /// those without an offer.
-  private func processes(of bundle: String) -> [Identifier] {
-    let open = apps.filter { Text.isSame($0.identity.bundleIdentifier, bundle) }.map { $0.identity.id }
-    guard open.count > 1 else { return open }
-    var result: [Identifier] = []
-    for offer in seen.list.all where open.contains(offer.origin) && !result.contains(offer.origin) {
-      result.append(offer.origin)
-    }
-    return result + open.filter { !result.contains($0) }
-  }
+  private func processes(of bundle: String) -> [Identifier] { apps.processes(of: bundle, seen.list.all) }
 
   private func askNext(ofBundle bundle: String) { for id in processes(of: bundle) { askNext(id) } }
 
   /// Gives an app what its opening was awaited for, or asks the inbox.
   private func giveNext(to id: Identifier, _ now: Instant) {
-    guard let index = index(of: id), apps[index].accepts, apps[index].delivery == nil, !apps[index].isAsking,
+    guard let index = apps.index(of: id), apps[index].accepts, apps[index].delivery == nil, !apps[index].isAsking,
       let item = awaited.take(for: apps[index].identity.bundleIdentifier, except: apps[index].tried)
     else { return askNext(id) }
     give(item, toAppAt: index, now)
   }
 
   private func askNext(_ id: Identifier) {
-    guard let index = index(of: id), apps[index].accepts, apps[index].delivery == nil else { return }
+    guard let index = apps.index(of: id), apps[index].accepts, apps[index].delivery == nil else { return }
     guard !apps[index].isAsking else {
       apps[index].shallAskAgain = true
       return
@@ -202,7 +160,7 @@ final class InboxDeliveries: AppFeature {
   func begun(
     _ id: Identifier, _ result: Result<InboxItem?, SegueError>, of request: InboxRequest, _ now: Instant
   ) {
-    let index = index(of: id)
+    let index = apps.index(of: id)
     let shallAskAgain = index.map { apps[$0].shallAskAgain } ?? false
     if let index {
       apps[index].isAsking = false
@@ -230,7 +188,7 @@ final class InboxDeliveries: AppFeature {
 
   /// Its delivery has begun, and that is on the disk.
   private func give(_ item: InboxItem, toAppAt index: Int, _ now: Instant) {
-    let attempt = DeliveryAttempt(item: item, activationToken: takeToken(of: item.continuation))
+    let attempt = DeliveryAttempt(item: item, activationToken: tokens.take(of: item.continuation))
     apps[index].delivery = attempt
     apps[index].tried.append(item.continuation)
     agent.app.log(
@@ -258,98 +216,12 @@ final class InboxDeliveries: AppFeature {
           activationToken: attempt.activationToken)))
   }
 
-  /// An app asks for the document of what it was told of.
-  /// - Parameter id: of the delivery.
-  func fetched(_ id: Identifier, by app: Identifier, _ now: Instant) {
-    guard let index = index(of: app), let delivery = apps[index].delivery,
-      delivery.item.continuation.ofDelivery == id
-    else {
-      return hub.send(.refused(id, to: app, SegueError(.handoffFailed, "it does not wait for this app")))
-    }
-    if case .acknowledging = delivery.phase { return }
-    if let channel = delivery.channel { hub.link?.reset(channel) }
-    apps[index].delivery?.phase = .queued
-    apps[index].delivery?.isFetched = true
-    loadQueued()
-  }
-
-  private func loadQueued() {
-    for index in apps.indices {
-      guard let delivery = apps[index].delivery, case .queued = delivery.phase,
-        apps.count(where: { $0.delivery?.isLarge ?? false }) < Self.documentLimit
-      else { continue }
-      apps[index].delivery?.phase = .loading
-      agent.owner.perform(.load(delivery.item.continuation, app: apps[index].identity.id))
-    }
-  }
-
-  /// Whether an app has the entry of a delivery, and may fetch its attachments.
-  /// - Parameter id: of the delivery.
-  func has(_ id: Identifier, _ app: Identifier) -> Bool {
-    index(of: app).map { apps[$0].delivery?.item.continuation == id.ofDelivery } ?? false
-  }
-
-  /// The document was read from the disk.
+  /// The document of an entry was read from the disk.
   func loaded(
     _ continuation: Identifier, by app: Identifier, _ result: Result<[UInt8], SegueError>, _ now: Instant
   ) {
-    defer { loadQueued() }
-    guard let index = index(of: app), let delivery = apps[index].delivery,
-      delivery.item.continuation == continuation, case .loading = delivery.phase
-    else { return }
-    let id = continuation.ofDelivery
-    do throws(SegueError) {
-      let document = try result.get()
-      guard let link = hub.link, hub.isWelcome, link.openCount < FramedConnection.channelLimit else {
-        // The app asks again through the next hub.
-        apps[index].delivery?.phase = .announced
-        return
-      }
-      let channel = link.open()
-      let folders = delivery.item.originFolders
-      if !folders.isEmpty { hub.send(.originFolders(id, to: app, folders)) }
-      hub.send(
-        .state(
-          id, to: app, channel: channel, size: UInt64(document.count), isStale: delivery.item.isStale, why: ""))
-      apps[index].delivery?.phase = .sending(channel, document, sent: 0)
-      pump(channel)
-    } catch {
-      // It was dropped, or has expired.
-      hub.send(.refused(id, to: app, SegueError(.handoffFailed, "the inbox: \(error.message)")))
-      end(at: index)
-    }
-  }
-
-  /// Sends as much of a document as its channel accepts.
-  func pump(_ channel: FramedConnection.Channel) {
-    for index in apps.indices {
-      guard let link = hub.link, case .sending(channel, let document, let sent)? = apps[index].delivery?.phase else {
-        continue
-      }
-      let end = min(document.count, sent + link.availableCredit(of: channel))
-      link.write(document[sent..<end], to: channel)
-      guard end == document.count else {
-        apps[index].delivery?.phase = .sending(channel, document, sent: end)
-        return
-      }
-      link.finish(channel)
-      apps[index].delivery?.phase = .announced
-      apps[index].delivery?.isSent = true
-      // So that a later agent believes its answer, too. The app need not wait for it: to one that does not know, the
-      // answer is a failure, and the next delivery is marked.
-      if let delivery = apps[index].delivery {
-        agent.owner.perform(.sent(delivery.item.continuation, app: apps[index].identity.id))
-      }
-      return loadQueued()
-    }
-  }
-
-  /// The app takes no more of it.
-  func receivedReset(of channel: FramedConnection.Channel) {
-    for index in apps.indices {
-      if apps[index].delivery?.channel == channel { apps[index].delivery?.phase = .announced }
-    }
-    loadQueued()
+    if !documents.loaded(continuation, by: app, result), let index = apps.index(of: app) { end(at: index) }
+    documents.loadQueued()
   }
 
   // MARK: Answers
@@ -362,7 +234,7 @@ final class InboxDeliveries: AppFeature {
     _ id: Identifier, _ outcome: Outcome, _ error: SegueError?, by receiver: Receiver, _ now: Instant
   ) -> Identifier? {
     let continuation = id.ofDelivery
-    let index = index(of: receiver.id).flatMap { index in
+    let index = apps.index(of: receiver.id).flatMap { index in
       apps[index].delivery?.item.continuation == continuation ? index : nil
     }
     // The next process of the app would not take another type than was offered either (R2.6).
@@ -414,11 +286,11 @@ final class InboxDeliveries: AppFeature {
   func acknowledged(_ receipt: Receipt, by app: Identifier, _ now: Instant) {
     refused.succeeded()
     hub.send(.outcomeAck(receipt.continuation.ofDelivery, to: app))
-    if let index = index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
+    if let index = apps.index(of: app), apps[index].delivery?.item.continuation == receipt.continuation {
       apps[index].delivery = nil
     }
     // It is over: no app gets it again.
-    forgetTries(of: receipt.continuation)
+    apps.forgetTries(of: receipt.continuation)
     askNext(ofBundle: receipt.receiver.bundleIdentifier)
   }
 
@@ -426,7 +298,7 @@ final class InboxDeliveries: AppFeature {
   func disbelieved(_ continuation: Identifier, by app: Identifier) {
     agent.app.log(.error, "an app says that it has restored what it was not sent")
     hub.send(.outcomeAck(continuation.ofDelivery, to: app))
-    if let index = index(of: app), apps[index].delivery?.item.continuation == continuation { end(at: index) }
+    if let index = apps.index(of: app), apps[index].delivery?.item.continuation == continuation { end(at: index) }
   }
 
   /// The disk has refused a request: it is made again later, unless the inbox cannot be used at all.
@@ -452,7 +324,7 @@ final class InboxDeliveries: AppFeature {
   /// The hub does not reach the app.
   /// - Returns: whether it is a delivery.
   func peerLost(_ id: Identifier) -> Bool {
-    guard let index = apps.firstIndex(where: { $0.delivery?.item.continuation.ofDelivery == id }) else { return false }
+    guard let index = apps.index(having: id.ofDelivery) else { return false }
     if case .acknowledging? = apps[index].delivery?.phase { return true }
     end(at: index)
     return true
@@ -477,7 +349,7 @@ final class InboxDeliveries: AppFeature {
   func tick(_ now: Instant) {
     if let at = purgeAt, at <= now.uptime {
       purgeAt = nil
-      while let index = apps.firstIndex(where: { !$0.isConfirmed }) { leave(at: index, isCrash: false) }
+      while let index = apps.unconfirmed { leave(at: index, isCrash: false) }
     }
     while let app = awaited.takeOverdue(now) { stopAwaiting(app) }
     repeatRefused(now)
@@ -485,9 +357,5 @@ final class InboxDeliveries: AppFeature {
 
   var nextDeadline: Int64? { earlier(earlier(purgeAt, refused.nextDeadline), awaited.nextDeadline) }
 
-  var brokenInvariant: StaticString? {
-    apps.count(where: { $0.delivery?.isLarge ?? false }) > Self.documentLimit ? "agent: too many documents" : nil
-  }
-
-  private func index(of app: Identifier) -> Int? { apps.firstIndex { $0.identity.id == app } }
+  var brokenInvariant: StaticString? { documents.brokenInvariant }
 }

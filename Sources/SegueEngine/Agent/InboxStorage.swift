@@ -19,11 +19,14 @@ public struct InboxRecord: Sendable {
   public let principal: Identifier?
   /// The folders of an origin on this device (R13.4), as `OriginFolders` reads them; empty if it has sent none.
   public let originFolders: [UInt8]
+  /// The push that a mailbox gives to this device: stored with the entry, or neither is; nil: it is none.
+  public let push: PushMark?
 
   public init(
     continuation: Identifier, app: String, offer: Offer, isStale: Bool, document: [UInt8], attachments: [Attachment],
-    principal: Identifier? = nil, originFolders: [UInt8] = []
+    principal: Identifier? = nil, originFolders: [UInt8] = [], push: PushMark? = nil
   ) {
+    self.push = push
     self.continuation = continuation
     self.app = app
     self.offer = offer
@@ -32,6 +35,21 @@ public struct InboxRecord: Sendable {
     self.attachments = attachments
     self.principal = principal
     self.originFolders = originFolders
+  }
+}
+
+/// A push of another device to this one, as the disk remembers it (R3.15): of each activity the last one, so that none
+/// that a mailbox keeps comes twice, or after a later one.
+public struct PushMark: Sendable, Equatable {
+  /// The device that has pushed it.
+  public let device: Identifier
+  /// The identifier of the activity at that device.
+  public let activity: Identifier
+  /// Rises with each push of that device.
+  public let number: UInt64
+
+  public init(device: Identifier, activity: Identifier, number: UInt64) {
+    (self.device, self.activity, self.number) = (device, activity, number)
   }
 }
 

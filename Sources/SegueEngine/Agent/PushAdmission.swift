@@ -19,12 +19,13 @@ public enum PushAdmission {
   /// - Parameters:
   ///   - isAttended: somebody is at this device who can be asked.
   ///   - waiting: of each push that has not begun, the device.
+  ///   - isRetained: whether that device has kept it for another one (R14.5).
   public static func admit(
-    from device: Identifier, _ policy: PushPolicy, isAttended: Bool, waiting: [Identifier]
+    from device: Identifier, _ policy: PushPolicy, isAttended: Bool, waiting: [Identifier], isRetained: Bool = false
   ) throws(SegueError) {
     switch policy {
     case .never: throw SegueError(.declined, "takes nothing that is pushed to it")
-    case .ask where !isAttended: throw isUnattended
+    case .ask where !isAttended: throw nobody(isRetained, "no one is there to be asked")
     case .ask, .atOnce: break
     }
     guard waiting.count < limit, waiting.count(where: { $0 == device }) < deviceLimit else {
@@ -33,8 +34,11 @@ public enum PushAdmission {
     }
   }
 
-  /// The error for a question to nobody.
-  public static var isUnattended: SegueError { SegueError(.declined, "no one is there to be asked") }
+  /// The error for a question that nobody hears, or answers. A push that another device has kept is tried again later
+  /// (R14.5): BUSY. Others are over: DECLINED.
+  public static func nobody(_ isRetained: Bool, _ text: DiagnosticText) -> SegueError {
+    SegueError(isRetained ? .busy : .declined, text)
+  }
 
   /// A device pushes only what it offers itself, over its own link. Throws NOT_FOUND.
   public static func check(_ choice: AppChoice, from device: Identifier) throws(SegueError) {

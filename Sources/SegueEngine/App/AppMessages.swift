@@ -56,6 +56,7 @@ final class AppMessages {
       kept.pump(channel)
       outgoing.pump(channel, now)
       requests.pump(channel)
+    case .relay: throw SegueError(.malformed, "a frame of a relay came from the hub")
     }
   }
 

@@ -55,7 +55,7 @@ final class HubContinuations: HubFeature {
 
   /// Whether team and types allow it; another hub checks its own apps, but gets nothing that is private.
   private func mayContinue(_ offer: HubOffer, _ peer: Peer) -> Bool {
-    peer.app.map { offer.obstacle(for: $0) == nil } ?? !offers.isHidden(offer, from: peer)
+    peer.app.map { offer.obstacle(for: $0) == nil && offers.mayKnow(offer, $0) } ?? !offers.isHidden(offer, from: peer)
   }
 
   /// False if the origin is unknown here.

@@ -167,6 +167,19 @@ public final class HubEngine {
     registration.removeDropped()
   }
 
+  /// Called for each frame of a relay that a linked device sends. The handler calls nothing of the engine.
+  public var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)? {
+    get { links.relayHandler }
+    set { links.relayHandler = newValue }
+  }
+
+  /// Sends frames of relays to devices, those that are linked, in order.
+  public func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)], _ now: Instant) {
+    connections.begin(now)
+    for (frame, device) in frames { links.send(frame, to: device) }
+    registration.removeDropped()
+  }
+
   /// Bytes for a device that its connections have not taken yet.
   public func unsent(to device: Identifier) -> Int { links.unsent(to: device) }
 

@@ -26,6 +26,8 @@ final class HubLinks: HubFeature {
   let offers: HubOffers
   /// See `HubEngine.trustHandler`.
   var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+  /// See `HubEngine.relayHandler`.
+  var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?
 
   init(_ connections: HubConnections, _ offers: HubOffers) {
     self.connections = connections
@@ -160,7 +162,29 @@ final class HubLinks: HubFeature {
   }
 
   func unsent(to device: Identifier) -> Int {
-    peers.hubs.reduce(0) { $1.device == device ? $0 + $1.link.pendingBytes : $0 }
+    peers.hubs.reduce(0) { $1.device == device ? $0 + $1.link.pendingBytes + $1.link.relayedBytes : $0 }
+  }
+
+  // MARK: Relays
+
+  /// The units of work of a frame of a relay besides one: it is handled here, and goes out again.
+  private static let relayWork: UInt64 = 3
+
+  func receivedRelay(_ frame: RelayFrame, from peer: Peer) throws(SegueError) {
+    guard let device = peer.device, peer.hub != nil else {
+      throw SegueError(.malformed, "a frame of a relay came over a connection that is no link of devices")
+    }
+    connections.countWork(Self.relayWork)
+    relayHandler?(device, frame)
+  }
+
+  /// Sends a frame of a relay to a device, if it is linked; over two connections while one replaces the other.
+  func send(_ frame: RelayFrame, to device: Identifier) {
+    for peer in peers.hubs where peer.device == device && !peer.isClosing {
+      guard peer.isLinked || peer.hub != nil && peers.isBeingReplaced(peer) else { continue }
+      peer.link.send(frame)
+      flush(peer)
+    }
   }
 
   /// Ends the links with a device, or with all devices, and what they share: nothing of it resumes.

@@ -47,6 +47,7 @@ final class HubMessages {
     case .end(let channel, let total): transfers.receivedEnd(of: channel, total: total, from: peer)
     case .reset(let channel): transfers.receivedReset(of: channel, from: peer)
     case .credit(let channel, let count): transfers.receivedCredit(count, for: channel, from: peer)
+    case .relay(let frame): try links.receivedRelay(frame, from: peer)
     }
   }
 

@@ -163,9 +163,14 @@ final class HubOffers: HubFeature {
   /// Whether an offer of this device is kept off the hub at the other end (R10.2): by the activity itself off each
   /// other device, by what the user has set off those of the account.
   func isHidden(_ offer: HubOffer, from peer: Peer) -> Bool {
-    // A retained offer is for the devices of the account, and not for its origin.
-    if peer.isHub, let retained = retained(offer), peer.device == nil || peer.device == retained.device { return true }
+    if peer.isHub, let retained = retained(offer), !isFor(peer.device, retained) { return true }
     return peer.isHub && isPrivate(offer, inAccount: peer.device != nil)
+  }
+
+  /// A retained offer is for the devices of the account, and not for its origin; a push for one of them.
+  private func isFor(_ device: Identifier?, _ retained: RetainedOrigin) -> Bool {
+    guard let device, device != retained.device else { return false }
+    return retained.push.map { $0.target == device } ?? true
   }
 
   /// Whether an offer of this device is kept off all others, or (`inAccount`) off those of the account.
@@ -190,6 +195,12 @@ final class HubOffers: HubFeature {
   func retained(_ offer: HubOffer) -> RetainedOrigin? {
     guard offer.remote == nil, let retention, agent.owns(offer.peer) else { return nil }
     return retention.retained(offer.activity.id)
+  }
+
+  /// Whether an app may know of an offer at all: a retained push is the agent's, which asks the user.
+  func mayKnow(_ offer: HubOffer, _ app: AppIdentity) -> Bool {
+    guard let retained = offer.remote?.retained ?? retained(offer), retained.push != nil else { return true }
+    return agent.isAgent(app.id)
   }
 
   /// The device of an offer, for people.
@@ -338,7 +349,9 @@ final class HubOffers: HubFeature {
     // A hub's own offer may arrive through other hubs before the hub itself has sent it.
     // Of public offers some are not for those who are in a sandbox (R13.8).
     let isForAll = update.isForSubscribers && !(peer.app?.isSandboxed ?? false)
-    guard let offer = update.offer, offer.origin != peer.app?.id, isForAll || maySee(offer, peer) else {
+    guard let offer = update.offer, offer.origin != peer.app?.id, isForAll || maySee(offer, peer),
+      peer.app.map({ mayKnow(offer, $0) }) ?? true
+    else {
       return send(.gone(update.id, nil), to: peer)
     }
     if let app = peer.app, agent.isAgent(app.id), let published = published(offer) {
@@ -346,7 +359,8 @@ final class HubOffers: HubFeature {
       let device = offer.remote == nil ? nil : offer.peer.device
       let kind = offer.remote == nil ? OfferOrigin.app : device == nil ? OfferOrigin.link : OfferOrigin.device
       let origin = OfferOrigin(
-        team: offer.team ?? "", activation: 0, version: OffersVersion(hub: device ?? identity.id, number: kind))
+        team: offer.team ?? "", activation: 0, version: OffersVersion(hub: device ?? identity.id, number: kind),
+        retained: offer.remote?.retained)
       return send(.offer(published, timing(of: offer), origin), to: peer)
     }
     if update.encoding == nil, let published = published(offer) {

@@ -60,6 +60,8 @@ extension HubOffer {
       return "hub: a remote offer is not one of its activity, or of its hub"
     }
     if home.route?.peer !== peer { return "hub: an offer does not come by the chosen route" }
+    // A retained one is hidden once its origin has ended it.
+    if remote?.retained != nil { return nil }
     return activity.offer == nil || !activity.isListed ? "hub: what can be reached is not offered" : nil
   }
 }

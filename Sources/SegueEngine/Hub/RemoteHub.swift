@@ -30,6 +30,8 @@ final class RemoteHub {
   private(set) var list: UInt64 = 0
   /// Whether that list has begun: messages of the chosen route answer it.
   private(set) var isListed = false
+  /// Whether all of its offers have come: one that is not here is not offered there.
+  private(set) var isComplete = false
   /// The uptime since which the chosen route sends an older version than the known one, or nil.
   private(set) var behindSince: Int64?
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
@@ -148,6 +150,7 @@ final class RemoteHub {
     isFollowed = true
     self.list = list
     isListed = route?.isDirect ?? false
+    isComplete = false
     behindSince = nil
     if believing { number = 0 }
   }
@@ -155,7 +158,11 @@ final class RemoteHub {
   func unfollow() {
     isFollowed = false
     isListed = false
+    isComplete = false
   }
+
+  /// The list has ended.
+  func noteComplete() { isComplete = true }
 
   /// A list begins.
   func begin(_ list: UInt64) { if self.list == list { isListed = true } }

@@ -79,6 +79,21 @@ extension HubOffers {
     }
   }
 
+  /// A device is there, or no longer: what others have retained for it is hidden, or shown.
+  func chooseRetained(of device: Identifier?) {
+    guard let device else { return }
+    for remote in remoteHubs.all {
+      for offer in remote.retained where offer.remote?.retained?.device == device { choose(offer.activity) }
+    }
+  }
+
+  /// Whether the origin of a retained offer would offer the activity itself, if it did not end that. A push outlives
+  /// its offer.
+  private func isEnded(_ offer: HubOffer) -> Bool {
+    guard let retained = offer.remote?.retained, retained.push == nil else { return false }
+    return remoteHubs.all.contains { $0.device == retained.device && $0.route != nil && $0.isComplete }
+  }
+
   private func withdrawn(_ offer: HubOffer, of remote: RemoteHub) {
     remove(offer, of: remote)
     // A mailbox says nothing of what the origin offers.
@@ -92,12 +107,14 @@ extension HubOffers {
   }
 
   /// The identifier of an offer here. A retained one has that of the origin's own offer (R14.5).
-  /// - Returns: nil for one that is not what it says, that this device has had retained itself, or that is too many.
+  /// - Returns: nil for one that is not what it says, that this device has had retained itself, that is pushed to
+  ///   another device, or that is too many.
   private func identifier(
     of activity: Identifier, _ retained: RetainedOrigin?, at remote: RemoteHub
   ) -> Identifier? {
     guard let retained else { return remote.identifier(of: activity) }
     guard let mailbox = remote.device, retained.device != mailbox, retained.device != connections.ownDevice,
+      retained.push.map({ $0.target == connections.ownDevice }) ?? true,
       remote.retained.count < RemoteHub.retainedLimit || known(activity, at: remote)?.remote?.retained != nil,
       retention?.isGenuine(retained, by: mailbox) ?? false
     else { return nil }
@@ -113,6 +130,8 @@ extension HubOffers {
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew else { return }
     for offer in remote.offers where offer.list != remote.list { withdrawn(offer, of: remote) }
+    remote.noteComplete()
+    chooseRetained(of: remote.device)
     publish(.listed(remote.id), of: remote)
   }
 
@@ -216,8 +235,8 @@ extension HubOffers {
 
   /// Chooses the active offer of an activity. One of an app of this device, or the current one, stays: no hub takes an
   /// activity over from another. An offer of a device, whose identifier no other device can have, comes before those of
-  /// hubs to which links of apps lead: these hear the identifier. A retained one is hidden while its origin offers the
-  /// activity itself; of several the one of the highest revision counts (R14.5).
+  /// hubs to which links of apps lead: these hear the identifier. A retained one is hidden while its origin is there,
+  /// which offers the activity itself or has ended it; of several the one of the highest revision counts (R14.5).
   func choose(_ activity: KnownActivity) {
     let former = activity.offer
     if let former, former.remote == nil { return }
@@ -226,7 +245,8 @@ extension HubOffers {
     let own = activity.remoteOffers.filter { $0.isOfDevice == isOfDevice && $0.remote?.retained == nil }
     let best =
       own.first { $0.remote?.home === home } ?? own.first
-      ?? activity.remoteOffers.filter { $0.isOfDevice == isOfDevice }.max { $0.revision < $1.revision }
+      ?? activity.remoteOffers.filter { $0.isOfDevice == isOfDevice && !isEnded($0) }
+      .max { $0.revision < $1.revision }
     guard former !== best else { return directory.removeIfEmpty(activity) }
     if let former { directory.take(former) }
     if let best { directory.enter(best, former: former) }

@@ -134,6 +134,7 @@ extension HubOffers {
       choose(offer.activity)
     }
     remote.forget()
+    chooseRetained(of: remote.device)
     publishRoute(to: remote, isLost: true)
   }
 

@@ -3,6 +3,7 @@
 import SegueAgentCore
 import SegueEngine
 import SegueModel
+import SegueWire
 
 extension FleetAgent: AgentParticipation {
   public func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
@@ -70,6 +71,15 @@ extension FleetAgent: LinkHub {
 
   public func sendAccount(_ message: [UInt8], to device: Identifier) {
     hub?.call { engine, now in engine.sendAccount(message, to: device, now) }
+  }
+
+  public func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?) {
+    carried.relayHandler = handler
+    hub?.engine.relayHandler = handler
+  }
+
+  public func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)]) {
+    hub?.call { engine, now in engine.sendRelay(frames, now) }
   }
 
   public func unsent(to device: Identifier) -> Int { hub?.engine.unsent(to: device) ?? 0 }

@@ -39,6 +39,14 @@ extension FleetAgent: InboxExecutor {
     use({ inbox throws(SegueError) in try inbox.choose(app, for: type) }, done)
   }
 
+  public func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.hasTaken(push) }, done)
+  }
+
+  public func noteTaken(_ push: PushMark, _ done: @escaping (Result<Void, SegueError>) -> Void) {
+    use({ inbox throws(SegueError) in try inbox.noteTaken(push) }, done)
+  }
+
   public func markUsed(_ apps: [String], _ done: @escaping (Result<Void, SegueError>) -> Void) {
     let date = now.date
     use({ inbox throws(SegueError) in try inbox.markUsed(apps, at: date) }, done)

@@ -40,6 +40,7 @@ public class FleetAgent: FleetProcess {
   /// The settings of the hub that it carries, for its next one, too.
   struct CarriedSettings {
     var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+    var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?
     var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
     var devices: AccountDevices?
     var retention: (any OfferRetention)?
@@ -187,6 +188,7 @@ public class FleetAgent: FleetProcess {
 
   override func becameHub(_ hub: FleetHub) {
     hub.engine.trustHandler = carried.accountHandler
+    hub.engine.relayHandler = carried.relayHandler
     hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
     hub.engine.manifests = { [unowned(unsafe) device] bundle in device.catalogue[bundle]?.manifest }
     hub.engine.pageReasons = { [unowned(unsafe) self] app, offer in

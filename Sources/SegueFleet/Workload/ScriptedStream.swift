@@ -111,6 +111,17 @@ final class ScriptedStream {
     return isRight && read <= expected.size ? nil : "R7.2: a stream gives what was not written"
   }
 
+  /// Whether the other end may have written these bytes first.
+  func isStart(_ bytes: [UInt8]) -> Bool {
+    bytes.count <= expected.size
+      && Self.allPieces(0..<bytes.count, ofRequester: !isRequester) { offset, piece in
+        bytes[offset..<offset + piece.count].elementsEqual(piece)
+      }
+  }
+
+  /// The number of bytes that the other end writes.
+  var expectedSize: Int { expected.size }
+
   /// Handles the reported status of the other end.
   /// - Returns: the violation, or nil.
   func end(_ status: StreamStatus) -> StaticString? {

@@ -9,6 +9,8 @@ extension Router {
     let contentType = Opener.contentType(of: query.type, said: query.contentType)
     let defaultFile = contentType.flatMap { defaults[$0] }
     for opener in openers.all where opener.opens(query.type) && (!opener.isDefault || defaultFile != nil) {
+      // The user's choice is there already, as an app that has no manifest.
+      candidates.removeAll { Text.isSame($0.bundleIdentifier, opener.identifier) }
       candidates.append(candidate(opener, query, defaultFile))
     }
   }

@@ -36,6 +36,7 @@ public final class Device {
       tookPlace: { generation, host in
         carried.host = host
         host.setAccountHandler(carried.handler)
+        host.setRelayHandler(carried.relayHandler)
         host.setUnheardFailureHandler(carried.unheardFailure)
         host.setManifests(carried.manifests)
         host.setPageReasons(carried.pageReasons)
@@ -163,6 +164,16 @@ public final class Device {
     carried?.host?.sendAccount(message, to: device)
   }
 
+  /// Sets the function that is called for each frame of a relay that a linked device sends (R14.3). It must not call
+  /// this object.
+  public func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?) {
+    carried?.relayHandler = handler
+    carried?.host?.setRelayHandler(handler)
+  }
+
+  /// Sends frames of relays to devices, those that are linked, in order.
+  public func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)]) { carried?.host?.sendRelay(frames) }
+
   /// Bytes for a device that its connections have not taken yet.
   public func unsent(to device: Identifier) -> Int { carried?.host?.unsent(to: device) ?? 0 }
 
@@ -203,6 +214,7 @@ public typealias SandboxLook = (_ held: Int32, _ process: Int32, _ done: @escapi
 private final class CarriedHub {
   var host: HubHost?
   var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
+  var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?
   var unheardFailure: ((UnheardFailure) -> Void)?
   var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
   var folders: [UInt8]?

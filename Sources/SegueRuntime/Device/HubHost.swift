@@ -128,6 +128,18 @@ final class HubHost {
     driver.flush()
   }
 
+  /// See `Device.setRelayHandler`.
+  func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?) {
+    engine.relayHandler = handler
+  }
+
+  /// See `Device.sendRelay`.
+  func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)]) {
+    guard !hasEnded else { return }
+    engine.sendRelay(frames, now)
+    driver.flush()
+  }
+
   /// See `Device.unsent`.
   func unsent(to device: Identifier) -> Int { hasEnded ? 0 : engine.unsent(to: device) }
 

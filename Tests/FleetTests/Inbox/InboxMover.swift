@@ -68,6 +68,7 @@ private final class InboxMoverDownload: AttachmentDownloadHandle {
   private unowned let agent: FleetAgent
   private let ended: (SegueError?) -> Void
   private var state = State.waiting
+  private var bytes: [UInt8] = []
 
   init(_ attachment: Attachment, _ agent: FleetAgent, _ ended: @escaping (SegueError?) -> Void) {
     (self.attachment, self.agent, self.ended) = (attachment, agent, ended)
@@ -101,12 +102,20 @@ private final class InboxMoverDownload: AttachmentDownloadHandle {
     agent.later(1) { [self] in read() }
   }
 
-  /// Reads until the origin has closed the stream, or is gone.
+  /// Reads until the origin has closed the stream, or is gone: an app with a script, or an agent that has the content.
   private func read() {
     guard case .reading(let stream) = state else { return }
-    agent.complain(stream.readAll())
-    guard stream.hasReadEnd else { return agent.later(5) { [self] in read() } }
-    end(stream.isComplete ? nil : SegueError(.connectionUnavailable, "the origin is gone"))
+    while true {
+      let count = stream.socket.read(atMost: 8_192) { bytes += Array($0) }
+      if count == 0 { return agent.later(5) { [self] in read() } }
+      if count == nil { break }
+    }
+    let content = CollectedBytes.content(of: attachment)
+    guard bytes != content, bytes.count != stream.expectedSize || !stream.isStart(bytes) else { return end(nil) }
+    if !stream.isStart(bytes), !content.starts(with: bytes) {
+      agent.complain("R7.2: a stream gives what was not written")
+    }
+    end(SegueError(.connectionUnavailable, "the origin is gone"))
   }
 
   func stop(_ error: SegueError) { end(error) }

@@ -51,21 +51,50 @@ final class MailboxHouse {
 
     var agent: FleetAgent { device.fleetAgent! }
     var devices: DeviceService { agent.devices! }
-    var id: Identifier { devices.snapshot.identity!.device }
+    /// Also while its agent is not there; once it is in the account.
+    private(set) lazy var id = devices.snapshot.identity!.device
 
     /// Asks the agent of the device, as its user.
     @discardableResult
     func ask(_ name: String, _ options: [(String, Value)] = []) throws -> Value {
+      guard let agent = device.fleetAgent else { throw SegueError(.connectionUnavailable, "no agent") }
       var result: Result<Value, SegueError>?
       let entries =
         [(key: Value.string("ask"), value: Value.string(name))] + options.map { (key: .string($0), value: $1) }
       _ = agent.handle(try Value.dictionary(entries), ofProcess: 7) { result = $0 }
-      for _ in 0..<100 where result == nil { house.pass(100) }
+      for _ in 0..<700 where result == nil { house.pass(100) }
       return try #require(result).get()
     }
 
     func retains(on other: Member?) throws {
       try ask("set-devices", [("retain_on", other.map { .uuid($0.id) } ?? .string("off"))])
+    }
+
+    /// Has another device continue an activity. Waits for the answer.
+    @discardableResult
+    func pushes(_ activity: Identifier, to other: Member) throws -> Value {
+      try ask("push", [("activity", .uuid(activity)), ("device", .uuid(other.id))])
+    }
+
+    /// The pushes that its agent keeps, as it tells its user.
+    var pushes: [Value] {
+      ((try? ask("retained"))?["retained"]?.elements ?? []).filter { $0["push"] != nil }
+    }
+
+    func device(_ name: String) throws -> Value? {
+      try ask("account")["devices"]?.elements?.first { $0["name"]?.string == name }
+    }
+
+    func policy(_ word: String) throws { try ask("set-devices", [("push", .string(word))]) }
+
+    /// Its user is there to be asked for a while: what is pushed, if something is.
+    func isAsked() throws -> Value? {
+      for _ in 0..<30 {
+        let state = try ask("pushes", [("after", .integer(1)), ("timeout", .integer(1_000))])
+        if let push = state["pushes"]?.elements?.first { return push }
+        house.pass(1_000)
+      }
+      return nil
     }
 
     /// Makes an activity current, whose title is "T" and that number.
@@ -81,7 +110,7 @@ final class MailboxHouse {
     /// The titles and devices of what its app sees.
     var sees: [String] { notes.offers.map { "\($0.description.title ?? "") of \($0.deviceName)" }.sorted() }
     /// The titles of what its agent retains.
-    var retained: [String] { agent.inbox?.retainedOffers.map { $0.description.title ?? "" } ?? [] }
+    var retained: [String] { device.fleetAgent?.inbox?.retainedOffers.map { $0.description.title ?? "" } ?? [] }
 
     func continues(_ offer: Offer? = nil) throws {
       let offer = try #require(offer ?? notes.offers.first)
@@ -124,6 +153,20 @@ final class MailboxHouse {
   }
 
   func pass(_ milliseconds: Int64) { fleet.advance(milliseconds) }
+
+  /// All are there but those; and time passes until they have met.
+  func wakes(_ member: Member, except sleeper: Member? = nil, for milliseconds: Int64 = 120_000) {
+    fleet.heal()
+    if let sleeper { try? sleeper.sleeps() }
+    pass(milliseconds)
+  }
+
+  /// These two reach each other, and the third one neither.
+  func connects(_ one: Member, _ two: Member) {
+    fleet.heal()
+    for other in [home!, laptop!, office!] where other !== one && other !== two { try? other.sleeps() }
+    pass(120_000)
+  }
 
   /// The laptop offers a letter, which is retained, and sleeps.
   @discardableResult

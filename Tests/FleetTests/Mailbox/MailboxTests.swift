@@ -184,6 +184,24 @@ import Testing
     #expect(house.office.sees == ["T1 of laptop"])
   }
 
+  @Test func `R14_5 what the origin has ended is hidden where it is linked, though its mailbox has not heard that`()
+    throws
+  {
+    let house = try MailboxHouse()
+    try house.laptop.offers(1)
+    house.pass(10_000)
+    try house.fleet.partition(house.laptop.device, from: house.home.device)
+    house.pass(70_000)
+    house.laptop.notes.resignCurrent(0)
+    house.pass(5_000)
+    #expect(house.home.sees == ["T1 of laptop, retained at home"], "the control: home offers it")
+    #expect(house.office.sees == [])
+    try house.laptop.sleeps()
+    house.pass(70_000)
+    #expect(house.office.sees == ["T1 of laptop, retained at home"], "home is the only one to ask")
+    house.checkAll()
+  }
+
   @Test func `R14_5 of two mailboxes the newer revision counts`() throws {
     let house = try MailboxHouse()
     let shed = try house.add("shed")
@@ -245,8 +263,7 @@ import Testing
     let security = SimulatedSecurity(house.home.device.cryptography) { 0 }
     let key = try #require(house.home.devices.snapshot.credentials?.key)
     let own = try RetentionProof.make(
-      DeviceIdentity(account: house.home.devices.snapshot.identity!.account, device: laptop), for: home,
-      genuine.activity, 99, key, security)
+      origin(99, []), for: home, in: house.home.devices.snapshot.identity!.account, key, security)
     #expect(!retention.isGenuine(origin(99, own), by: home), "signed by another device")
   }
 
@@ -282,6 +299,59 @@ import Testing
     house.home.device.disk.isFull = false
     house.pass(30_000)
     #expect(house.home.retained == ["T2"])
+  }
+
+  @Test func `R14_5 a disk without room for the attachments of a new state keeps the old one whole`() throws {
+    let house = try MailboxHouse()
+    try house.laptop.offers(1) { try $0.attach(CollectedBytes.attachment("photo", size: 3_000)) }
+    house.pass(10_000)
+    house.home.device.disk.isFull = true
+    try house.laptop.notes.change(0) { (activity) throws(SegueError) in
+      try ScriptedApp.write(2, to: &activity)
+      try activity.attach(CollectedBytes.attachment("film", size: 9_000))
+    }
+    house.pass(30_000)
+    #expect(house.home.retained == ["T1"])
+    #expect(house.home.agent.inbox?.retainedOffers.first?.attachmentBytes == 3_000)
+    #expect(try house.laptop.device("home")?["retains_problem"]?.string?.contains("the disk is full") == true)
+    try house.laptop.sleeps()
+    house.pass(70_000)
+    #expect(house.office.sees == ["T1 of laptop, retained at home"])
+  }
+
+  @Test func `R14_5 a list that the mailbox has not heard is told again`() throws {
+    let house = try MailboxHouse()
+    try house.laptop.offers(1)
+    let retention = house.laptop.devices.retention
+    // One message is lost in a queue.
+    let (send, isLost) = (retention.send, Lost())
+    retention.send = { message, device in
+      guard isLost.count == 0 else { return send?(message, device) ?? () }
+      isLost.count += 1
+    }
+    house.pass(9_000)
+    #expect(isLost.count == 1 && house.home.retained == [])
+    house.pass(20_000)
+    #expect(house.home.retained == ["T1"])
+  }
+
+  private final class Lost { var count = 0 }
+
+  @Test func `R14_5 a mailbox that cannot read what it has says so to its user and to others`() throws {
+    let house = try MailboxHouse()
+    try house.leaveLetter()
+    try house.home.device.endFleetAgent(isKilled: true)
+    house.home.device.disk.isFull = true
+    try house.home.device.startFleetAgent { MailboxAgent(on: $0) }
+    house.fleet.heal()
+    house.pass(90_000)
+    let problem = "keeps nothing: it cannot read what it has: inbox: the disk is full"
+    #expect(try house.home.ask("account")["message"]?.string == "as a mailbox it \(problem)")
+    #expect(try house.laptop.device("home")?["retains_problem"]?.string == problem)
+    house.home.device.disk.isFull = false
+    house.pass(90_000)
+    #expect(try house.home.ask("account")["message"] == nil)
+    #expect(house.home.retained == ["T1"])
   }
 
   @Test func `R14_5 attachments are retained, too`() throws {
@@ -338,6 +408,24 @@ import Testing
     #expect(house.home.retained == ["T1"])
     house.pass(200_000)
     #expect(house.home.retained == [])
+  }
+
+  @Test func `R14_5 a device that was removed has nothing at a mailbox that does not know it, as far as others go`()
+    throws
+  {
+    let house = try MailboxHouse(isRetaining: false)
+    let shed = try house.add("shed")
+    house.pass(1_500)
+    try house.join(shed)
+    try house.laptop.retains(on: shed)
+    try house.leaveLetter()
+    #expect(house.office.sees == ["T1 of laptop, retained at shed"])
+    // Only the office hears of it: the shed does not even answer any more.
+    try house.fleet.partition(shed.device, from: house.home.device)
+    try house.home.ask("revoke-device", [("device", .uuid(house.laptop.id))])
+    house.pass(400)
+    #expect(house.office.sees == [])
+    house.checkAll()
   }
 
   @Test func `R14_5 what was continued does not count as retained`() throws {

@@ -2,6 +2,7 @@
 
 import SegueModel
 import SegueSystem
+import SegueWire
 
 @testable import SegueFleet
 @testable import SegueAgentCore
@@ -111,6 +112,8 @@ final class Machine: Host {
 
   /// Called with each message of another device.
   var heardAccount: ((_ message: [UInt8]) -> Void)?
+  /// Called with each frame of a relay that another device sends.
+  var heardFrame: ((_ frame: RelayFrame) -> Void)?
   /// Its way to pass bytes on as a relay, if it was modified.
   var tampering: RelayTampering?
   var tamperer = RelayTamperer()

@@ -2,6 +2,7 @@
 
 import SegueModel
 import SegueSystem
+import SegueWire
 import Testing
 
 @testable import SegueFleet
@@ -107,40 +108,42 @@ enum RelayTampering: CaseIterable {
 
 /// Tampers with what an agent sends as a relay.
 struct RelayTamperer {
-  /// Messages that it has not passed on yet.
-  private var held: [[UInt8]] = []
+  /// Frames that it has not passed on yet.
+  private var held: [RelayFrame] = []
 
-  /// The messages that go out in the place of one.
-  mutating func pass(_ message: [UInt8], _ tampering: RelayTampering?) -> [[UInt8]] {
-    if case .misname? = tampering, case .fromRelay(let channel, .open)? = try? RelayMessage(message) {
-      let other = Identifier(high: 7, low: 7)
-      return (try? [RelayMessage.fromRelay(channel, .open(other)).encoding()]) ?? []
+  /// The message that goes out in the place of one.
+  func pass(_ message: [UInt8], _ tampering: RelayTampering?) -> [UInt8] {
+    guard case .misname? = tampering, RelayMessage.isOne(message),
+      case .fromRelay(let channel, .open)? = try? RelayMessage(message),
+      case .message(let made)? = try? RelayMessage.fromRelay(channel, .open(Identifier(high: 7, low: 7))).form
+    else { return message }
+    return made
+  }
+
+  /// The frames that go out in the place of one.
+  mutating func pass(_ frame: RelayFrame, _ tampering: RelayTampering?) -> [RelayFrame] {
+    guard case .bytes(let channel, let offset, let bytes) = frame, case .fromRelay = RelayMessage(frame) else {
+      return [frame]
     }
-    guard case .fromRelay(let channel, .data(let offset, let bytes))? = try? RelayMessage(message),
-      RelayMessage.isOne(message)
-    else { return [message] }
-    func with(_ bytes: [UInt8]) -> [[UInt8]] {
-      guard !bytes.isEmpty, let made = try? RelayMessage.fromRelay(channel, .data(offset, bytes)).encoding() else {
-        return []
-      }
-      return [made]
+    func with(_ bytes: ArraySlice<UInt8>) -> [RelayFrame] {
+      bytes.isEmpty ? [] : [.bytes(channel: channel, offset: offset, bytes)]
     }
     switch tampering {
     case .drop: return []
     case .truncate: return with(bytes.dropLast())
-    case .repeated: return [message, message]
-    case .flip: return with(bytes.dropLast() + [bytes[bytes.count - 1] ^ 1])
+    case .repeated: return [frame, frame]
+    case .flip: return with(bytes.dropLast() + [bytes[bytes.endIndex - 1] ^ 1])
     case .stall:
-      held.append(message)
+      held.append(frame)
       return []
     case .reorder where held.isEmpty:
-      held.append(message)
+      held.append(frame)
       return []
     case .reorder, .misname, nil:
       let others = held
       held = []
-      if case .reorder? = tampering { return [message] + others }
-      return others + [message]
+      if case .reorder? = tampering { return [frame] + others }
+      return others + [frame]
     }
   }
 }

@@ -160,18 +160,16 @@ import Testing
     #expect(house.areLinked)
     let (target, relay) = (try house.device(house.phone), try house.device(home))
     var (ends, opened): ([RelayEnd], Int) = ([], 0)
-    hostile.heardAccount = { message in
-      switch try? RelayMessage(message) {
-      case .fromRelay(_, .closed(let end)): ends.append(end)
-      // Its agent, which has asked for none, ends them at once.
-      case .fromRelay(_, .opened): opened += 1
-      default: break
-      }
+    // Its agent, which has asked for none, ends them at once.
+    hostile.heardAccount = { message in if case .fromRelay(_, .opened)? = try? RelayMessage(message) { opened += 1 } }
+    hostile.heardFrame = { frame in
+      if case .fromRelay(_, .closed(let end)) = RelayMessage(frame) { ends.append(end) }
     }
     for round in 0..<100 {
       for number in 0..<100 {
-        let channel = UInt64(1_000_000_001 + 2 * (100 * round + number))
-        hostile.sendAccount(try RelayMessage.toRelay(channel, .open(target)).encoding(), to: relay)
+        let channel = UInt32(1_000_000_001 + 2 * (100 * round + number))
+        guard case .message(let open) = try RelayMessage.toRelay(channel, .open(target)).form else { continue }
+        hostile.sendAccount(open, to: relay)
       }
       house.fleet.advance(20)
     }
@@ -187,8 +185,8 @@ import Testing
     let house = RelayHouse(relays: 1, names: names)
     house.relays[0].set("relay", .bool(true))
     var seen: [String] = []
-    house.relays[0].heardAccount = { [fleet = house.fleet] message in
-      if case .toRelay(_, .data(let offset, let bytes))? = try? RelayMessage(message) {
+    house.relays[0].heardFrame = { [fleet = house.fleet] frame in
+      if case .toRelay(_, .data(let offset, let bytes)) = RelayMessage(frame) {
         seen.append("\(fleet.clock.elapsed) \(offset) \(bytes.count)")
       }
     }

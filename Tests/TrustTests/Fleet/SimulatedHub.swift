@@ -52,7 +52,24 @@ final class SimulatedHub: HubEnvironment, LinkHub {
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
     let machine = process.machine
-    for each in machine.tamperer.pass(message, machine.tampering) { engine.sendAccount(each, to: device, now) }
+    engine.sendAccount(machine.tamperer.pass(message, machine.tampering), to: device, now)
+    driver.flush()
+  }
+
+  func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?) {
+    guard let handler else { return engine.relayHandler = nil }
+    engine.relayHandler = { [machine = process.machine] device, frame in
+      machine.heardFrame?(frame)
+      handler(device, frame)
+    }
+  }
+
+  func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)]) {
+    let machine = process.machine
+    engine.sendRelay(
+      frames.flatMap { frame, device in
+        machine.tamperer.pass(frame, machine.tampering).map { (frame: $0, device: device) }
+      }, now)
     driver.flush()
   }
 

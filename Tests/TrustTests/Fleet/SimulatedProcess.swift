@@ -93,6 +93,14 @@ final class NoInbox: RetainingInbox {
   func retentionProblem(of device: Identifier) -> SegueError? { nil }
   func retain(_ wanted: [RetainedOrigin], for device: Identifier) {}
   func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {}
+  var retentionProblem: SegueError? { nil }
+  func keepPush(_ push: RetainedOrigin, _ done: @escaping (SegueError?) -> Void) {}
+  func dropPushes(_ ids: [Identifier], of device: Identifier) {}
+  var duePushes: [RetainedOrigin] { [] }
+  func toldPush(_ activity: Identifier) {}
+  func answeredPush(_ activity: Identifier, _ error: SegueError?) {}
+  func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {}
+  func noteTaken(_ push: PushMark) {}
   private var none: SegueError { SegueError(.notFound, "no such offer") }
 
   func look(for activity: Identifier, wanted: String?, _ done: @escaping (Result<AppChoice, SegueError>) -> Void) {}
@@ -101,7 +109,7 @@ final class NoInbox: RetainingInbox {
 
   func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for requester: ControlClient,
-    began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
+    retained: PushMark?, began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) { answer(.failure(none)) }
 }

@@ -20,6 +20,7 @@ func fuzzLink(_ bytes: UnsafeRawBufferPointer) {
   }
   for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
     require(end.received == other.sent, "a message was lost")
+    require(end.relayed == other.relaying, "a frame of a relay was lost")
     for channel in end.mine where !channel.wasReset {
       guard let reading = other.reading.first(where: { $0.number == channel.number }) else {
         fatalError("a channel was lost")
@@ -31,7 +32,7 @@ func fuzzLink(_ bytes: UnsafeRawBufferPointer) {
 }
 
 private func step(_ ends: [End], _ areHubs: Bool, _ input: inout Input) {
-  let turn = input.number(below: 16)
+  let turn = input.number(below: 18)
   let end = ends[turn & 1]
   switch turn >> 1 {
   case 0: end.say(Array(input.bytes()))
@@ -41,6 +42,7 @@ private func step(_ ends: [End], _ areHubs: Bool, _ input: inout Input) {
   case 4: end.reset(&input)
   case 5: end.take(&input)
   case 6 where areHubs: cut(ends, &input)
+  case 8 where areHubs: end.relay(&input)
   default: _ = move(end, ends[turn & 1 ^ 1], atMost: Int(input.byte()) * Int(input.byte()))
   }
 }
@@ -88,6 +90,16 @@ private final class End {
   var received: [[UInt8]] = []
   var mine: [Channel] = []
   var reading: [Channel] = []
+  /// Bytes of channels through a relay, sent and received; and their ends.
+  var relaying: [Relayed] = (1...4).map { Relayed(channel: $0) }
+  var relayed: [Relayed] = (1...4).map { Relayed(channel: $0) }
+
+  struct Relayed: Equatable {
+    let channel: UInt32
+    var offset: UInt64 = 0
+    var credit: UInt64 = 0
+    var ends = 0
+  }
 
   init(_ side: ConnectionSide) {
     self.side = side
@@ -132,6 +144,43 @@ private final class End {
   private static func count(_ input: inout Input, atMost most: Int) -> Int {
     let byte = Int(input.byte())
     return byte == 255 ? most : min(most, byte * 4)
+  }
+
+  /// Sends a frame of a channel through a relay.
+  func relay(_ input: inout Input) {
+    let (index, count) = (input.number(below: relaying.count), Self.count(&input, atMost: RelayFrame.dataLimit))
+    let (channel, offset) = (relaying[index].channel, relaying[index].offset)
+    if count > 2 {
+      let bytes = (0..<count).map { Self.byte(at: offset + UInt64($0)) }
+      link.send(.bytes(channel: channel, offset: offset, bytes[...]))
+      relaying[index].offset += UInt64(count)
+    } else if count > 0 {
+      relaying[index].credit += 1
+      link.send(.credit(channel: channel, consumed: relaying[index].credit, limit: relaying[index].credit << 40))
+    } else {
+      relaying[index].ends += 1
+      link.send(.end(channel: channel, reason: UInt8(channel)))
+    }
+  }
+
+  private static func byte(at offset: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: offset) }
+
+  private func readRelayed(_ frame: RelayFrame) {
+    switch frame {
+    case .bytes(let channel, let offset, let bytes):
+      guard let index = relayed.firstIndex(where: { $0.channel == channel }) else { fatalError("no such channel") }
+      require(relayed[index].offset == offset, "bytes of a relay that were lost, or came twice")
+      require(bytes.enumerated().allSatisfy { $1 == Self.byte(at: offset + UInt64($0)) }, "other bytes of a relay")
+      relayed[index].offset += UInt64(bytes.count)
+    case .credit(let channel, let consumed, let limit):
+      guard let index = relayed.firstIndex(where: { $0.channel == channel }) else { fatalError("no such channel") }
+      relayed[index].credit += 1
+      require(relayed[index].credit == consumed && limit == consumed << 40, "other credit of a relay")
+    case .end(let channel, let reason):
+      guard let index = relayed.firstIndex(where: { $0.channel == channel }) else { fatalError("no such channel") }
+      require(reason == UInt8(channel), "another reason")
+      relayed[index].ends += 1
+    }
   }
 
   func finish(_ input: inout Input) {
@@ -206,6 +255,7 @@ private final class End {
       if let index = reading.firstIndex(where: { $0.number == number }) { reading[index].wasReset = true }
       if let index = mine.firstIndex(where: { $0.number == number }) { mine[index].wasReset = true }
     case .credit(let number, _): require(mine.contains { $0.number == number }, "credit for no channel")
+    case .relay(let frame): readRelayed(frame)
     }
   }
 

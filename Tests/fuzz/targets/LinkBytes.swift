@@ -99,6 +99,9 @@ private struct FuzzScript {
     case .credit(let channel, let count):
       guard let index = credit.firstIndex(where: { $0.channel == channel }) else { return }
       credit[index].count += count
+    case .relay(.bytes(let channel, _, let bytes)):
+      require(channel != 0 && 1...RelayFrame.dataLimit ~= bytes.count, "a frame of a relay that is too long, or empty")
+    case .relay: break
     }
   }
 

@@ -10,6 +10,7 @@ Needs PyQt6 (Debian: python3-pyqt6).
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any
@@ -79,11 +80,17 @@ class Program(QApplication):
         self.segue = Notes(self)
         self.segue.open()
         notifier = QSocketNotifier(self.segue.fileno(), QSocketNotifier.Type.Read, self)
-        notifier.activated.connect(lambda *_: self.segue.dispatch(0))
+        notifier.activated.connect(self.dispatch)
         self.focusChanged.connect(self.turned)
         self.aboutToQuit.connect(self.segue.close)
         for name in names or ["Note"]:
             self.add_window(name)
+
+    def dispatch(self, *_: Any) -> None:
+        try:
+            self.segue.dispatch(0)
+        except Exception:  # of a callback: PyQt ends a program whose slot raises one
+            logging.exception("Segue")
 
     def turned(self, former: QWidget | None, widget: QWidget | None) -> None:
         """The focus has moved: to the window of a widget; nothing changes if it is another program's now (R4.3)."""

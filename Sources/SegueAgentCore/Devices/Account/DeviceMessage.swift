@@ -22,13 +22,22 @@ public enum DeviceMessage {
   case retain([RetainRequest])
   /// The offers of the reader's device that the sender retains, and why it does not retain all; nil: it does.
   case retained([RetainedState], SegueError?)
+  /// Keep this push of the sender's device for another one (R3.15, R14.5). The answer is `pushed`.
+  case keepPush(KeepPushRequest)
+  /// The pushes of the reader's device that the sender keeps, at most `Limits.retainedPushes`, and whose targets have
+  /// not had them yet.
+  case keptPushes([KeptPushState])
+  /// Drop these pushes of the sender's device, at most `Limits.wantedOffers`.
+  case dropPushes([Identifier])
+  /// Continue the push of this identifier, which the sender offers to the reader. The answer is `pushed`.
+  case deliverPush(number: UInt64, Identifier, milliseconds: Int64)
 
   public func encoding() throws(SegueError) -> [UInt8] {
     switch self {
     case .push(let request):
       try Self.array([
         .unsigned(8), .unsigned(request.number), .uuid(request.activity), request.app.map { .string($0) } ?? .null,
-        .integer(request.milliseconds),
+        .integer(request.milliseconds), request.order.map { .unsigned($0) } ?? .null,
       ])
     case .pushed(let number, .success(let answer)):
       try Self.array([
@@ -60,6 +69,16 @@ public enum DeviceMessage {
         .integer(Int64(error?.status.rawValue ?? 0)),
         .string(Text.start(of: error?.message ?? "", atMost: Limits.title)),
       ])
+    case .keepPush(let request): try Self.array([.unsigned(20)] + request.elements)
+    case .keptPushes(let states):
+      try Self.array([
+        .unsigned(21),
+        try Self.elements(states.prefix(Limits.retainedPushes)) { each throws(SegueError) in try each.value() },
+      ])
+    case .dropPushes(let ids):
+      try Self.array([.unsigned(22), try .array(ids.prefix(Limits.wantedOffers).map { .uuid($0) })])
+    case .deliverPush(let number, let id, let milliseconds):
+      try Self.array([.unsigned(23), .unsigned(number), .uuid(id), .integer(milliseconds)])
     }
   }
 
@@ -77,17 +96,29 @@ public enum DeviceMessage {
       return .retain(try list(elements[1]) { each throws(SegueError) in try RetainRequest(each) })
     }
     if encoding[1] == 19 { return try retained(elements) }
+    if encoding[1] == 21 {
+      return .keptPushes(try list(elements[1]) { each throws(SegueError) in try KeptPushState(each) })
+    }
+    if encoding[1] == 22 {
+      return .dropPushes(
+        try list(elements[1]) { each throws(SegueError) in
+          guard let id = each.uuid else { throw malformed("a push") }
+          return id
+        })
+    }
     guard let number = elements[1].int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed("its number") }
     switch encoding[1] {
     case 8: return .push(try request(number, elements))
     case 9: return .pushed(number, try answer(elements))
+    case 20: return .keepPush(try KeepPushRequest(number, elements))
+    case 23: return try deliverPush(number, elements)
     default: return .withdrawn(number)
     }
   }
 
   private static func isKnown(_ encoding: [UInt8]) -> Bool {
     encoding[0] & 0xE0 == 0x80
-      && (8...11 ~= encoding[1] || 13...14 ~= encoding[1] || 18...19 ~= encoding[1])
+      && (8...11 ~= encoding[1] || 13...14 ~= encoding[1] || 18...23 ~= encoding[1])
   }
 
   private static func retained(_ elements: [Value]) throws(SegueError) -> DeviceMessage {
@@ -135,10 +166,20 @@ public enum DeviceMessage {
     guard elements.count > 4, let activity = elements[2].uuid else { throw malformed("the activity") }
     var app: String?
     if elements[3].kind != .null { app = try text(elements[3], "the app", atMost: Limits.identifier) }
-    guard let milliseconds = elements[4].int64, 1...Limits.longestAsk ~= milliseconds else {
-      throw malformed("the time")
-    }
-    return PushRequest(number: number, activity: activity, app: app, milliseconds: milliseconds)
+    // Older versions do not tell it.
+    let order = elements.count > 5 ? elements[5].int64.flatMap { UInt64(exactly: $0) } : nil
+    return PushRequest(
+      number: number, activity: activity, app: app, milliseconds: try time(elements[4]), order: order)
+  }
+
+  private static func deliverPush(_ number: UInt64, _ elements: [Value]) throws(SegueError) -> DeviceMessage {
+    guard elements.count > 3, let id = elements[2].uuid else { throw malformed("the push") }
+    return .deliverPush(number: number, id, milliseconds: try time(elements[3]))
+  }
+
+  private static func time(_ value: Value) throws(SegueError) -> Int64 {
+    guard let milliseconds = value.int64, 1...Limits.longestAsk ~= milliseconds else { throw malformed("the time") }
+    return milliseconds
   }
 
   private static func answer(_ elements: [Value]) throws(SegueError) -> Result<PushAnswer, SegueError> {
@@ -159,7 +200,7 @@ public enum DeviceMessage {
 
   private static func array(_ elements: [Value]) throws(SegueError) -> [UInt8] { try Value.array(elements).encoding }
 
-  private static func text(_ value: Value, _ what: StaticString, atMost limit: Int) throws(SegueError) -> String {
+  static func text(_ value: Value, _ what: StaticString, atMost limit: Int) throws(SegueError) -> String {
     guard let text = value.string, Text.size(text) <= limit else { throw malformed(what) }
     return text
   }
@@ -178,9 +219,12 @@ public struct PushRequest {
   public let app: String?
   /// For the answer.
   public let milliseconds: Int64
+  /// Rises with each push of the device that asks, also of those that a mailbox keeps (R14.5); nil: it has none.
+  public let order: UInt64?
 
-  public init(number: UInt64, activity: Identifier, app: String?, milliseconds: Int64) {
+  public init(number: UInt64, activity: Identifier, app: String?, milliseconds: Int64, order: UInt64? = nil) {
     (self.number, self.activity, self.app, self.milliseconds) = (number, activity, app, milliseconds)
+    self.order = order
   }
 }
 

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// The hub of an agent, as links with other devices use it.
 public protocol LinkHub: AnyObject {
@@ -25,6 +26,11 @@ public protocol LinkHub: AnyObject {
   func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?)
   /// Sends a message about the account to a device, if it is linked.
   func sendAccount(_ message: [UInt8], to device: Identifier)
+  /// Sets the function that is called for each frame of a relay that a linked device sends (R14.3). It must not call
+  /// this object.
+  func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?)
+  /// Sends frames of relays to devices, those that are linked, in order.
+  func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)])
   /// Bytes for a device that its connections have not taken yet.
   func unsent(to device: Identifier) -> Int
   /// Ends the links with a device for good, or with all (nil), and forgets what it offers.

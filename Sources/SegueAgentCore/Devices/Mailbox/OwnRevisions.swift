@@ -18,6 +18,12 @@ struct OwnRevisions {
   /// - Parameter start: the number of starts of the agent so far, this one included; from 1 on.
   init(start: UInt64) { last = min(start, Self.lastStart) << 32 }
 
+  /// The number of a push: above all revisions and numbers so far.
+  mutating func takeNumber() -> UInt64 {
+    last += 1
+    return last
+  }
+
   /// Takes what is offered now, the frontmost first.
   /// - Returns: the revision of each.
   mutating func take(_ offers: [Offer]) -> [(activity: Identifier, revision: UInt64)] {

@@ -7,6 +7,8 @@ import SegueModel
 public final class DevicePushes {
   let outgoing: OutgoingPushes
   public let incoming: IncomingPushes
+  /// Those that this device keeps for others (R14.5).
+  let kept: KeptPushes
   /// The clients that wait for pushes of other devices, to ask the user.
   private let watchers: StateWatchers
   private let inbox: any PushInbox
@@ -19,7 +21,7 @@ public final class DevicePushes {
   var names: [(device: Identifier, name: String)] = []
 
   /// Throws SYSTEM without random numbers.
-  convenience init(_ inbox: any PushInbox, in environment: any AgentEnvironment) throws(SegueError) {
+  convenience init(_ inbox: any RetainingInbox, in environment: any AgentEnvironment) throws(SegueError) {
     let drawn = try environment.drawIdentifier().bytes
     let number = drawn.prefix(4).reduce(0) { $0 << 8 | UInt64($1) }
     self.init(inbox, try StateWatchers(of: "pushes", in: environment), after: number, environment)
@@ -27,16 +29,19 @@ public final class DevicePushes {
 
   /// - Parameter number: a random one, so that an answer to a former agent is none to this one.
   private init(
-    _ inbox: any PushInbox, _ watchers: StateWatchers, after number: UInt64, _ environment: any AgentEnvironment
+    _ inbox: any RetainingInbox, _ watchers: StateWatchers, after number: UInt64, _ environment: any AgentEnvironment
   ) {
     (self.watchers, self.inbox, self.environment) = (watchers, inbox, environment)
     outgoing = OutgoingPushes(inbox, after: number, in: environment)
     incoming = IncomingPushes(inbox, watchers, in: environment)
+    kept = KeptPushes(inbox, outgoing)
     // `close` ends all that may call.
     outgoing.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
     outgoing.changed = { [unowned(unsafe) self] in self.changed?() }
     inbox.offerEnded = { [unowned(unsafe) self] in self.incoming.gone($0) }
     incoming.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    kept.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
+    kept.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
     incoming.changed = { [unowned(unsafe) self] in self.publish() }
     incoming.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
   }
@@ -46,6 +51,7 @@ public final class DevicePushes {
     inbox.offerEnded = nil
     outgoing.close()
     incoming.close()
+    kept.close()
     send = nil
     changed = nil
   }
@@ -65,8 +71,13 @@ public final class DevicePushes {
     switch message {
     case .push(let request): incoming.receive(request, from: device, policy)
     case .pushed(let number, let result): outgoing.answered(number, by: device, result)
-    case .withdrawn(let number): incoming.withdrawn(number, by: device)
-    case .removed, .copied, .addresses, .retain, .retained: break
+    case .withdrawn(let number):
+      incoming.withdrawn(number, by: device)
+      kept.withdrawn(number, by: device)
+    case .deliverPush(let number, let push, let milliseconds):
+      incoming.receive(push, number, milliseconds: milliseconds, from: device, policy)
+    case .keepPush(let request): kept.keep(request, of: device)
+    case .removed, .copied, .addresses, .retain, .retained, .keptPushes, .dropPushes: break
     }
   }
 

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// The pushes of other devices to this one (R3.15): continued at once, once its user agrees, or never. For one thread.
 public final class IncomingPushes {
@@ -13,12 +14,24 @@ public final class IncomingPushes {
     let request: PushRequest
     /// The identifier of the activity on this device.
     let activity: Identifier
+    /// Whether that device has kept it for another one (R14.5).
+    let isRetained: Bool
     let received: Double
     let deadline: Int64
     /// Set while the user is asked: the offer, and the app that would continue it.
     var question: (offer: Offer, app: ChosenApp)?
     /// Whether it is accepted, and begins.
     var isAccepted = false
+    /// The origin, if another device has kept it: its hub has shown that.
+    var retained: RetainedOrigin?
+
+    /// The disk remembers that of each activity; nil: an older device has told none.
+    var mark: PushMark? {
+      if let retained {
+        return PushMark(device: retained.device, activity: retained.activity, number: retained.revision)
+      }
+      return request.order.map { PushMark(device: device, activity: request.activity, number: $0) }
+    }
   }
 
   private let inbox: any PushInbox
@@ -51,9 +64,25 @@ public final class IncomingPushes {
 
   /// - Parameter device: as its certificate says.
   func receive(_ request: PushRequest, from device: Identifier, _ policy: PushPolicy) {
+    receive(request, isRetained: false, from: device, policy)
+  }
+
+  /// A device has kept a push for this one (R14.5).
+  /// - Parameter push: the identifier of its offer.
+  func receive(
+    _ push: Identifier, _ number: UInt64, milliseconds: Int64, from device: Identifier, _ policy: PushPolicy
+  ) {
+    receive(
+      PushRequest(number: number, activity: push, app: nil, milliseconds: milliseconds), isRetained: true,
+      from: device, policy)
+  }
+
+  private func receive(
+    _ request: PushRequest, isRetained: Bool, from device: Identifier, _ policy: PushPolicy
+  ) {
     guard !pushes.contains(where: { $0.device == device && $0.request.number == request.number }) else { return }
     do throws(SegueError) {
-      let push = try begin(request, from: device, policy)
+      let push = try begin(request, isRetained: isRetained, from: device, policy)
       inbox.look(for: push.activity, wanted: request.app) { [self] result in found(push.id, result, policy) }
       changed?()
     } catch {
@@ -62,14 +91,16 @@ public final class IncomingPushes {
   }
 
   private func begin(
-    _ request: PushRequest, from device: Identifier, _ policy: PushPolicy
+    _ request: PushRequest, isRetained: Bool, from device: Identifier, _ policy: PushPolicy
   ) throws(SegueError) -> Push {
     let now = environment.now
     try PushAdmission.admit(
-      from: device, policy, isAttended: watchers.isAttended(now.uptime), waiting: pushes.map { $0.device })
+      from: device, policy, isAttended: watchers.isAttended(now.uptime), waiting: pushes.map { $0.device },
+      isRetained: isRetained)
     let push = Push(
       id: try environment.drawIdentifier(), device: device, request: request,
-      activity: Identifier(of: request.activity, onDevice: device), received: now.date,
+      activity: isRetained ? request.activity : Identifier(of: request.activity, onDevice: device),
+      isRetained: isRetained, received: now.date,
       deadline: now.uptime + request.milliseconds)
     pushes.append(push)
     return push
@@ -78,11 +109,34 @@ public final class IncomingPushes {
   /// The offer is here, or has not come.
   private func found(_ id: Identifier, _ result: Result<AppChoice, SegueError>, _ policy: PushPolicy) {
     guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
+    guard pushes[index].isRetained else { return ask(id, result, policy) }
+    do throws(SegueError) {
+      guard case .success(let choice) = result, choice.device == pushes[index].device,
+        let retained = choice.retained, let push = retained.push
+      else { throw SegueError(.busy, "push: the offer has not come") }
+      pushes[index].retained = retained
+      guard let mark = pushes[index].mark else { return }
+      inbox.hasTaken(mark) { [self] taken in
+        switch taken {
+        case .success(false): ask(id, inbox.choice(for: retained.identifier, wanted: push.app), policy)
+        case .success(true): end(id, .failure(SegueError(.invalidState, "has had it, or a later one")))
+        case .failure(let error): end(id, .failure(SegueError(.busy, "\(error.message)")))
+        }
+      }
+    } catch {
+      end(id, .failure(error))
+    }
+  }
+
+  private func ask(_ id: Identifier, _ result: Result<AppChoice, SegueError>, _ policy: PushPolicy) {
+    guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
     do throws(SegueError) {
       let app = try check(pushes[index], result)
       // The user has agreed to what apps continue, and not to programs that open whatever the other device names.
       guard policy == .ask || app.form.startsProgram else { return start(id, []) { _ in } }
-      guard watchers.isAttended(environment.now.uptime) else { throw PushAdmission.isUnattended }
+      guard watchers.isAttended(environment.now.uptime) else {
+        throw PushAdmission.nobody(pushes[index].isRetained, "no one is there to be asked")
+      }
       pushes[index].question = (try result.get().offer, app)
       environment.log(.info, "push: the user is asked whether \(app.name) continues an activity of another device")
       changed?()
@@ -108,7 +162,7 @@ public final class IncomingPushes {
     // It may be offered again, of another type, say.
     if case .success = inbox.choice(for: activity, wanted: nil) { return }
     for push in pushes where push.activity == activity && push.question != nil && !push.isAccepted {
-      end(push.id, .failure(SegueError(.notFound, "push: the activity is no longer offered")))
+      end(push.id, .failure(SegueError(push.isRetained ? .busy : .notFound, "push: the activity is no longer offered")))
     }
   }
 
@@ -131,6 +185,7 @@ public final class IncomingPushes {
       throw SegueError(.notFound, "push: it is not asked about, or not any longer")
     }
     guard isAccepted else {
+      if let mark = push.mark { inbox.noteTaken(mark) }
       end(id, .failure(SegueError(.declined, "its user has declined")))
       return answer(.success(.emptyDictionary))
     }
@@ -161,9 +216,13 @@ public final class IncomingPushes {
     }
     inbox.continue(
       // The user has agreed to this app.
-      push.activity, app: push.question?.app.bundleIdentifier ?? push.request.app, timeout: nil, environment: variables,
-      for: ControlClient(number: .max, principal: .device(push.device)),
-      began: { continuation, app, _ in
+      push.activity, app: push.question?.app.bundleIdentifier ?? push.retained?.push?.app ?? push.request.app,
+      timeout: nil, environment: variables,
+      for: ControlClient(number: .max, principal: .device(push.retained?.device ?? push.device)),
+      retained: push.retained == nil ? nil : push.mark,
+      began: { [inbox] continuation, app, _ in
+        // The disk gets that of a retained one with its entry.
+        if push.retained == nil, let mark = push.mark { inbox.noteTaken(mark) }
         finish(
           .success(
             PushAnswer(continuation: continuation, bundleIdentifier: app.bundleIdentifier, appName: app.name)))
@@ -193,8 +252,12 @@ public final class IncomingPushes {
       let deadline = push.received + Double(push.request.milliseconds) / 1000
       var entries: [(key: Value, value: Value)] = [
         (key: .string("push"), value: .uuid(push.id)),
-        (key: .string("device"), value: .uuid(push.device)),
-        (key: .string("device_name"), value: .string(nameOf?(push.device) ?? "a device of the account")),
+        (key: .string("device"), value: .uuid(push.retained?.device ?? push.device)),
+        (
+          key: .string("device_name"),
+          value: .string(
+            push.isRetained ? offer.deviceName : nameOf?(push.device) ?? "a device of the account")
+        ),
         (key: .string("activity_id"), value: .uuid(offer.description.id)),
         (key: .string("type"), value: .string(offer.description.type)),
         (key: .string("app_name"), value: .string(offer.appName)),
@@ -217,7 +280,7 @@ public final class IncomingPushes {
 
   func tick(_ uptime: Int64) {
     while let push = pushes.first(where: { !$0.isAccepted && $0.deadline <= uptime }) {
-      end(push.id, .failure(SegueError(.declined, "no one there has answered")))
+      end(push.id, .failure(PushAdmission.nobody(push.isRetained, "no one there has answered")))
     }
   }
 }

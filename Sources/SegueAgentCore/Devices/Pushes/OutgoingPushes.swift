@@ -13,12 +13,13 @@ public final class OutgoingPushes {
 
   private struct Push {
     let number: UInt64
+    /// The one that answers.
     let device: Identifier
     /// For people.
     let name: String
     let client: ControlClient
     let deadline: Int64
-    let answer: ControlClient.Answer
+    let answer: (Result<PushAnswer, SegueError>) -> Void
   }
 
   private let inbox: any PushInbox
@@ -44,44 +45,73 @@ public final class OutgoingPushes {
     pushes = []
   }
 
-  /// Asks a linked device to continue an offer of this one.
+  /// A push of an app of this device.
+  struct Request {
+    let activity: Identifier
+    /// Milliseconds for the answer; nil: the usual ones.
+    let timeout: Int64?
+    let client: ControlClient
+    /// Whether an activity is kept off other devices (R10.2); nil if none is.
+    let privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
+    /// Called once: the continuation has begun there, or why not. Not called if the client goes.
+    let answer: (Result<PushAnswer, SegueError>) -> Void
+  }
+
+  /// Asks a linked device to continue an offer of this one, or to keep it for another.
   /// - Parameters:
-  ///   - app: the bundle identifier of the app there; nil: whatever fits.
-  ///   - timeout: milliseconds for the answer.
-  ///   - privacy: whether an activity is kept off other devices (R10.2); nil if none is.
-  ///   - answer: called once: the continuation has begun there, or why not. Not called if the client goes.
+  ///   - name: of that device, for people.
+  ///   - message: that with its number and milliseconds, made once the activity is there.
   func push(
-    _ activity: Identifier, to device: Identifier, _ name: String, app: String?, timeout: Int64?,
-    for client: ControlClient,
-    privacy: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ answer: @escaping ControlClient.Answer
+    _ request: Request, to device: Identifier, _ name: String,
+    _ message: @escaping (UInt64, Int64) throws(SegueError) -> DeviceMessage
   ) {
-    guard pushes.count < Self.limit,
-      pushes.count(where: { $0.client.principal == client.principal }) < Self.principalLimit
-    else {
-      return answer(
-        .failure(
-          SegueError(
-            .limitExceeded,
-            "push: \(Self.limit) wait for answers of other devices, or \(Self.principalLimit) of this process")))
-    }
-    lastNumber += 1
-    let (number, timeout) = (lastNumber, timeout ?? Limits.pushAnswer)
-    pushes.append(
-      Push(
-        number: number, device: device, name: name, client: client,
-        deadline: environment.uptime + timeout + Self.wayTime,
-        answer: answer))
-    changed?()
-    inbox.look(for: activity, wanted: nil) { [self] result in
+    guard let number = begin(to: device, name, request.timeout, for: request.client, request.answer) else { return }
+    inbox.look(for: request.activity, wanted: nil) { [self] result in
       guard pushes.contains(where: { $0.number == number }) else { return }
       do throws(SegueError) {
-        try PushAdmission.checkOwn(try result.get(), privacy)
-        send?(
-          .push(PushRequest(number: number, activity: activity, app: app, milliseconds: timeout)), device)
+        try PushAdmission.checkOwn(try result.get(), request.privacy)
+        send?(try message(number, request.timeout ?? Limits.pushAnswer), device)
       } catch {
         end(number, of: device, .failure(error))
       }
     }
+  }
+
+  /// Tells a linked device of a push that this one has kept for it (R14.5).
+  /// - Parameters:
+  ///   - push: the identifier of its offer.
+  ///   - origin: the device that is charged for it.
+  func deliver(
+    _ push: Identifier, of origin: Identifier, to device: Identifier, _ name: String,
+    _ answer: @escaping (Result<PushAnswer, SegueError>) -> Void
+  ) {
+    let client = ControlClient(number: .max, principal: .device(origin))
+    guard let number = begin(to: device, name, Limits.longestAsk, for: client, answer) else { return }
+    send?(.deliverPush(number: number, push, milliseconds: Limits.longestAsk), device)
+  }
+
+  /// - Returns: its number; nil if there are too many, and it is answered.
+  private func begin(
+    to device: Identifier, _ name: String, _ timeout: Int64?, for client: ControlClient,
+    _ answer: @escaping (Result<PushAnswer, SegueError>) -> Void
+  ) -> UInt64? {
+    guard pushes.count < Self.limit,
+      pushes.count(where: { $0.client.principal == client.principal }) < Self.principalLimit
+    else {
+      answer(
+        .failure(
+          SegueError(
+            .limitExceeded,
+            "push: \(Self.limit) wait for answers of other devices, or \(Self.principalLimit) of this process")))
+      return nil
+    }
+    lastNumber += 1
+    pushes.append(
+      Push(
+        number: lastNumber, device: device, name: name, client: client,
+        deadline: environment.uptime + (timeout ?? Limits.pushAnswer) + Self.wayTime, answer: answer))
+    changed?()
+    return lastNumber
   }
 
   /// A device has answered.
@@ -107,15 +137,7 @@ public final class OutgoingPushes {
 
   private func end(_ number: UInt64, of device: Identifier, _ result: Result<PushAnswer, SegueError>) {
     guard let index = pushes.firstIndex(where: { $0.number == number && $0.device == device }) else { return }
-    let push = pushes.remove(at: index)
-    push.answer(
-      ControlClient.map(result) { answer throws(SegueError) in
-        try .dictionary([
-          (key: .string("continuation_id"), value: .uuid(answer.continuation)),
-          (key: .string("bundle_identifier"), value: .string(answer.bundleIdentifier)),
-          (key: .string("app_name"), value: .string(answer.appName)),
-        ])
-      })
+    pushes.remove(at: index).answer(result)
     changed?()
   }
 

@@ -19,10 +19,16 @@ public protocol PushInbox: AnyObject {
   func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp
   /// Continues an offer in an app that need not run.
   /// - Parameters:
+  ///   - retained: the push that a mailbox gives to this device, which is stored with the entry; nil: it is none.
   ///   - began: called in place of `answer` if the app could be chosen.
   ///   - answer: called once, unless `began` was, or the agent ends before.
   func `continue`(
     _ activity: Identifier, app: String?, timeout: Int64?, environment: [LaunchVariable], for client: ControlClient,
-    began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
+    retained: PushMark?, began: ((_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void)?,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void)
+  /// Whether a push to this device was taken or declined before, or a later one of its activity.
+  /// - Parameter done: called once, not inside this call, unless the agent ends before.
+  func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void)
+  /// Remembers that a push was taken or declined.
+  func noteTaken(_ push: PushMark)
 }

@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 
 /// Connections between two devices of the account through a third one (R14.3): this device as one of the two, and as
 /// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
@@ -12,22 +13,41 @@ final class DeviceRelays {
 
   private let environment: any AgentEnvironment
   private let hub: any LinkHub
+  /// A message or a frame of a device.
+  private enum Arrival {
+    case message([UInt8])
+    case frame(RelayFrame)
+
+    /// Bytes, for the limit of those that wait.
+    var size: Int {
+      switch self {
+      case .message(let message): message.count
+      case .frame(.bytes(_, _, let bytes)): RelayFrame.leastCost + bytes.count
+      case .frame: RelayFrame.leastCost
+      }
+    }
+  }
+
   /// Nil once it is closed.
   private var timer: (any AgentTimer)?
   /// The links of this device; nil without an account.
   private let links: () -> DeviceLinks?
   private var relay: RelaySwitch
   private var directory = RelayDirectory()
-  private var incoming: [(message: [UInt8], device: Identifier)] = []
+  private var incoming: [(arrival: Arrival, device: Identifier)] = []
   private var outgoing: [(message: RelayMessage, device: Identifier)] = []
   /// Devices with which a session of the hubs has begun or resumed.
   private var begun: [Identifier] = []
   private var isPosted = false
+  /// Whether all that is to be sent is sent at the end of this turn.
+  private var isTurning = false
+  /// Work of the sockets at the end of this turn; nil between turns.
+  private var due: [() -> Void]?
   /// Whether a device has told its role in this turn.
   private var hasRoles = false
   private(set) lazy var sockets = RelayedSockets(
     after: number,
-    later: { [unowned(unsafe) self] body in self.environment.post(body) },
+    later: { [unowned(unsafe) self] body in self.later(body) },
     send: { [unowned(unsafe) self] message, relay in
       self.outgoing.append((message, relay))
       self.schedule()
@@ -53,9 +73,11 @@ final class DeviceRelays {
   func open() throws(SegueError) {
     // `close` ends it.
     timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    hub.setRelayHandler { [unowned(unsafe) self] device, frame in self.heard(.frame(frame), from: device) }
   }
 
   func close() {
+    hub.setRelayHandler(nil)
     timer?.close()
     timer = nil
   }
@@ -121,15 +143,22 @@ final class DeviceRelays {
   }
 
   /// A device has said something about a relay.
-  func heard(_ message: [UInt8], from device: Identifier) {
-    let waiting = incoming.reduce(0) { $1.device == device ? $0 + $1.message.count : $0 }
-    guard waiting + message.count <= Self.inboxLimit else { return }
-    incoming.append((message, device))
+  func heard(_ message: [UInt8], from device: Identifier) { heard(.message(message), from: device) }
+
+  private func heard(_ arrival: Arrival, from device: Identifier) {
+    let waiting = incoming.reduce(0) { $1.device == device ? $0 + $1.arrival.size : $0 }
+    guard waiting + arrival.size <= Self.inboxLimit else { return }
+    incoming.append((arrival, device))
     schedule()
   }
 
+  /// At the end of this turn, or in a later one.
+  private func later(_ body: @escaping () -> Void) {
+    if due == nil { environment.post(body) } else { due?.append(body) }
+  }
+
   private func schedule() {
-    guard !isPosted, timer != nil else { return }
+    guard !isPosted, !isTurning, timer != nil else { return }
     isPosted = true
     environment.post { [self] in
       isPosted = false
@@ -139,24 +168,42 @@ final class DeviceRelays {
   }
 
   private func turn() {
-    let messages = incoming
+    let arrivals = incoming
     incoming = []
-    for (message, device) in messages { take(message, from: device) }
+    due = []
+    isTurning = true
+    for (arrival, device) in arrivals { take(arrival, from: device) }
     // Once in a turn, however many roles were told.
     if hasRoles { offerPaths() }
     hasRoles = false
     let begun = self.begun
     self.begun = []
     if relay.isOn { for device in begun where relay.direct.contains(device) { outgoing.append((relay.role, device)) } }
+    // Bytes that go on have come first: those that end here can take longer.
     send()
+    let bodies = due ?? []
+    due = nil
+    for body in bodies { body() }
+    send()
+    isTurning = false
+    // Sending may have ended links.
+    if !incoming.isEmpty || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
   }
 
-  private func take(_ encoding: [UInt8], from device: Identifier) {
+  private func take(_ arrival: Arrival, from device: Identifier) {
     // Nothing that a revoked device says counts.
     guard let links = links(), links.certificate(of: device) != nil else { return }
-    guard let message = try? RelayMessage(encoding) else {
-      return environment.log(.info, "\(name(of: device)) says of a relay what cannot be read")
+    switch arrival {
+    case .frame(let frame): take(RelayMessage(frame), from: device, links)
+    case .message(let encoding):
+      guard let message = try? RelayMessage(encoding) else {
+        return environment.log(.info, "\(name(of: device)) says of a relay what cannot be read")
+      }
+      take(message, from: device, links)
     }
+  }
+
+  private func take(_ message: RelayMessage, from device: Identifier, _ links: DeviceLinks) {
     switch message {
     case .role(let isRelaying, let linked):
       directory.set(device, isRelaying: isRelaying, linked: linked)
@@ -187,10 +234,19 @@ final class DeviceRelays {
   }
 
   private func send() {
+    var frames: [(frame: RelayFrame, device: Identifier)] = []
     for (message, device) in relay.takeOutgoing() + takeOutgoing() {
-      guard let encoding = try? message.encoding() else { continue }
-      hub.sendAccount(encoding, to: device)
+      switch try? message.form {
+      case .frame(let frame): frames.append((frame, device))
+      case .message(let encoding):
+        // In order.
+        if !frames.isEmpty { hub.sendRelay(frames) }
+        frames = []
+        hub.sendAccount(encoding, to: device)
+      case nil: break
+      }
     }
+    if !frames.isEmpty { hub.sendRelay(frames) }
     timer?.set(relay.nextDeadline(environment.uptime))
   }
 

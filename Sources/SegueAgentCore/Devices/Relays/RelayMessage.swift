@@ -1,66 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import SegueModel
+import SegueWire
 
-/// A message between a relay and a device that uses it (R14.3): an array that begins with its number, as those of
-/// `DeviceMessage`, whose numbers these follow.
+/// Words between a relay and a device that uses it (R14.3). A channel begins with a message about the account: an array
+/// that begins with its number, as those of `DeviceMessage`. All that follows in the channel is a frame of the link.
 public enum RelayMessage {
   /// Whether the sender passes bytes on, and the devices with which it is linked, not through a relay itself; at most
   /// `Limits.devices`.
   case role(isRelaying: Bool, linked: [Identifier])
   /// About a channel between the device that sends it and the relay.
-  case toRelay(UInt64, RelayStep)
+  case toRelay(UInt32, RelayStep)
   /// About a channel between the relay that sends it and the device.
-  case fromRelay(UInt64, RelayStep)
+  case fromRelay(UInt32, RelayStep)
 
-  /// The most bytes of one message: as many as a record of TLS has; and of one that fits into a record with its frame.
-  public static let dataLimit = 16 * 1024
-  static let pieceSize = dataLimit - 128
-  private static let (roleNumber, toRelayNumber, fromRelayNumber): (UInt8, UInt8, UInt8) = (15, 16, 17)
+  /// The form in which it crosses a link.
+  public enum Form {
+    case message([UInt8])
+    case frame(RelayFrame)
+  }
+
+  private static let (roleNumber, toRelayNumber, fromRelayNumber): (UInt8, UInt8, UInt8) = (24, 25, 26)
+  /// The bit of the channel of a frame that tells a channel from a relay from one to a relay.
+  private static let fromRelayBit: UInt32 = 1 << 31
 
   /// Whether a message is one of these. It need not wait for the thread of the account.
   public static func isOne(_ encoding: [UInt8]) -> Bool {
-    // The first byte of an array, and the number of a message, in deterministic CBOR.
-    encoding.count > 1 && encoding[0] & 0xE0 == 0x80 && roleNumber...fromRelayNumber ~= encoding[1]
+    // The first byte of an array, and the number of a message in two bytes, in deterministic CBOR.
+    encoding.count > 2 && encoding[0] & 0xE0 == 0x80 && encoding[1] == 0x18
+      && roleNumber...fromRelayNumber ~= encoding[2]
   }
 
-  public func encoding() throws(SegueError) -> [UInt8] {
-    switch self {
-    case .role(let isRelaying, let linked):
-      try Value.array([
-        .unsigned(UInt64(Self.roleNumber)), .bool(isRelaying),
-        try .array(linked.prefix(Limits.devices).map { .uuid($0) }),
-      ]).encoding
-    case .toRelay(let channel, let step): try Self.encoding(Self.toRelayNumber, channel, step)
-    case .fromRelay(let channel, let step): try Self.encoding(Self.fromRelayNumber, channel, step)
+  /// Throws LIMIT_EXCEEDED.
+  public var form: Form {
+    get throws(SegueError) {
+      switch self {
+      case .role(let isRelaying, let linked):
+        try .message(
+          Value.array([
+            .unsigned(UInt64(Self.roleNumber)), .bool(isRelaying),
+            try .array(linked.prefix(Limits.devices).map { .uuid($0) }),
+          ]).encoding)
+      case .toRelay(let channel, let step): try Self.form(Self.toRelayNumber, channel, step, channel)
+      case .fromRelay(let channel, let step):
+        try Self.form(Self.fromRelayNumber, channel, step, channel | Self.fromRelayBit)
+      }
     }
   }
 
-  private static func encoding(_ number: UInt8, _ channel: UInt64, _ step: RelayStep) throws(SegueError) -> [UInt8] {
-    let head: [Value] = [.unsigned(UInt64(number)), .unsigned(channel), .unsigned(step.number)]
+  private static func form(
+    _ number: UInt8, _ channel: UInt32, _ step: RelayStep, _ wire: UInt32
+  ) throws(SegueError) -> Form {
+    let head: [Value] = [.unsigned(UInt64(number)), .unsigned(UInt64(channel))]
     switch step {
-    case .open(let device): return try Value.array(head + [.uuid(device)]).encoding
-    case .opened: return try Value.array(head).encoding
-    case .data(let offset, let bytes): return RelayData.encoding(number, channel, offset, bytes)
+    case .open(let device): return try .message(Value.array(head + [.uuid(device)]).encoding)
+    case .opened: return try .message(Value.array(head + [.bool(true)]).encoding)
+    case .data(let offset, let bytes): return .frame(.bytes(channel: wire, offset: offset, bytes))
     case .credit(let consumed, let limit):
-      return try Value.array(head + [.unsigned(consumed)] + (limit.map { [.unsigned($0)] } ?? [])).encoding
-    case .closed(let end): return try Value.array(head + [.unsigned(end.rawValue)]).encoding
+      return .frame(.credit(channel: wire, consumed: consumed, limit: limit))
+    case .closed(let end): return .frame(.end(channel: wire, reason: end.rawValue))
     }
+  }
+
+  /// The meaning of a frame of a device.
+  public init(_ frame: RelayFrame) {
+    let (wire, step): (UInt32, RelayStep) =
+      switch frame {
+      case .bytes(let channel, let offset, let bytes): (channel, .data(offset, bytes))
+      case .credit(let channel, let consumed, let limit): (channel, .credit(consumed, limit: limit))
+      case .end(let channel, let reason): (channel, .closed(RelayEnd(rawValue: reason) ?? .ended))
+      }
+    self = wire & Self.fromRelayBit == 0 ? .toRelay(wire, step) : .fromRelay(wire & ~Self.fromRelayBit, step)
   }
 
   /// Elements beyond those that are read are ignored: a later version may tell more of them. Throws MALFORMED.
   public init(_ encoding: [UInt8]) throws(SegueError) {
-    if let data = RelayData(encoding), 1...Self.dataLimit ~= data.bytes.count {
-      if data.number == Self.toRelayNumber {
-        self = .toRelay(data.channel, .data(data.offset, data.bytes))
-        return
-      } else if data.number == Self.fromRelayNumber {
-        self = .fromRelay(data.channel, .data(data.offset, data.bytes))
-        return
-      }
+    guard Self.isOne(encoding), let elements = try Value(cbor: encoding).elements, elements.count > 2 else {
+      throw Self.malformed
     }
-    guard let elements = try Value(cbor: encoding).elements, elements.count > 2 else { throw Self.malformed }
-    switch encoding[1] {
+    switch encoding[2] {
     case Self.roleNumber:
       guard let isRelaying = elements[1].bool, let told = elements[2].elements else { throw Self.malformed }
       var linked: [Identifier] = []
@@ -69,15 +87,16 @@ public enum RelayMessage {
         if !linked.contains(device) { linked.append(device) }
       }
       self = .role(isRelaying: isRelaying, linked: linked)
-    case Self.toRelayNumber: self = .toRelay(try Self.number(elements[1]), try RelayStep(elements))
-    case Self.fromRelayNumber: self = .fromRelay(try Self.number(elements[1]), try RelayStep(elements))
+    case Self.toRelayNumber: self = .toRelay(try Self.channel(elements[1]), try RelayStep(elements[2]))
+    case Self.fromRelayNumber: self = .fromRelay(try Self.channel(elements[1]), try RelayStep(elements[2]))
     default: throw Self.malformed
     }
   }
 
-  fileprivate static func number(_ value: Value) throws(SegueError) -> UInt64 {
-    guard let number = value.int64.flatMap({ UInt64(exactly: $0) }) else { throw malformed }
-    return number
+  private static func channel(_ value: Value) throws(SegueError) -> UInt32 {
+    guard let number = value.int64, let channel = UInt32(exactly: number), channel != 0, channel & fromRelayBit == 0
+    else { throw malformed }
+    return channel
   }
 
   fileprivate static var malformed: SegueError {
@@ -91,92 +110,22 @@ public enum RelayStep {
   case open(Identifier)
   /// The other device has taken it.
   case opened
-  /// Bytes, the first of which has this offset; 1 to `RelayMessage.dataLimit`.
-  case data(UInt64, [UInt8])
-  /// All bytes before this offset are consumed. From a relay with the offset up to which further ones may be sent; nil:
-  /// `RelayWindow.size` beyond.
-  case credit(UInt64, limit: UInt64? = nil)
+  /// Bytes, the first of which has this offset; 1 to `RelayFrame.dataLimit`.
+  case data(UInt64, ArraySlice<UInt8>)
+  /// All bytes before this offset are consumed, and those before the limit may be sent. A relay sets its own limit.
+  case credit(UInt64, limit: UInt64)
   /// It has ended.
   case closed(RelayEnd)
 
-  fileprivate var number: UInt64 {
-    switch self {
-    case .open: 0
-    case .opened: 1
-    case .data: 2
-    case .credit: 3
-    case .closed: 4
-    }
-  }
-
-  /// Throws MALFORMED.
-  fileprivate init(_ elements: [Value]) throws(SegueError) {
-    let number = try RelayMessage.number(elements[2])
-    if number == 1 {
-      self = .opened
-      return
-    }
-    guard elements.count > 3 else { throw RelayMessage.malformed }
-    switch number {
-    case 0:
-      guard let device = elements[3].uuid else { throw RelayMessage.malformed }
+  /// - Parameter value: the device that it is to be connected with, or true: the other device has taken it. Throws
+  ///   MALFORMED.
+  fileprivate init(_ value: Value) throws(SegueError) {
+    if let device = value.uuid {
       self = .open(device)
-    case 2:
-      guard elements.count > 4, let bytes = elements[4].data, 1...RelayMessage.dataLimit ~= bytes.count else {
-        throw RelayMessage.malformed
-      }
-      self = .data(try RelayMessage.number(elements[3]), bytes)
-    case 3:
-      let limit = elements.count > 4 ? try RelayMessage.number(elements[4]) : nil
-      self = .credit(try RelayMessage.number(elements[3]), limit: limit)
-    case 4: self = .closed(RelayEnd(rawValue: try RelayMessage.number(elements[3])) ?? .ended)
-    default: throw RelayMessage.malformed
-    }
-  }
-}
-
-/// The reason for which a channel through a relay has ended.
-public enum RelayEnd: UInt64, Sendable {
-  /// An end has closed it.
-  case ended
-  /// The user of the relay has not switched it on.
-  case off
-  /// The relay is not linked with the other device.
-  case notLinked
-  /// The relay reaches one of the two through a relay itself: one hop is all.
-  case secondHop
-  /// A device has as many channels as it may.
-  case tooMany
-  /// A device opens channels too often.
-  case tooOften
-  /// An end has sent what it must not.
-  case violated
-  /// Bytes were lost: a link has ended with them.
-  case lost
-  /// There is no such channel, or no longer.
-  case unknown
-  /// The link of the relay with the other device has ended.
-  case cut
-  /// The other device takes no connection now.
-  case refused
-
-  /// - Parameters:
-  ///   - relay: its name.
-  ///   - device: that of the device at the other end.
-  func error(_ relay: String, _ device: String) -> SegueError {
-    switch self {
-    case .ended: SegueError(.connectionUnavailable, "\(device) has closed the connection through \(relay)")
-    case .off: SegueError(.notAllowed, "\(relay) does not pass bytes on")
-    case .notLinked: SegueError(.connectionUnavailable, "\(relay) is not linked with \(device)")
-    case .secondHop:
-      SegueError(.notAllowed, "\(relay) reaches \(device) or this device through another relay: one hop is all")
-    case .tooMany: SegueError(.limitExceeded, "\(relay) passes on as many connections as it may")
-    case .tooOften: SegueError(.limitExceeded, "\(relay) was asked too often by this device")
-    case .violated: SegueError(.malformed, "\(relay): bytes that are none of this connection")
-    case .lost: SegueError(.connectionUnavailable, "\(relay) has lost bytes of this connection")
-    case .unknown: SegueError(.connectionUnavailable, "\(relay) does not know this connection")
-    case .cut: SegueError(.connectionUnavailable, "\(relay) has lost the link with \(device)")
-    case .refused: SegueError(.connectionUnavailable, "\(device) takes no connection through \(relay) now")
+    } else if value.bool == true {
+      self = .opened
+    } else {
+      throw RelayMessage.malformed
     }
   }
 }

@@ -17,7 +17,7 @@ struct RelaySwitch {
   /// One of the two channels that are spliced.
   private struct End {
     let device: Identifier
-    let channel: UInt64
+    let channel: UInt32
     /// The bytes that come from here.
     var window = RelayWindow()
     /// The bytes beyond those that are consumed which this end may send.
@@ -45,7 +45,7 @@ struct RelaySwitch {
   private var decision: Decision?
   private var allowance = RelayAllowance()
   /// The number of the next channel to a device: even ones are the relay's.
-  private var nextChannel: UInt64
+  private var nextChannel: UInt32
   /// Whether the user has switched it on.
   private(set) var isOn = false
   /// The devices that are linked, and not through a relay.
@@ -58,7 +58,7 @@ struct RelaySwitch {
 
   /// - Parameter number: a random one, so that a channel is none of a former process.
   init(after number: UInt64, unsent: @escaping (Identifier) -> Int) {
-    nextChannel = (number >> 12) & ~1 + 2
+    nextChannel = UInt32(truncatingIfNeeded: number >> 34) & ~1 + 2
     self.unsent = unsent
   }
 
@@ -107,7 +107,7 @@ struct RelaySwitch {
   // MARK: Messages
 
   /// A device has sent a step of one of its channels.
-  mutating func take(_ step: RelayStep, _ channel: UInt64, from device: Identifier, _ uptime: Int64) {
+  mutating func take(_ step: RelayStep, _ channel: UInt32, from device: Identifier, _ uptime: Int64) {
     guard let (index, side) = find(channel, of: device) else {
       switch step {
       case .open(let other): open(channel, from: device, to: other, uptime)
@@ -131,9 +131,10 @@ struct RelaySwitch {
       switch splices[index].ends[side].window.take(offset, bytes.count) {
       case .repeated: break
       case .wrong(let reason): end(splice, reason)
-      case .next:
-        allowance.charge(device, bytes.count, uptime)
-        send(.data(offset, bytes), other.channel, to: other.device)
+      case .next(let repeated):
+        let news = bytes.dropFirst(repeated)
+        allowance.charge(device, news.count, uptime)
+        send(.data(offset + UInt64(repeated), news), other.channel, to: other.device)
       }
     case .credit(let consumed, limit: _):
       guard other.window.isPossible(consumed) else { return end(splice, .violated) }
@@ -147,7 +148,7 @@ struct RelaySwitch {
     }
   }
 
-  private func find(_ channel: UInt64, of device: Identifier) -> (index: Int, side: Int)? {
+  private func find(_ channel: UInt32, of device: Identifier) -> (index: Int, side: Int)? {
     for (index, splice) in splices.enumerated() {
       for side in 0...1 where splice.ends[side].channel == channel && splice.ends[side].device == device {
         return (index, side)
@@ -156,20 +157,20 @@ struct RelaySwitch {
     return nil
   }
 
-  private mutating func open(_ channel: UInt64, from device: Identifier, to other: Identifier, _ uptime: Int64) {
+  private mutating func open(_ channel: UInt32, from device: Identifier, to other: Identifier, _ uptime: Int64) {
     if let reason = refusal(channel, from: device, to: other, uptime) {
       decision = .refused(other, reason)
       return send(.closed(reason), channel, to: device)
     }
     decision = .opened(other)
     let far = End(device: other, channel: nextChannel)
-    nextChannel += 2
+    nextChannel = nextChannel < UInt32.max / 2 - 2 ? nextChannel + 2 : 2
     splices.append(Splice(ends: [End(device: device, channel: channel), far], deadline: uptime + Self.openingTime))
     send(.open(device), far.channel, to: other)
   }
 
   private mutating func refusal(
-    _ channel: UInt64, from device: Identifier, to other: Identifier, _ uptime: Int64
+    _ channel: UInt32, from device: Identifier, to other: Identifier, _ uptime: Int64
   ) -> RelayEnd? {
     guard allowance.opens(device, uptime) else { return .tooOften }
     guard isOn else { return .off }
@@ -194,14 +195,19 @@ struct RelaySwitch {
       splices[index].ends[side].isHeld = true
       return
     }
+    end.window.time(consumed, uptime)
     if end.isHeld {
       end.size = max(end.size / 2, RelayWindow.size)
     } else if end.window.isUsed {
-      end.size = min(2 * end.size, RelayWindow.largest)
+      let other = splices[index].ends[1 - side].size
+      let most = end.window.isDistant ? RelayWindow.largest : RelayWindow.nearest - min(other, RelayWindow.nearest / 2)
+      end.size = max(min(2 * end.size, most), RelayWindow.size)
+    } else {
+      end.size = max(end.size - RelayWindow.step, RelayWindow.size)
     }
     (end.consumed, end.isHeld) = (nil, false)
     if end.size > RelayWindow.size { end.size = min(end.size, RelayWindow.size + room(beside: index, side).left) }
-    end.window.grant(consumed, end.size)
+    end.window.grant(consumed, end.size, uptime)
     splices[index].ends[side] = end
     send(.credit(consumed, limit: end.window.limit), end.channel, to: end.device)
   }
@@ -223,7 +229,7 @@ struct RelaySwitch {
     for end in splice.ends where direct.contains(end.device) { send(.closed(reason), end.channel, to: end.device) }
   }
 
-  private mutating func send(_ step: RelayStep, _ channel: UInt64, to device: Identifier) {
+  private mutating func send(_ step: RelayStep, _ channel: UInt32, to device: Identifier) {
     outgoing.append((.fromRelay(channel, step), device))
   }
 

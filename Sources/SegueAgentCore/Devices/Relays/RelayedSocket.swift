@@ -17,8 +17,11 @@ final class RelayedSocket: LinkSocket {
     case closed
   }
 
+  /// Bytes of a piece from which on it is not copied.
+  private static let smallPiece = 8 * 1024
+
   let relay: Identifier
-  let channel: UInt64
+  let channel: UInt32
   /// The device at the other end, as the relay says.
   let device: Identifier
   /// Outlives it, as its owner's connections end before that goes.
@@ -26,7 +29,7 @@ final class RelayedSocket: LinkSocket {
   private var state: State
   private(set) var failure: SegueError?
   /// The pieces that have arrived, and are not read yet.
-  private var arrived: [[UInt8]] = []
+  private var arrived: [ArraySlice<UInt8>] = []
   private var window = RelayWindow(RelayWindow.largest)
   /// Bytes that were read.
   private var consumed: UInt64 = 0
@@ -38,7 +41,7 @@ final class RelayedSocket: LinkSocket {
 
   /// - Parameter isDialled: whether this device has asked for it.
   init(
-    through relay: Identifier, as channel: UInt64, to device: Identifier, isDialled: Bool, of sockets: RelayedSockets
+    through relay: Identifier, as channel: UInt32, to device: Identifier, isDialled: Bool, of sockets: RelayedSockets
   ) {
     (self.relay, self.channel, self.device, self.sockets) = (relay, channel, device, sockets)
     state = isDialled ? .connecting : .open
@@ -52,18 +55,24 @@ final class RelayedSocket: LinkSocket {
     case .opened: if case .connecting = state { state = .open }
     case .data(let offset, let bytes):
       switch window.take(offset, bytes.count) {
-      case .next: arrived.append(bytes)
+      case .next(let repeated): append(bytes.dropFirst(repeated))
       case .repeated: break
       case .wrong(let end): fail(end)
       }
     case .credit(let consumed, let limit):
-      guard consumed <= sent, limit.map({ $0 >= consumed && $0 - consumed <= RelayWindow.largest }) ?? true else {
+      guard consumed <= sent, limit >= consumed, limit - consumed <= RelayWindow.largest else {
         return fail(.violated)
       }
-      self.limit = max(self.limit, limit ?? consumed + RelayWindow.size)
+      self.limit = max(self.limit, limit)
     case .closed(let end): over(end)
     }
     report()
+  }
+
+  /// A small piece is copied: it would retain the buffer of all that was read with it.
+  private func append(_ bytes: ArraySlice<UInt8>) {
+    guard bytes.count < Self.smallPiece else { return arrived.append(bytes) }
+    arrived.append(bytes.withUnsafeBytes { [UInt8]($0, room: bytes.count) }[...])
   }
 
   /// Ends it, and tells the other end.
@@ -119,19 +128,38 @@ final class RelayedSocket: LinkSocket {
 
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
     guard !arrived.isEmpty else { return isOver ? .closed : .drained }
-    var bytes = arrived.removeFirst()
-    if bytes.count > limit {
-      arrived.insert(Array(bytes[limit...]), at: 0)
-      bytes = Array(bytes[..<limit])
-    }
+    let bytes = takeArrived(atMost: limit)
     let isFull = !arrived.isEmpty
     consumed += UInt64(bytes.count)
     if !isOver, consumed - window.granted >= RelayWindow.step {
       window.grant(consumed, RelayWindow.largest)
-      sockets.send(.credit(consumed), of: self)
+      sockets.send(.credit(consumed, limit: consumed + RelayWindow.largest), of: self)
     }
     body(bytes, nil)
     return isFull ? .full : .drained
+  }
+
+  /// As many pieces as are within the limit, in one; and at least a part of the first.
+  private func takeArrived(atMost limit: Int) -> [UInt8] {
+    var (count, pieces) = (0, 0)
+    while pieces < arrived.count, count + arrived[pieces].count <= limit {
+      count += arrived[pieces].count
+      pieces += 1
+    }
+    guard pieces > 0 else {
+      let part = [UInt8](arrived[0].prefix(limit))
+      arrived[0] = arrived[0].dropFirst(limit)
+      return part
+    }
+    let all = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      let room = UnsafeMutableRawBufferPointer(buffer)
+      for piece in arrived[..<pieces] {
+        piece.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(from: $0) }
+        filled += piece.count
+      }
+    }
+    arrived.removeFirst(pieces)
+    return all
   }
 
   var isOver: Bool {
@@ -149,9 +177,9 @@ final class RelayedSocket: LinkSocket {
     let count = min(bytes.count, room)
     var taken = 0
     while taken < count {
-      let next = min(taken + RelayMessage.pieceSize, count)
-      let piece = RelayData.copy(UnsafeRawBufferPointer(rebasing: bytes[taken..<next]))
-      sockets.send(.data(sent, piece), of: self)
+      let next = min(taken + RelayFrame.dataLimit, count)
+      let piece = [UInt8](UnsafeRawBufferPointer(rebasing: bytes[taken..<next]), room: next - taken)
+      sockets.send(.data(sent, piece[...]), of: self)
       sent += UInt64(next - taken)
       taken = next
     }

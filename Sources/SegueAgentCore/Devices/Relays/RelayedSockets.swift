@@ -6,7 +6,7 @@ import SegueModel
 final class RelayedSockets {
   private var all: [RelayedSocket] = []
   /// The number of the next channel: odd ones are those of the device that uses a relay.
-  private var nextChannel: UInt64
+  private var nextChannel: UInt32
   /// Does something in a later turn.
   let later: (_ body: @escaping () -> Void) -> Void
   /// Sends a step of a channel to its relay, in a later turn: the hub may be in the middle of a call.
@@ -18,14 +18,14 @@ final class RelayedSockets {
     after number: UInt64, later: @escaping (_ body: @escaping () -> Void) -> Void,
     send: @escaping (_ message: RelayMessage, _ relay: Identifier) -> Void, nameOf: @escaping (Identifier) -> String
   ) {
-    nextChannel = (number >> 12) | 1
+    nextChannel = UInt32(truncatingIfNeeded: number >> 34) | 1
     (self.later, self.send, self.nameOf) = (later, send, nameOf)
   }
 
   /// Asks a relay for a connection with a device.
   func dial(_ device: Identifier, through relay: Identifier) -> RelayedSocket {
     let socket = RelayedSocket(through: relay, as: nextChannel, to: device, isDialled: true, of: self)
-    nextChannel += 2
+    nextChannel = nextChannel < UInt32.max / 2 - 2 ? nextChannel + 2 : 1
     all.append(socket)
     send(.open(device), of: socket)
     return socket
@@ -33,7 +33,7 @@ final class RelayedSockets {
 
   /// A relay has sent a step of a channel.
   /// - Parameter accept: called with a connection that another device asks for; false: it is not taken.
-  func take(_ step: RelayStep, _ channel: UInt64, from relay: Identifier, _ accept: (RelayedSocket) -> Bool) {
+  func take(_ step: RelayStep, _ channel: UInt32, from relay: Identifier, _ accept: (RelayedSocket) -> Bool) {
     if let socket = all.first(where: { $0.channel == channel && $0.relay == relay }) { return socket.take(step) }
     switch step {
     case .open(let device):
@@ -44,6 +44,7 @@ final class RelayedSockets {
       guard !accept(socket) else { return }
       release(socket)
       send(.closed(.refused), of: socket)
+    // An end that is told nothing would hold it for ever.
     case .opened, .data, .credit: send(.toRelay(channel, .closed(.unknown)), relay)
     case .closed: break
     }

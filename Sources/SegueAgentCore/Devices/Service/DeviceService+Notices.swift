@@ -75,7 +75,7 @@ extension DeviceService {
     case .removed: return noteRemoval(by: peer)
     case .copied: return noteCopy(of: peer)
     case .addresses(let port, let addresses): return heardAddresses(port, addresses, of: peer)
-    case .push, .pushed, .withdrawn, .retain, .retained: break
+    case .push, .pushed, .withdrawn, .retain, .retained, .keepPush, .keptPushes, .dropPushes, .deliverPush: break
     }
     guard links?.certificate(of: peer) != nil else { return }
     pushes.handle(message, from: peer, settings.push)

@@ -97,9 +97,12 @@ extension DeviceService {
         entries.append((key: .string("retains_problem"), value: .string(problem.message)))
       }
     }
+    let pushes = retention.keptPushes(by: device.id)
+    if pushes > 0 { entries.append((key: .string("retains_pushes"), value: .integer(Int64(pushes)))) }
     let own = retention.retained(for: device.id)
-    if own.count > 0 {
-      entries.append((key: .string("retained_here"), value: .integer(Int64(own.count))))
+    if own.offers > 0 { entries.append((key: .string("retained_here"), value: .integer(Int64(own.offers)))) }
+    if own.pushes > 0 { entries.append((key: .string("pushes_here"), value: .integer(Int64(own.pushes)))) }
+    if own.bytes > 0 {
       entries.append((key: .string("retained_bytes"), value: .integer(Int64(clamping: own.bytes))))
     }
     if let date = lastSigns[device.id] { entries.append((key: .string("last_seen"), value: try .date(date))) }

@@ -51,6 +51,7 @@ public final class DeviceService {
   public var port: UInt16 { listening.number }
   var problem: SegueError? {
     copy.problem ?? settingsProblem ?? settings.problem ?? commandProblem ?? listening.problem ?? otherClock.problem
+      ?? retention.problem
   }
   var notices: AccountNotices
   private(set) var lastSigns = LastSigns()
@@ -418,11 +419,20 @@ public final class DeviceService {
       throw SegueError(.notFound, "device: the account has no such device")
     }
     guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
-    guard links?.certificate(of: peer) != nil else {
-      throw SegueError(.connectionUnavailable, "\(found.name): is not linked now")
+    let isLinked = links?.certificate(of: peer) != nil
+    let mailbox = isLinked ? nil : retention.mailbox
+    let request = OutgoingPushes.Request(
+      activity: activity, timeout: timeout, client: client, privacy: settings.privacy
+    ) { [self] result in
+      if isLinked, case .success = result { retention.pushed(activity, to: peer) }
+      answer(ControlClient.map(result) { made throws(SegueError) in try value(of: made, at: mailbox) })
     }
-    pushes.outgoing.push(
-      activity, to: peer, found.name, app: app, timeout: timeout, for: client, privacy: settings.privacy, answer)
+    guard isLinked else { return try keepPush(request, to: peer, found.name, app: app, answer) }
+    pushes.outgoing.push(request, to: peer, found.name) { [retention] number, milliseconds throws(SegueError) in
+      .push(
+        PushRequest(
+          number: number, activity: activity, app: app, milliseconds: milliseconds, order: retention.takeNumber()))
+    }
   }
 
   /// Ends what waits for devices that are not linked any longer: not at once, as a link may take another one's place.

@@ -75,8 +75,12 @@ class KnownDevice:
     """The number of offers of this device that it keeps for the others; the next field says why it does not keep all.
     None: it has not said that it keeps any (R14.5)."""
     retains_problem: str | None = None
+    retains_pushes: int = 0
+    """The number of pushes of this device that it keeps for others which are off (R3.15)."""
     retained_here: int = 0
-    """The number of its offers that this device keeps for the others; the next field is their size in bytes."""
+    """The number of its offers that this device keeps for the others; the next fields are that of its pushes, and the
+    size of all in bytes, with those pushes of which only the end is told."""
+    pushes_here: int = 0
     retained_bytes: int = 0
 
 
@@ -160,7 +164,8 @@ class DeviceSettings:
     relay: bool = False
     """It passes bytes on between devices of the account that do not reach each other (R14.3)."""
     retain_on: UUID | None = None
-    """The device that keeps the offers of this one for the others while this one is away (R14.5); None: none does."""
+    """The device that keeps the offers of this one for the others while this one is away, and its pushes while those
+    are (R14.5); None: none does."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,9 @@ class Push:
     app_name: str
     shared: bool = False
     """Another requester came before: that one has the same `continuation_id`. Never for a push to another device."""
+    retained_at: UUID | None = None
+    """The device is off, and this one keeps the push until it is back (R14.5): the receipt says UNKNOWN, and how the
+    push ends is told there (`App.retained`). `app_name` is the name of this one."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class InboxEntry:
 
 @dataclass(frozen=True)
 class RetainedOffer:
-    """An offer of another device that this one keeps for the others (R14.5)."""
+    """An offer of another device that this one keeps for the others, or a push (R14.5)."""
 
     activity_id: UUID
     type: str
@@ -114,6 +117,15 @@ class RetainedOffer:
     """When it was continued; the next fields say in which app, and on which device. None: it was not yet."""
     continued_by: str | None = None
     continued_on: str | None = None
+    push: UUID | None = None
+    """`Push.continuation_id` of a push, as its origin knows it; the next fields are the device that is to continue it.
+    None: it is an offer."""
+    target: UUID | None = None
+    target_name: str = ""
+    ended: datetime | Timestamp | None = None
+    """When it has ended, for good; the next fields say how. UNKNOWN: that device has it. None: it has not ended."""
+    outcome: Outcome | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,7 +231,8 @@ def entry_of(value: Any) -> InboxEntry:
 
 
 def retained_of(value: Any) -> RetainedOffer:
-    return RetainedOffer(**_known(RetainedOffer, value))
+    known = _known(RetainedOffer, value)
+    return RetainedOffer(**{**known, "outcome": Outcome(known["outcome"])} if known.get("outcome") else known)
 
 
 def failure_of(failure: dict[str, Any]) -> Failure:

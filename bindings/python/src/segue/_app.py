@@ -397,7 +397,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         receipt comes (`on_continuation_ended`): an app that closes before gets none, and nothing may arrive. Raises:
         InvalidStateError (it is not current), NotFoundError (no app fits, and why), LimitExceededError (2 of this app
         are under way). With a device also: DeclinedError (its user has declined, or is not there to be asked),
-        ConnectionUnavailableError (it is not linked), NotAllowedError (the activity is private).
+        ConnectionUnavailableError (it is not linked, and neither is a mailbox, which would keep the push: R14.5,
+        `Push.retained_at`), NotAllowedError (the activity is private).
 
         bundle_identifier: of that app; None: whichever fits best (R6.2)
         timeout: seconds for all of it, launch included; None: the limit `continuation_ms`. With a device: for its
@@ -415,8 +416,8 @@ class App(DeviceCalls, Dispatcher, AppCallbacks):
         return [entry_of(each) for each in self._ask("inbox")["entries"]]
 
     def retained(self) -> list[RetainedOffer]:
-        """Lists what this device keeps for other devices of the account, the oldest first (R14.5). Blocks until the
-        agent answers."""
+        """Lists the offers and pushes that this device keeps for other devices of the account, the oldest first
+        (R14.5). Blocks until the agent answers."""
         return [retained_of(each) for each in self._ask("retained")["retained"]]
 
     def unheard_failures(self) -> list[Failure]:

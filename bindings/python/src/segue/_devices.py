@@ -219,7 +219,7 @@ class DeviceCalls(Asking):
         of that kind ends (R14.1). Raises: NotFoundError (no such device), InvalidArgumentError (this device, no kind).
 
         device: one of `Account.devices`, and not this one
-        path: a `DevicePath.cost`: "same network", "other network", "tunnel", "relay" or "command"
+        path: a `DevicePath.cost`
         """
         self._change_path("avoid-path", device, path)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The C interface as one table: the declarations of `include/segue.h`, in its order.
 
-`tests/test_table.py` compares each row with `segue-api.json`, which is made from the header.
+Made by `bindings/api --write`. `tests/test_table.py` compares each row with `segue-api.json`.
 """
 
 from __future__ import annotations
@@ -48,15 +48,14 @@ Address = c_void_p
 
 DESTROY = CFUNCTYPE(None, Address)
 LOG = CFUNCTYPE(None, Address, Int32, Address, Size)
-LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
-EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
-DELETION = CFUNCTYPE(None, Address, Handle, Size, Handle)
 WILL_SAVE = CFUNCTYPE(Int32, Address, Handle, Handle)
 RECEIPT = CFUNCTYPE(None, Address, Handle, Handle)
-WILL_RESUME_BACK = CFUNCTYPE(Int32, Address, Handle, Bool, Handle)
-DID_RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool)
 DID_RECEIVE_STREAM = CFUNCTYPE(None, Address, Handle, Handle)
 REQUEST = CFUNCTYPE(None, Address, Handle, Handle, Address, Size)
+WILL_RESUME_BACK = CFUNCTYPE(Int32, Address, Handle, Bool, Handle)
+DID_RESUME_BACK = CFUNCTYPE(None, Address, Handle, Bool)
+LINK = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
+EXPLAIN = CFUNCTYPE(None, Address, Handle, Handle)
 OFFER = CFUNCTYPE(None, Address, Handle, Int32, Handle)
 CONNECTION = CFUNCTYPE(None, Address, Handle, Int32)
 WILL_CONTINUE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
@@ -70,9 +69,10 @@ RESPONSE = CFUNCTYPE(None, Address, Handle, Address, Size, Handle)
 PROGRESS = CFUNCTYPE(None, Address, Handle, UInt64, UInt64)
 FETCHED = CFUNCTYPE(None, Address, Handle, Handle)
 DID_UPDATE = CFUNCTYPE(None, Address, Handle, Handle)
-LAUNCH = CFUNCTYPE(None, Address)
 ACTIVITY_CHANGED = CFUNCTYPE(None, Address, Handle, Handle, Handle)
 OPEN_DOCUMENT = CFUNCTYPE(Int32, Address, Handle, Address, Size, Handle, Handle)
+DELETION = CFUNCTYPE(None, Address, Handle, Size, Handle)
+LAUNCH = CFUNCTYPE(None, Address)
 
 CALLBACKS: dict[str, Any] = {
     "segue_destroy": DESTROY,
@@ -110,7 +110,7 @@ FUNCTIONS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("segue_release", (Handle,), Status),
     ("segue_version", (), UInt32),
     ("segue_status_name", (Status,), Bytes),
-    ("segue_status_foundation_code", (Status,), Int32),
+    ("segue_status_foundation_code", (Status,), Status),
     ("segue_last_error", (Address, Size), Status),
     ("segue_free", (Address,), None),
     ("segue_limit_get", (Int32, Address), Status),

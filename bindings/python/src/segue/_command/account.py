@@ -175,18 +175,22 @@ def mailbox(account: Account) -> str:
         if each.device == account.settings.retain_on:
             when = "" if each.linked else " when it was linked"
             kept = f" ({count(each.retains, 'offer')} retained there{when})" if each.retains is not None else ""
+            if each.retains_pushes:
+                kept += f", {count(each.retains_pushes, 'push', 'pushes')} kept there"
             problem = f"; it {shown(each.retains_problem, None)}" if each.retains_problem else ""
             return f"{named(each)}{kept}{problem}"
     return str(account.settings.retain_on)[:8]
 
 
 def keeping(account: Account) -> list[str]:
-    """Lines about the offers that this device keeps for others."""
-    return [
-        f"keeps {count(each.retained_here, 'offer')} of {named(each)}, {each.retained_bytes} bytes"
-        for each in account.devices
-        if each.retained_here
-    ]
+    """Lines about the offers and pushes that this device keeps for others."""
+    lines = []
+    for each in account.devices:
+        kept = [count(each.retained_here, "offer")] if each.retained_here else []
+        kept += [count(each.pushes_here, "push", "pushes")] if each.pushes_here else []
+        if kept:
+            lines.append(f"keeps {' and '.join(kept)} of {named(each)}, {each.retained_bytes} bytes")
+    return lines
 
 
 async def create(options: argparse.Namespace) -> int:

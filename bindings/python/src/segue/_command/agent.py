@@ -9,7 +9,7 @@ import shutil
 import sysconfig
 from pathlib import Path
 
-from .installed import beside_library, execute, first_program
+from .installed import beside_library, execute, first_program, how_to_install
 from .output import CommandError, show_json
 from .verbs import Verbs
 
@@ -33,7 +33,7 @@ def add(verbs: Verbs) -> None:
 def agent(options: argparse.Namespace) -> int:
     program = found()
     if program is None:
-        raise CommandError(f"there is no {NAME}: install it (`make install`), or set SEGUE_AGENT to its path")
+        raise CommandError(f"there is no {NAME}: install it ({how_to_install(NAME)}), or set SEGUE_AGENT to its path")
     if options.json:
         show_json({"program": program}, line=True)
     execute(program, NAME, *(["--replace"] if options.replace else []))

@@ -209,8 +209,8 @@ async def choose(options: argparse.Namespace) -> int:
         else:
             choice = await choice_for(app, options.type)
         known = options.app is None or any(each.bundle_identifier == options.app for each in await asked(app, app.apps))
-    if not known:
-        note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs, unless it is an opener")
+    if not known and not options.app.startswith("opener:"):
+        note(f"no manifest describes {shown(options.app)}: it is chosen only while it runs")
     chosen: dict[str, Any] = {"type": options.type, "bundle_identifier": choice}
     if options.json:
         show_json(chosen)

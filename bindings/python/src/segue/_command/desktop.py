@@ -15,7 +15,7 @@ from .._terminal import shown
 from . import searches
 from .checks import Finding, State
 from .files import replace_file
-from .installed import config_folder, first_program, libexec_programs
+from .installed import config_folder, first_program, how_to_install, libexec_programs
 from .output import CommandError, UsageError, said, show_json
 from .verbs import Verbs
 
@@ -147,7 +147,7 @@ def installed_file(program: Path, *parts: str) -> Path:
     """Returns a file that `make install` puts under the same prefix as the program."""
     file = program.parents[2].joinpath(*parts)
     if not file.is_file():
-        raise CommandError(f"there is no {shown(str(file), None)}: install {NAME} (`make install`)")
+        raise CommandError(f"there is no {shown(str(file), None)}: install {NAME} ({how_to_install(NAME)})")
     return file
 
 

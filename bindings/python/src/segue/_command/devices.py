@@ -160,6 +160,10 @@ def details(device: KnownDevice, with_paths: bool) -> list[str]:
         lines.append(f"{named(device)}: {shown(device.retains_problem, None)}")
     if device.retained_here:
         lines.append(f"{named(device)}: {count(device.retained_here, 'offer')} of it retained here")
+    pushes = ((device.retains_pushes, "of this device kept there"), (device.pushes_here, "of it kept here"))
+    for number, where in pushes:
+        if number:
+            lines.append(f"{named(device)}: {count(number, 'push', 'pushes')} {where}")
     return lines + [f"{named(device)}: {path(with_command(each, device))}" for each in device.paths if with_paths]
 
 

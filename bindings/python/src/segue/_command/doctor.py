@@ -35,6 +35,7 @@ from .checks import (
     stopped_agent,
 )
 from .device_checks import devices
+from .installed import how_to_install
 from .output import count, show_json, when
 from .parts import plugins
 from .session import asked, chooser, seconds, value_of, within
@@ -132,7 +133,7 @@ def connected(app: App) -> list[Finding]:
         return [*findings, Finding("agent", State.PROBLEM, why, f"let it go on: kill -CONT {stopped}")]
     if carrier is None:
         why = "none carries the hub: apps that do not run get nothing, and nothing is kept for them"
-        there = START if program else f"install {NAME} (`make install`), then {START}"
+        there = START if program else f"install {NAME} ({how_to_install(NAME)}), then {START}"
         findings += agents_elsewhere(value_of(app.describe(), "runtime folder"), NAME)
         return [*findings, Finding("agent", State.NOTE, why, there)]
     if carrier[1] == library_version:

@@ -10,6 +10,7 @@ from typing import Any
 from .._account import Pushed
 from .._agent import InboxEntry, RetainedOffer
 from .._app import App
+from .._receipt import Outcome
 from .._terminal import shown
 from ..errors import UnsupportedVersionError
 from . import pushes
@@ -17,6 +18,8 @@ from .output import CommandError, note, show_json, show_table
 from .session import asked, chooser, identifier, only
 from .verbs import Verbs
 
+# The words for the ends of pushes that were not restored.
+END = {Outcome.DECLINED: "declined", Outcome.FAILED: "failed", Outcome.UNKNOWN: "handed over"}
 HEADS = ("ID", "FOR", "TYPE", "TITLE", "FROM", "DEVICE", "STATE")
 
 
@@ -91,9 +94,9 @@ async def retained(app: App) -> list[RetainedOffer]:
 def refuse_retained(kept: list[RetainedOffer], prefix: str) -> None:
     """Raises CommandError for an identifier of what is retained: that is its origin's to end."""
     for each in kept:
-        if str(each.activity_id).startswith(prefix):
+        if str(each.push or each.activity_id).startswith(prefix):
             raise CommandError(
-                f"{str(each.activity_id)[:8]} is retained for {shown(each.device_name)}, which ends that: it takes the"
+                f"{prefix} is retained for {shown(each.device_name)}, which ends that: it takes the"
                 " activity back, or `segue account set --retain-on off` there"
             )
 
@@ -121,5 +124,11 @@ def kept_row(kept: RetainedOffer) -> tuple[str, ...]:
     state = "retained"
     if kept.continued is not None:
         state = f"continued by {shown(kept.continued_by or '')} on {shown(kept.continued_on or '')}"
+    elif kept.ended is not None:
+        state = END.get(kept.outcome or Outcome.UNKNOWN, "ended")
+        state += f": {shown(kept.reason, None)}" if kept.reason else ""
     names = (shown(kept.type), f"'{shown(kept.title or '')}'", shown(kept.app_name), shown(kept.device_name))
-    return (str(kept.activity_id)[:8], "other devices", *names, state)
+    if kept.push is None:
+        return (str(kept.activity_id)[:8], "other devices", *names, state)
+    target = shown(kept.target_name)
+    return (str(kept.push)[:8], target, *names, f"waits for {target}" if kept.ended is None else state)

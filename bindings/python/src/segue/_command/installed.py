@@ -23,6 +23,12 @@ def first_program(paths: Iterable[str | Path | None]) -> str | None:
     return None
 
 
+def how_to_install(program: str, target: str = "install") -> str:
+    """Returns words for people: the package of Debian that has a program, and the target of make."""
+    package = {"segue-browser-host": "webext-segue"}.get(program, program)
+    return f"Debian: {package}; from source: `make {target}`"
+
+
 def beside_library() -> Path:
     """Returns the folder of the library, which has the programs too in a tree that was built; one that is not there if
     it is unknown: the current folder may have programs of others."""

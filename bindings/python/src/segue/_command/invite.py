@@ -36,8 +36,8 @@ def add(verbs: Verbs) -> None:
         invite,
         "make a link with which one device can join, and admit that device",
         "The link lives for ten minutes, and is a secret until it has been used. In a terminal it is also drawn\n"
-        "as a QR code (pip install './bindings/python[qr]'). Then the command waits for the device, shows its digits,\n"
-        "and asks.\n"
+        "as a QR code if Python has segno (Debian: python3-segno). Then the command waits for the device, shows its\n"
+        "digits, and asks.\n"
         "With --automatic no one is asked, and no digits are compared. The command ends when the invite is void.",
     )
     inviting.add_argument(

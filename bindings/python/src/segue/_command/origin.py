@@ -168,7 +168,7 @@ async def hold(activity: Activity, options: argparse.Namespace, doing: str, devi
     """
     if device is not None:
         pushing = pushes.push(activity, device, lambda receipt: show_receipt(receipt, options))
-        return pushes.status(await within(options.timeout, pushing))
+        return await within(options.timeout, pushing)
     receipts: asyncio.Queue[Receipt] = asyncio.Queue()
     activity.on_continuation_ended(receipts.put_nowait)
     activity.become_current()

@@ -67,8 +67,8 @@ def when(date: datetime | Timestamp, format: str = "%Y-%m-%d %H:%M") -> str:
         return f"{date:{format}} UTC"
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def bytes_in_words(number: int) -> str:

@@ -19,7 +19,7 @@ from .._terminal import shown
 from .checks import Finding, State
 from .desktop import APP_ID
 from .files import replace_file
-from .installed import config_folder, data_folder, home_folder, integration
+from .installed import config_folder, data_folder, home_folder, how_to_install, integration
 from .output import CommandError, said
 
 MARK = "# The next line is of `segue setup`, whose option --remove takes it away."
@@ -67,8 +67,8 @@ class Part:
 def not_installed(name: str) -> CommandError:
     package = {"vscode": "segue-stdio", "zathura": "segue-readers", "okular": "segue-readers"}.get(name)
     package = package or f"segue-{name}"
-    target = "make mpv install" if name == "mpv" else "make install"
-    return CommandError(f"{name}: its plugin or bridge is not installed (Debian: {package}; from source: `{target}`)")
+    how = how_to_install(package, "mpv install" if name == "mpv" else "install")
+    return CommandError(f"{name}: its plugin or bridge is not installed ({how})")
 
 
 class Plugin(Part):

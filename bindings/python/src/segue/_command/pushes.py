@@ -25,16 +25,19 @@ from .session import asked
 
 async def target(app: App, text: str) -> KnownDevice:
     """Returns the device of `--to`. Raises: Error, CommandError if nothing can be pushed to it now."""
-    device = only(await member(app), text)
+    account = await member(app)
+    device = only(account, text)
     if device.this_device:
         raise CommandError(f"{named(device)} is this device: --to names another one")
-    if not device.linked:
+    mailbox = [each for each in account.devices if each.device == account.settings.retain_on and each.linked]
+    if not device.linked and not [each for each in mailbox if each.device != device.device]:
         raise ConnectionUnavailableError(f"{device.name}: is not linked now, so nothing can be pushed to it")
     return device
 
 
-async def push(activity: Activity, device: KnownDevice, show: Callable[[Receipt], None]) -> Receipt:
-    """Has a device continue an activity, and waits for that receipt. Raises: Error, which says why not.
+async def push(activity: Activity, device: KnownDevice, show: Callable[[Receipt], None]) -> int:
+    """Has a device continue an activity, and waits for that receipt. Returns 0 if it has, or a mailbox keeps the push.
+    Raises: Error, which says why not.
 
     show: each receipt as it comes: all devices are offered the activity meanwhile
     """
@@ -54,17 +57,17 @@ async def push(activity: Activity, device: KnownDevice, show: Callable[[Receipt]
     activity.become_current()
     note(f"pushing to {named(device)}; its user may be asked")
     pushed = await asked(app, partial(app.push, activity, device=device.device))
-    note(f"{shown(pushed.app_name)} continues it")
+    if pushed.retained_at is None:
+        note(f"{shown(pushed.app_name)} continues it")
+    else:
+        where = shown(pushed.app_name)
+        note(f"{named(device)} is not linked: {where} keeps it until then; `segue inbox` there says more")
     while True:
         receipt = await receipts.get()
         if isinstance(receipt, Exception):
             raise receipt
         if receipt.continuation_id == pushed.continuation_id:
-            return receipt
-
-
-def status(receipt: Receipt) -> int:
-    return 0 if receipt.outcome == Outcome.RESTORED else 1
+            return 0 if receipt.outcome == Outcome.RESTORED or pushed.retained_at is not None else 1
 
 
 # The agent gives no state this number. A request for the state after it is answered at once, and its client counts as

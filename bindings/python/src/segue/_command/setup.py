@@ -17,7 +17,7 @@ from .._terminal import shown
 from . import desktop
 from .answers import agreed
 from .files import replace_file
-from .installed import config_folder, first_program, home_folder, libexec_programs, prefixes
+from .installed import config_folder, first_program, home_folder, how_to_install, libexec_programs, prefixes
 from .output import CommandError, said, show_json
 from .parts import PARTS, Done, Part
 from .verbs import Verbs
@@ -200,7 +200,7 @@ def found_host(named: str | None) -> Path:
     named = named or os.environ.get("SEGUE_BROWSER_HOST")
     program = first_program([named] if named else libexec_programs(HOST))
     if program is None:
-        raise CommandError(f"there is no {named or HOST}: install it (`make install`), or name it with --host")
+        raise CommandError(f"there is no {named or HOST}: install it ({how_to_install(HOST)}), or name it with --host")
     return Path(program).resolve()
 
 

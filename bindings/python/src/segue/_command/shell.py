@@ -17,11 +17,11 @@ from urllib.parse import unquote_to_bytes
 from .._terminal import shown
 from .answers import agreed
 from .document import stale
-from .installed import execute
+from .installed import execute, how_to_install
 from .output import CommandError, note, show_json
 from .reach import account_of, is_from_here
 from .session import add_choice, chooser, first
-from .stdio import found
+from .stdio import NAME, found
 from .verbs import Verbs
 
 TYPE = "SegueActivityTypeUsingTerminal"
@@ -61,7 +61,7 @@ def add(verbs: Verbs) -> None:
 def shell_init(options: argparse.Namespace) -> int:
     program = found()
     if program is None:
-        raise CommandError("there is no segue-stdio: install it (`make install`), or set SEGUE_STDIO to its path")
+        raise CommandError(f"there is no {NAME}: install it ({how_to_install(NAME)}), or set SEGUE_STDIO to its path")
     code = Path(__file__).with_name("shells").joinpath(SHELLS[options.shell]).read_text(encoding="utf-8")
     words = {"@PROGRAM@": shlex.quote(program), "@COMMAND@": " ".join(map(shlex.quote, this_command()))}
     for word, text in words.items():

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from .installed import execute, first_program, libexec_programs
+from .installed import execute, first_program, how_to_install, libexec_programs
 from .output import CommandError, show_json
 from .verbs import Verbs
 
@@ -28,7 +28,7 @@ def add(verbs: Verbs) -> None:
 def stdio(options: argparse.Namespace) -> int:
     program = found()
     if program is None:
-        raise CommandError(f"there is no {NAME}: install it (`make install`), or set SEGUE_STDIO to its path")
+        raise CommandError(f"there is no {NAME}: install it ({how_to_install(NAME)}), or set SEGUE_STDIO to its path")
     if options.path:
         if options.json:
             show_json({"program": program}, line=True)

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # For ~/.config/fish/config.fish: segue shell-init fish | source. Offers the folder of this shell, and the session of
 # tmux that it is in, for as long as the shell runs; `handoff` goes on with what another shell offers.
-if status is-interactive; and not set -q __segue_pipe
+if status is-interactive; and not set -q __segue_host
     # The shell in whose place this one is, by exec, has left its program and its pipe behind.
     set -l former (string split : -- "$SEGUE_SHELL_PROGRAM")
     if test "$former[1]" = $fish_pid
         kill $former[2] 2>/dev/null
         rm -f $former[3]
     end
-    set -g __segue_pipe (mktemp -u)
-    mkfifo -m 600 $__segue_pipe
-    # The program ends with this shell. Ctrl-C at the prompt is not for it.
-    sh -c 'trap "" INT; exec setpriv --pdeathsig TERM "$0" <>"$1" >/dev/null 2>&1' @PROGRAM@ $__segue_pipe &
-    set -g __segue_program $last_pid
-    set -gx SEGUE_SHELL_PROGRAM $fish_pid:$last_pid:$__segue_pipe
-    disown $last_pid
 
     # Prints the text inside of a string of JSON; nothing if it is no text without controls.
     function __segue_quote
@@ -28,7 +21,23 @@ if status is-interactive; and not set -q __segue_pipe
         sh -c 'printf "%s\n" "$@" 1<>"$0"' $__segue_pipe $argv 2>/dev/null
     end
 
+    # With the first prompt: a shell that runs one command has none, and is gone at once. The program ends with this
+    # shell, which may have ended before setpriv had seen to that. Ctrl-C at the prompt is not for it.
+    function __segue_begin
+        set -g __segue_pipe (mktemp -u)
+        mkfifo -m 600 $__segue_pipe
+        sh -c 'trap "" INT
+            exec setpriv --pdeathsig TERM sh -c \'[ "$PPID" = "$1" ] && exec "$0"\' "$0" "$1" <>"$2" >/dev/null 2>&1' \
+            @PROGRAM@ $fish_pid $__segue_pipe &
+        set -g __segue_program $last_pid
+        set -gx SEGUE_SHELL_PROGRAM $fish_pid:$last_pid:$__segue_pipe
+        disown $last_pid
+        # Opened for writing alone, it is waited for: the program has it then. For 2 s at most, since it may have ended.
+        timeout --foreground 2 sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","save":false}}'
+    end
+
     function __segue_offer --on-event fish_prompt
+        set -q __segue_pipe; or __segue_begin
         set -l session
         if set -q TMUX
             set -l name (__segue_quote (tmux display-message -p '#S' 2>/dev/null))
@@ -42,17 +51,21 @@ if status is-interactive; and not set -q __segue_pipe
     end
 
     function __segue_end --on-event fish_exit
+        set -q __segue_pipe; or return
         kill $__segue_program 2>/dev/null
         rm -f $__segue_pipe
     end
 
     function handoff
         set -l folder (@COMMAND@ terminal $argv); or return
-        test -z "$folder"; or cd -- "$folder"
+        # Words for people, and JSON, are no folder.
+        if test -d "$folder"
+            cd -- $folder
+        else if set -q folder[1]
+            printf '%s\n' $folder
+        end
     end
 
     set -g __segue_host ''
     string match -qr '^[A-Za-z0-9][A-Za-z0-9.-]*$' -- "$SEGUE_SSH_HOST"; and set -g __segue_host ,\"host\":\"$SEGUE_SSH_HOST\"
-    # Opened for writing alone, it is waited for: the program has it then. For 2 s at most, since it may have ended.
-    timeout --foreground 2 sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","save":false}}'
 end

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # For ~/.zshrc: eval "$(segue shell-init zsh)". Offers the folder of this shell, and the session of tmux that it is in,
 # for as long as the shell runs; `handoff` goes on with what another shell offers.
-if [[ -o interactive && -z ${__segue_fd-} ]]; then
-  # The shell in whose place this one is, by exec, has left its program behind, which ends with its input.
-  [[ ${SEGUE_SHELL_PIPE-} =~ ^$$:[0-9]+$ ]] && eval "exec ${SEGUE_SHELL_PIPE#*:}>&-"
-  # The program ends with this shell. Ctrl-C at the prompt is not for it.
-  exec {__segue_fd}> >(trap '' INT; exec setpriv --pdeathsig TERM @PROGRAM@ >/dev/null 2>&1)
-  export SEGUE_SHELL_PIPE="$$:$__segue_fd"
+if [[ -o interactive && -z ${__segue_host+set} ]]; then
+  # The shell in whose place this one is, by exec, has left its program behind.
+  () {
+    local former=("${(@s.:.)SEGUE_SHELL_PIPE-}")
+    local pipe=${former[2]} program=${former[3]}
+    [[ ${former[1]} == $$ && -n $program ]] || return 0
+    { exec {pipe}>&-; kill $program } 2>/dev/null
+  }
 
   # Sets REPLY to the text with all bytes percent-encoded but those that a path of a URL has.
   __segue_encode() {
@@ -35,9 +37,21 @@ if [[ -o interactive && -z ${__segue_fd-} ]]; then
     REPLY=${REPLY//\"/\\\"}
   }
 
+  # With the first prompt: a shell that runs one command has none, and is gone at once. The program ends with this
+  # shell, which may have ended before setpriv had seen to that. Ctrl-C at the prompt is not for it.
+  __segue_begin() {
+    exec {__segue_fd}> >(
+      trap '' INT
+      exec setpriv --pdeathsig TERM sh -c '[ "$PPID" = "$1" ] && exec "$0"' @PROGRAM@ "$$" >/dev/null 2>&1
+    )
+    zmodload zsh/system && export SEGUE_SHELL_PIPE="$$:$__segue_fd:$sysparams[procsubstpid]"
+    (print -r -- '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"org.zsh.zsh","name":"zsh","save":false}}') >&$__segue_fd 2>/dev/null
+  }
+
   # In a process of its own: the program may have ended, and a write would end this shell.
   __segue_offer() {
     emulate -L zsh
+    [[ -n ${__segue_fd-} ]] || __segue_begin
     local url title session= here='"activity":"shell"'
     __segue_encode "$PWD" && url=$REPLY
     __segue_quote "${PWD##*/}" && title=$REPLY
@@ -55,11 +69,15 @@ if [[ -o interactive && -z ${__segue_fd-} ]]; then
   handoff() {
     local folder
     folder=$(@COMMAND@ terminal "$@") || return
-    [[ -z $folder ]] || cd -- "$folder"
+    # Words for people, and JSON, are no folder.
+    if [[ -d $folder ]]; then
+      cd -- "$folder"
+    elif [[ -n $folder ]]; then
+      printf '%s\n' "$folder"
+    fi
   }
 
   __segue_host=
   [[ ${SEGUE_SSH_HOST-} =~ '^[A-Za-z0-9][A-Za-z0-9.-]*$' ]] && __segue_host=",\"host\":\"$SEGUE_SSH_HOST\""
-  (print -r -- '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"org.zsh.zsh","name":"zsh","save":false}}') >&$__segue_fd 2>/dev/null
   autoload -Uz add-zsh-hook && add-zsh-hook precmd __segue_offer
 fi
