@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from folders import temporary
+from temporary_folders import temporary
 
 # A shell has its background jobs ignore Ctrl-C, and programs inherit that. The tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)

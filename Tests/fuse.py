@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from folders import temporary
+from temporary_folders import temporary
 
 LOOKUP, GETATTR, OPEN, INIT = 1, 3, 14, 26
 ENOSYS = 38

@@ -14,11 +14,11 @@ import cbor2
 import pytest
 import wire
 from certificates import Certificates
-from folders import temporary
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build
 from site_server import Site
+from temporary_folders import temporary
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
 CARRIES = r"this process is the hub of generation (\d+) "

@@ -21,12 +21,12 @@ from unittest import mock
 import commands
 import pytest
 from conftest import CARRIES
-from folders import temporary
 from inbox import NAME, command_line, output, waiting
 from programs import Program, programs
 from project import ROOT, run
 from segue import App, Error, Membership, NotAllowedError
 from segue._command import origin
+from temporary_folders import temporary
 
 KILLS = int(os.environ.get("SEGUE_INBOX_KILLS", "6"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))

@@ -21,9 +21,9 @@ from typing import Any
 import cbor2
 import pytest
 import wire
-from folders import temporary
 from native import TEAM, Native, ask_agent, load
 from project import ROOT, build
+from temporary_folders import temporary
 
 INVALID_ARGUMENT, MALFORMED, WRONG_KIND, LIMIT_EXCEEDED, SYSTEM, CANCELLED, TIMED_OUT = 1, 7, 9, 10, 13, 15, 22
 NUL = ctypes.c_size_t(-1)

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import pytest
 from conftest import AGENT
-from folders import temporary
 from participants import participant
 from programs import Program
 from project import LIBRARY, ROOT, build, run
+from temporary_folders import temporary
 
 KILLS = int(os.environ.get("SEGUE_COLD_KILLS", "8"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))

@@ -13,11 +13,11 @@ from typing import Any
 
 import segue
 from drivers import KINDS
-from folders import temporary
 from identity import TEAM, TYPE
 from pages import Web
 from programs import Program, programs
 from project import ROOT
+from temporary_folders import temporary
 
 SOURCES = Path(os.environ.get("SEGUE_BROWSER_SOURCES", ROOT / "browser"))
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()

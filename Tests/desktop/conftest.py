@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
 from agents import AgentDevice
 from desk import CAPABILITIES, Desk, Server, two_devices
-from folders import temporary
 from network import can_make_networks
 from participants import Participant
 from programs import programs
 from project import ROOT, build
+from temporary_folders import temporary
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from agents import AgentDevice, making
-from folders import temporary
 from network import two_networks
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT
+from temporary_folders import temporary
 
 PROGRAM = Path(os.environ.get("SEGUE_DESKTOP", ROOT / "lib" / "segue-desktop")).resolve()
 HERE = Path(__file__).resolve().parent

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from agents import AgentDevice, making
-from folders import temporary
 from network import Cable, Network, Sockets, can_make_networks, two_networks
 from participants import Participant, participant
 from programs import Program, programs
 from project import ROOT, build, run
+from temporary_folders import temporary
 
 PROBE = ROOT / ".build" / "debug" / "DeviceProbe"
 
@@ -94,10 +94,11 @@ def app(app_program: Path) -> Iterator[Callable[..., Participant]]:
     """app(device, "name"): an app on that device."""
     with programs() as start:
 
-        def begin(device: TestedDevice, name: str, *options: str) -> Participant:
+        def begin(device: TestedDevice, name: str, *options: str, waits: bool = True) -> Participant:
             under = device.machine.under if device.machine else []
             words = participant(app_program, name, *options, under=under, SEGUE_RUNTIME_DIR=str(device.folder))
-            return Participant(start(name, words)).ready()
+            made = Participant(start(name, words))
+            return made.ready() if waits else made
 
         yield begin
 

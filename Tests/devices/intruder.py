@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import cbor2
-from folders import temporary
+from temporary_folders import temporary
 
 NONCE, PROOF, SLOT, PORT = 16, 32, 900, 47470
 GROUPS = {socket.AF_INET: "239.255.47.47", socket.AF_INET6: "ff12::8000:5e9e"}

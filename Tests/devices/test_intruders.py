@@ -22,7 +22,6 @@ import cbor2
 import pytest
 import wire
 from agents import AgentDevice, making
-from folders import temporary
 from hostile import SecureConnection
 from intruder import GROUPS, PORT, Keys, device_of, exactly, is_refused, secured
 from middleman import JoiningGuest
@@ -30,6 +29,7 @@ from network import Network, Sockets, can_make_networks, two_networks
 from programs import programs
 from project import ROOT, run
 from proxy import Proxy
+from temporary_folders import temporary
 
 FORGERIES = int(os.environ.get("SEGUE_FORGERIES", "20000"))
 DAY = 86_400

@@ -294,7 +294,7 @@ def test_r3_15_a_push_to_an_office_that_is_off_comes_once_it_is_back(house, app,
     assert house.home.json("list") == []
     house.closes_without_office()
     house.office.device.begin()
-    yours = app(house.office.device, "notes")
+    yours = app(house.office.device, "notes", waits=False)
     yours.hears("continue .* letter", 60)
     house.home.device.awaits(lambda _: "ended" in house.home.device.ask("retained")["retained"][0])
     (kept,) = house.home.json("inbox")

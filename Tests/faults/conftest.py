@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from folders import temporary
 from project import C, build, run
+from temporary_folders import temporary
 
 HERE = Path(__file__).resolve().parent
 

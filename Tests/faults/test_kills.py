@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attempt import Attempt, Fault
-from folders import temporary
+from temporary_folders import temporary
 
 KILLS = int(os.environ.get("SEGUE_KILLS", "100"))
 SEED = int(os.environ.get("SEGUE_SEED") or random.SystemRandom().randrange(1_000_000))

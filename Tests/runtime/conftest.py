@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from folders import temporary
 from participants import Participant, participant
 from programs import programs
 from project import build
+from temporary_folders import temporary
 
 HERE = Path(__file__).resolve().parent
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from folders import temporary
 from participants import Participant, participant
 from programs import programs
+from temporary_folders import temporary
 
 CALLS = (
     *("accept4", "bind", "connect", "epoll_create1", "epoll_ctl", "eventfd2", "fchmod", "fchmodat", "flock"),

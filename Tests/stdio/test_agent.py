@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from folders import temporary
 from host import Host
 from programs import programs
 from project import ROOT
+from temporary_folders import temporary
 from test_session import NOTE, offer
 
 AGENT = Path(os.environ.get("SEGUE_AGENT", ROOT / "lib" / "segue-agent")).resolve()
