@@ -79,6 +79,15 @@ import Testing
     #expect(one.relayedBytes == 0 && !one.hasOutput)
   }
 
+  @Test func `R14.3 relayed bytes do not overtake those of a stream that wait`() throws {
+    let channel = one.open()
+    try two.accept(channel)
+    one.write(bytes(10), to: channel)
+    one.send(.bytes(channel: 5, offset: 0, bytes(20)))
+    move(one, two)
+    #expect(try events(two).map { $0.split(separator: " ")[0] } == ["data", "5"])
+  }
+
   @Test func `R7.4 relayed bytes go on over another connection, and credit acknowledges them`() throws {
     for end in [one, two] { end.enableResumption() }
     one.send(.bytes(channel: 5, offset: 0, bytes(40_000)))
