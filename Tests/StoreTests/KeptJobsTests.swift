@@ -13,20 +13,8 @@ import Testing
   private let folder = TemporaryFolder()
   private let now = 1_800_000_000.0
 
-  private final class Holder: InboxHolder {
-    let inbox: Inbox
-    let date: Double
-    private(set) var lines: [String] = []
-
-    init(_ inbox: Inbox, _ date: Double) { (self.inbox, self.date) = (inbox, date) }
-
-    func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result { try body(inbox) }
-    func content(of source: AttachmentSource) -> AttachmentContent.Source { .origin }
-    func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
-  }
-
   private func load() throws -> (records: [KeptRecord], lines: [String]) {
-    let holder = Holder(try Inbox.open(in: folder.open()), now)
+    let holder = InboxAtDate(try Inbox.open(in: folder.open()), now)
     return (try KeptJobs.load(holder), holder.lines)
   }
 

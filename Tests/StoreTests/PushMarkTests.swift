@@ -12,17 +12,6 @@ import Testing
   private let folder = TemporaryFolder()
   private let now = 1_800_000_000.0
 
-  private final class Holder: InboxHolder {
-    let inbox: Inbox
-    let date: Double
-
-    init(_ inbox: Inbox, _ date: Double) { (self.inbox, self.date) = (inbox, date) }
-
-    func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result { try body(inbox) }
-    func content(of source: AttachmentSource) -> AttachmentContent.Source { .origin }
-    func log(_ severity: Severity, _ message: DiagnosticText) {}
-  }
-
   private func mark(_ activity: Int, _ number: UInt64, of device: Int = 1) -> PushMark {
     PushMark(device: Identifier(device), activity: Identifier(activity), number: number)
   }
@@ -33,7 +22,8 @@ import Testing
     let record = InboxRecord(
       continuation: sample.continuation, app: sample.app, offer: sample.offer, isStale: false, document: [1],
       attachments: [], push: push)
-    guard case .put(_, let result)? = InboxJobs.run(.put(record, begins: false), Holder(inbox, now)) else {
+    let holder = InboxAtDate(inbox, now)
+    guard case .put(_, let result)? = InboxJobs.run(.put(record, begins: false), holder) else {
       throw SegueError(.system, "no answer")
     }
     if case .failure(let error) = result { return error }
@@ -61,7 +51,8 @@ import Testing
     let record = InboxRecord(
       continuation: sample.continuation, app: sample.app, offer: sample.offer, isStale: false, document: document,
       attachments: [], push: mark(7, 5))
-    guard case .put(_, .failure(let error))? = InboxJobs.run(.put(record, begins: false), Holder(inbox, now)) else {
+    let holder = InboxAtDate(inbox, now)
+    guard case .put(_, .failure(let error))? = InboxJobs.run(.put(record, begins: false), holder) else {
       Issue.record("it is stored")
       return
     }
