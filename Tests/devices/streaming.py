@@ -44,22 +44,20 @@ app.run()
 """
 TALK = f"""{COMMON}
 stopping, sent, got = threading.Event(), hashlib.sha256(), hashlib.sha256()
-counts, last, gap = [0, 0], time.monotonic(), 0.0
+received, last, gap = 0, time.monotonic(), 0.0
 def send(connection):
     number = 0
     while not stopping.wait({PAUSE}):
         connection.sendall(block(number))
         sent.update(block(number))
         number += 1
-        counts[0] = number * {BLOCK}
     connection.sendall(LAST)
     sent.update(LAST)
-    counts[0] += len(LAST)
 def listen():
     global gap
     for line in sys.stdin:
         if line == "gap\\n":
-            print("gap", int(max(gap, time.monotonic() - last) * 1000), counts[1], flush=True)
+            print("gap", int(max(gap, time.monotonic() - last) * 1000), received, flush=True)
             gap = 0.0
         else:
             stopping.set()
@@ -67,19 +65,20 @@ while not app.offers:
     time.sleep(0.05)
 with app.continue_(app.offers[0]).wait(20).stream().wait(20) as connection:
     connection.settimeout(60)
-    threads = [threading.Thread(target=send, args=(connection,)), threading.Thread(target=listen, daemon=True)]
-    for thread in threads:
+    sender = threading.Thread(target=send, args=(connection,))
+    for thread in (sender, threading.Thread(target=listen, daemon=True)):
         thread.start()
-    last = time.monotonic()
+    last, end = time.monotonic(), b""
     print("talks", flush=True)
-    while threads[0].is_alive() or counts[1] < counts[0]:
+    # The other end closes the stream once it has sent the last block back.
+    while end != LAST:
         data = connection.recv(65536)
         assert data, "the stream has ended"
         gap, last = max(gap, time.monotonic() - last), time.monotonic()
         got.update(data)
-        counts[1] += len(data)
-        if counts[1] == counts[0] and stopping.is_set():
-            threads[0].join()
+        received += len(data)
+        end = (end + data)[-len(LAST):]
+    sender.join()
 print("here", sent.hexdigest(), got.hexdigest(), flush=True)
 time.sleep(60)
 """
