@@ -46,9 +46,11 @@ LINK = -Xswiftc -use-ld=lld -Xlinker $(RESOURCES)/embedded/$(TRIPLE)/libswiftUni
        -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker $(CURDIR)/Sources/SegueABI/discard.ld
 LINK_LIBRARY = $(LINK) -Xlinker --version-script=$(CURDIR)/Sources/SegueABI/exports.map \
        -Xlinker -z -Xlinker nodelete -Xlinker -z -Xlinker defs -Xlinker --wrap=posix_memalign
+# No tables for unwinding: nothing throws, debuggers have their own, and one function of C would bring its whole file's.
 # Landing pads (CET) in our code; -z cet-report=error is not possible: the start files of Debian 12 have none.
 EMBEDDED = SEGUE_EMBEDDED=1 swift build -c release --scratch-path .build/embedded -Xswiftc -g \
-       -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full --disable-local-rpath
+       -Xswiftc -warnings-as-errors -Xcc -fcf-protection=full \
+       -Xcc -fno-asynchronous-unwind-tables --disable-local-rpath
 
 # For make lib agent install: the library's one dependency, objcopy, and what the agent needs.
 BUILD_PACKAGES := libuv1-dev pkg-config binutils libsqlite3-dev libexpat1-dev libssl-dev libsystemd-dev
