@@ -192,7 +192,7 @@ public final class FramedConnection {
 
   /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame, and the peer goes on
   /// sending while credit is on its way.
-  static let grantSize = window / 2
+  static let grantSize = window / 4
 
   /// Grants the peer as many bytes as were consumed, in a credit frame once there are enough.
   public func grant(_ count: Int, to channel: Channel) {

@@ -195,19 +195,16 @@ struct RelaySwitch {
       splices[index].ends[side].isHeld = true
       return
     }
-    end.window.time(consumed, uptime)
     if end.isHeld {
       end.size = max(end.size / 2, RelayWindow.size)
     } else if end.window.isUsed {
-      let other = splices[index].ends[1 - side].size
-      let most = end.window.isDistant ? RelayWindow.largest : RelayWindow.nearest - min(other, RelayWindow.nearest / 2)
-      end.size = max(min(2 * end.size, most), RelayWindow.size)
+      end.size = min(2 * end.size, RelayWindow.largest)
     } else {
       end.size = max(end.size - RelayWindow.step, RelayWindow.size)
     }
     (end.consumed, end.isHeld) = (nil, false)
     if end.size > RelayWindow.size { end.size = min(end.size, RelayWindow.size + room(beside: index, side).left) }
-    end.window.grant(consumed, end.size, uptime)
+    end.window.grant(consumed, end.size)
     splices[index].ends[side] = end
     send(.credit(consumed, limit: end.window.limit), end.channel, to: end.device)
   }

@@ -6,10 +6,6 @@ struct RelayWindow {
   /// of the other; and the most, once a sender uses what it has and the relay has room (`RelayRoom`).
   static let size: UInt64 = 16 * 1024
   static let largest: UInt64 = 512 * 1024
-  /// The most of both directions, unless the other device is distant.
-  static let nearest: UInt64 = 64 * 1024
-  /// Milliseconds from the credit for bytes until they are consumed, from which on a device counts as distant.
-  static let distance: Int64 = 10
   /// The least bytes that credit is given for: the sender can go on meanwhile.
   static let step = size / 2
   /// The most messages with these bytes: each costs more than its bytes. TLS makes 712 records of the largest window
@@ -34,10 +30,6 @@ struct RelayWindow {
   private(set) var limit: UInt64
   /// Whether the sender has had to wait for credit since it was told last, or nearly.
   private(set) var isUsed = false
-  /// The uptime at which the sender was told of bytes up to an offset, for the time that they take.
-  private var mark: (offset: UInt64, at: Int64)?
-  /// Whether the last bytes that were marked have taken long.
-  private(set) var isDistant = false
   /// The messages since the sender was told last.
   private var messages = 0
 
@@ -68,17 +60,9 @@ struct RelayWindow {
 
   /// The sender is told that bytes are consumed, and how many it may send beyond these. What it was allowed once stays
   /// allowed.
-  mutating func grant(_ consumed: UInt64, _ size: UInt64 = RelayWindow.size, _ uptime: Int64 = 0) {
+  mutating func grant(_ consumed: UInt64, _ size: UInt64 = RelayWindow.size) {
     guard consumed > granted else { return }
     (granted, messages, isUsed) = (consumed, 0, false)
     limit = max(limit, consumed + size)
-    if mark == nil { mark = (limit, uptime) }
-  }
-
-  /// Bytes before an offset are consumed.
-  mutating func time(_ consumed: UInt64, _ uptime: Int64) {
-    guard let passed = mark, consumed >= passed.offset else { return }
-    isDistant = uptime - passed.at >= Self.distance
-    mark = nil
   }
 }
