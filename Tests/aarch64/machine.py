@@ -30,8 +30,10 @@ mount -t tmpfs tmpfs "$root/tmp"
 mkdir -p "$root$project"
 mount --rbind "$project" "$root$project"
 sh -c "$EMULATE" sh "$root"
-exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/tmp PYTHONDONTWRITEBYTECODE=1 \
+# Not as the first process, whom no signal of its own ends: a crash would hang.
+chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/tmp PYTHONDONTWRITEBYTECODE=1 \
   TMPDIR=/tmp "$QEMU" SEGUE_LIBRARY="$SEGUE_LIBRARY" SEGUE_AGENT="$SEGUE_AGENT" PYTHONPATH="$PYTHONPATH" sh -c "$@"
+exit $?
 """
 
 
