@@ -186,7 +186,6 @@ static inline void linux_stop_lingering(int fd) {
   struct linger none = {0, 0};
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
-/** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */
 /** Writes what a pipe or a socket takes at once, though its descriptor may wait: others may have it, too. A system that
  * cannot do that takes PIPE_BUF bytes of a pipe that poll(2) calls writable. */
 static inline ssize_t linux_write_now(int fd, const void *bytes, size_t size) {
@@ -201,6 +200,7 @@ static inline ssize_t linux_write_now(int fd, const void *bytes, size_t size) {
   return write(fd, bytes, size < 4096 ? size : 4096);
 }
 
+/** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */
 static inline ssize_t linux_send(int socket, const void *bytes, size_t size, int descriptor) {
   if (descriptor < 0)
     return send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);

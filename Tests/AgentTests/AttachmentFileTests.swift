@@ -27,6 +27,23 @@ import Testing
     #expect(refusal(folder) == SegueError(.invalidArgument, "path: is that of a folder"))
   }
 
+  @Test func `no more is written to a pipe than it has room for, as another writer leaves it (R7.6)`() throws {
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let stop = try Descriptors.eventDescriptor()
+    defer { Descriptors.close(stop) }
+    let target = try TargetDescriptor.of(ends[1])
+    let (size, page) = (65_536, 4_096)
+    let filled = [UInt8](repeating: 1, count: size - page)
+    #expect(write(ends[1], filled, filled.count) == filled.count)
+    let bytes = [UInt8](repeating: 2, count: size)
+    let written = try bytes.withUnsafeBytes { try target.write($0, until: stop, milliseconds: 1) }
+    #expect(written == page)
+    var all = [UInt8](repeating: 0, count: 2 * size)
+    #expect(read(ends[0], &all, all.count) == size && all[..<size].elementsEqual(filled + bytes[..<page]))
+  }
+
   /// Reads the rest of a file into its digest.
   private func hash(_ file: SourceFile) throws -> SourceFile.Step {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 16)

@@ -8,8 +8,8 @@ import SegueSystem
 public final class TargetDescriptor: @unchecked Sendable {
   private var fd: Int32
   private let isFile: Bool
-  /// Bytes that a writable pipe always accepts (PIPE_BUF).
-  private static let pipeRoom = 4096
+  /// The most bytes of a write: as many as a pipe holds, unless its owner has changed that.
+  private static let pieceSize = 64 * 1024
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it cannot be written to.
   public static func of(_ descriptor: Int32) throws(SegueError) -> TargetDescriptor {
@@ -54,9 +54,9 @@ public final class TargetDescriptor: @unchecked Sendable {
       guard ready >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
       if ready == 0 || descriptors[1].revents != 0 { return bytes.count - left.count }
       guard descriptors[0].revents != 0 else { continue }
-      // The descriptor may be blocking, so this writes no more than surely fits.
-      let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pipeRoom))
-      let count = CLinux.write(fd, piece.baseAddress, piece.count)
+      // The descriptor may be blocking, and another writer may have taken the room since.
+      let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pieceSize))
+      let count = linux_write_now(fd, piece.baseAddress, piece.count)
       if count >= 0 {
         left = UnsafeRawBufferPointer(rebasing: left[count...])
       } else if linux_errno() != EINTR, linux_errno() != EAGAIN {
