@@ -8,7 +8,7 @@ import SegueModel
 /// An inbox at a date, for jobs without attachments, that collects the lines of the log.
 final class InboxAtDate: InboxHolder {
   let inbox: Inbox
-  let date: Double
+  var date: Double
   private(set) var lines: [String] = []
 
   init(_ inbox: Inbox, _ date: Double) { (self.inbox, self.date) = (inbox, date) }

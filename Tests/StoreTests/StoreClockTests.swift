@@ -380,18 +380,6 @@ import Testing
     #expect(try use() == (1, []))
   }
 
-  private final class Holder: InboxHolder {
-    let inbox: Inbox
-    var date: Double
-    private(set) var lines: [String] = []
-
-    init(_ inbox: Inbox, _ date: Double) { (self.inbox, self.date) = (inbox, date) }
-
-    func perform<Result>(_ body: (Inbox) throws(SegueError) -> Result) throws(SegueError) -> Result { try body(inbox) }
-    func content(of source: AttachmentSource) -> AttachmentContent.Source { .origin }
-    func log(_ severity: Severity, _ message: DiagnosticText) { lines.append(message.string) }
-  }
-
   @Test func `each entry that expires is told, and a kept offer that its date hides is loaded (R2.5)`() throws {
     let inbox = try inbox()
     var clocks = Clocks()
@@ -399,7 +387,7 @@ import Testing
     try fill(inbox, clocks)
     let document = try ActivityDocument.encode(try Activity(type: "com.example.note"), .none)
     try inbox.keep(.sample(4, expires: clocks.date + 3_600), team: "T", document: document, at: clocks.date)
-    let holder = Holder(inbox, clocks.date + 7_200)
+    let holder = InboxAtDate(inbox, clocks.date + 7_200)
     #expect(try KeptJobs.load(holder).map(\.activity) == [Identifier(4)], "the date may be wrong")
     #expect(holder.lines.count == 1, "the document of the other one cannot be read")
     clocks.pass(7 * Self.day)
