@@ -211,6 +211,45 @@ def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_
 
 
 @pytest.mark.parametrize("name", SHELLS)
+def test_handoff_leaves_out_the_shell_it_is_typed_in(start: Start, shell, tmp_path: Path, name: str) -> None:
+    """R13.6: that shell is the frontmost one, and its label says which terminal and process it is."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    host = start()
+    host.open("origin", save=False)
+    offer(host, TYPE, "theirs", userInfo={"url": (tmp_path / "there").as_uri()})
+    terminal, chooser = shell(name), receiver(start)
+    terminal.type(f"cd {tmp_path}/here")
+    label = chooser.offer_of("here")["label"]
+    terminal.type('echo "[$SEGUE_SHELL_LABEL]"; tty')
+    terminal.shows(rf"^\[{label}\]$")
+    terminal.shows(f"^/dev/{label.partition(',')[0]}$")
+    terminal.type("handoff --wait 0")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    host.call("activity/invalidate", activity="a")
+    while [each.get("label") for each in chooser.hear("offers/changed")["offers"]] != [label]:
+        pass
+    terminal.type("handoff --wait 0")
+    terminal.shows("no activity of another app is offered")
+
+
+def test_inside_of_tmux_a_session_is_switched_to_and_its_own_has_a_folder(start: Start, shell, tmp_path: Path) -> None:
+    """tmux refuses to attach inside of a session."""
+    terminal, host = shell("bash"), start()
+    host.open("origin", save=False)
+    offer(host, TYPE, "theirs", userInfo={"url": "file:///", "multiplexer": "tmux", "session": "work"})
+    terminal.type("handoff")
+    terminal.shows("^to go there: tmux switch-client -t =work$")
+    terminal.keys("n")
+    terminal.press("Enter")
+    assert host.hear("activity/ended")["outcome"] == "restored"
+    own = {"multiplexer": "tmux", "session": "session-bash"}
+    offer(host, TYPE, "theirs", userInfo={"url": tmp_path.as_uri(), **own})
+    terminal.type("handoff; pwd")
+    terminal.shows(f"^{tmp_path}$")
+
+
+@pytest.mark.parametrize("name", SHELLS)
 def test_handoff_shows_its_help(shell, name: str) -> None:
     terminal = shell(name)
     terminal.type("handoff --help")

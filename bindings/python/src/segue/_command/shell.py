@@ -8,12 +8,14 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from .._offer import Offer
 from .._terminal import shown
 from .answers import agreed
 from .document import stale
@@ -34,6 +36,10 @@ ATTACH = {
     "screen": ("screen", "-x", "-r"),
     "zellij": ("zellij", "attach"),
 }
+LABEL = "SEGUE_SHELL_LABEL"
+"""The variable in which a shell tells its children the label of its app (R13.6)."""
+PATIENCE = 5.0
+"""Seconds for an answer of tmux."""
 
 
 def add(verbs: Verbs) -> None:
@@ -90,11 +96,16 @@ class Place(NamedTuple):
     multiplexer: str | None
     session: str | None
 
-    def command(self, is_from_here: bool) -> list[str] | None:
+    def command(self, is_from_here: bool, own_session: str | None) -> list[str] | None:
         """Returns the words that go there; None: there are none, so the folder counts.
 
         is_from_here: whether this machine has offered it: without a host, its session is one of this machine
+        own_session: the session of tmux that this command runs in; None: it runs in none
         """
+        if self.host is None and self.multiplexer == "tmux" and self.session is not None and own_session is not None:
+            # tmux refuses to attach inside of a session.
+            words = ["tmux", "switch-client", "-t", f"={self.session}"]
+            return words if is_from_here and self.session != own_session else None
         attach = None
         if self.multiplexer is not None and self.session is not None:
             # tmux takes a name for the beginning of another one, unless it is told not to.
@@ -130,12 +141,28 @@ def place_of(info: Any) -> Place:
     )
 
 
+async def is_of_another_shell(offer: Offer) -> bool:
+    """The shell that runs this command is the frontmost one: it has just been typed in."""
+    return offer.label is None or offer.label != os.environ.get(LABEL)
+
+
+def own_session() -> str | None:
+    """Returns the session of tmux that this command runs in; None: it runs in none."""
+    if not os.environ.get("TMUX"):
+        return None
+    words = ["tmux", "display-message", "-p", "#S"]
+    try:
+        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.rstrip("\n")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
 async def terminal(options: argparse.Namespace) -> int:
     if options.type not in (None, TYPE):
         raise CommandError(f"only {TYPE} is continued")
     options.type = TYPE
     async with chooser() as app:
-        offer = await first(app, options)
+        offer = await first(app, options, fits=is_of_another_shell)
         if offer.payload_version > 1:
             raise CommandError("what is offered is of a newer version than this command knows")
         names = (shown(name) for name in (offer.title or "", offer.app_name, offer.device_name))
@@ -143,7 +170,7 @@ async def terminal(options: argparse.Namespace) -> int:
         async with app.continue_(offer) as activity:
             place = place_of(activity.user_info)
             account = await account_of(app)
-            command = place.command(account is None or is_from_here(offer, account))
+            command = place.command(account is None or is_from_here(offer, account), own_session())
             if command is None and not os.path.isdir(place.folder):
                 raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
             source = activity.continued_from
