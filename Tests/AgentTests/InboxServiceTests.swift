@@ -34,7 +34,7 @@ import Testing
   }
 
   private func declare(_ bundles: [String]) {
-    service.catalogue = Catalogue(
+    service.installed.catalogue = Catalogue(
       bundles.map { bundle in
         let app = AppDeclaration(
           path: "/\(bundle)", bundleIdentifier: bundle, team: "TEAM", types: ["note"],

@@ -16,7 +16,7 @@ import Testing
 
   init() throws {
     device = try fleet.addDevice("desk")
-    device.openers = Openers([
+    device.installed.openers = Openers([
       Opener(file: "gvim", name: "GVim", types: [editing]),
       Opener(file: "kate", name: "Kate", types: [editing]),
     ])

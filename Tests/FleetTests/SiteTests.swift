@@ -99,7 +99,7 @@ private final class AskingApp: ScriptedApp {
 
   @Test func `the app that a site lists gets its page, an app that only claims it does not (R12.2, W3)`() throws {
     site(["example.com": listing, "example.org": #"{"activitycontinuation": {"apps": ["OTHER.x"]}}"#])
-    device.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
+    device.installed.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
     let agent = try startAgent()
     try install("com.example.reader", claims: ["example.com", "example.org"])
     #expect(device.siteFetches.map { $0.host } == ["example.com", "example.org"])
@@ -129,7 +129,7 @@ private final class AskingApp: ScriptedApp {
     try install("com.example.reader", claims: (sites.keys + ["away"]).map { "\($0).example.com" })
     _ = try offer("https://elsewhere.example.com/", type: "com.example.note")
     #expect(try explained().map { $0.prefix { $0 != ":" } } == ["not claimed by an app", "no default browser"])
-    device.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
+    device.installed.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
     fleet.advance(1_000)
     for (host, reason) in [
       ("other", "not listed by the site"), ("links", "only applinks listed"), ("pages", "site answers HTML"),
@@ -148,7 +148,7 @@ private final class AskingApp: ScriptedApp {
 
   @Test func `a page's own activity goes to the app that its site lists, another page's does not (R12.7, W1)`() throws {
     site(["example.com": listing])
-    device.browsers = Browsers([Browser(identifier: "chromium", name: "Chromium")], default: { _ in "chromium" })
+    device.installed.browsers = Browsers([Browser(identifier: "chromium", name: "Chromium")], default: { _ in "chromium" })
     let agent = try startAgent()
     try install("com.example.reader", types: ["com.example.note"], claims: ["example.com"])
     func offerPage(_ url: String) throws -> Identifier {
@@ -165,7 +165,7 @@ private final class AskingApp: ScriptedApp {
   }
 
   @Test func `a page without an app is opened in the browser, once, as far as anybody knows (R12.3, R6.3)`() throws {
-    device.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
+    device.installed.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
     let agent = try startAgent()
     let page = try offer("https://example.com/a", type: "com.example.note")
     let answer = try ask(

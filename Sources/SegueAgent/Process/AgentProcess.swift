@@ -118,10 +118,8 @@ final class AgentProcess {
     var knowsPreferences = false
     let use = { (inbox: InboxService, manifests: ManifestService) in
       let catalogue = manifests.catalogue
-      inbox.catalogue = catalogue
-      inbox.browsers = manifests.browsers
-      inbox.defaults = manifests.defaults
-      inbox.openers = manifests.openers
+      inbox.installed = InstalledApps(
+        catalogue: catalogue, browsers: manifests.browsers, defaults: manifests.defaults, openers: manifests.openers)
       inbox.folders = UserFolders(manifests.folderText).containers
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")

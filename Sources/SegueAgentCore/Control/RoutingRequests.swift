@@ -21,7 +21,7 @@ final class RoutingRequests {
 
   /// All manifests from one on, as many as fit.
   func apps(_ request: Value) throws(SegueError) -> Value {
-    let entries = inbox.catalogue.entries
+    let entries = inbox.installed.catalogue.entries
     var known = 0
     if let value = request["after"] {
       guard let number = value.int64.flatMap({ Int(exactly: $0) }), number >= 0 else {

@@ -9,9 +9,6 @@ import SegueWire
 public final class InboxService: RetainingInbox {
   /// The most withdrawals that wait for the disk.
   private static let withdrawalLimit = 256
-  private static let earlyUsesLimit = 256
-  /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.
-  private static let usesDelay: Int64 = 500
 
   private enum State {
     case idle
@@ -23,15 +20,13 @@ public final class InboxService: RetainingInbox {
   private struct Opened {
     let participant: any AgentParticipantHandle
     let transfers: AttachmentTransfers
-    /// Asks the disk again for what the user prefers.
-    let preferencesTimer: any AgentTimer
-    let usesTimer: any AgentTimer
   }
 
   private let environment: any AgentEnvironment
   private let launcher: any ProgramLauncher
   private let disk: any InboxExecutor
   private let hub: any AgentParticipation
+  private let preferences: StoredPreferences
   private let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
   private var state = State.idle
   private var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
@@ -47,27 +42,12 @@ public final class InboxService: RetainingInbox {
   public var retentionChanged: (() -> Void)?
   private var isTellingRetention = false
   private var lastNumber: UInt64 = 0
-  /// The apps that have a manifest.
-  public var catalogue = Catalogue()
-  /// The browsers of this device (R12.3).
-  public var browsers = Browsers()
-  /// The desktop's default programs (R13.1).
-  public var defaults = DefaultPrograms()
-  /// The programs that open files (R13.7).
-  public var openers = Openers()
+  /// The programs of this device that may continue an activity.
+  public var installed = InstalledApps()
   /// The folders of the user (R13.4).
   public var folders = Containers()
   /// The answers of the sites that manifests claim (R12.8).
   public var sites = SiteStatuses()
-  private var preferences = RoutingPreferences()
-  private var preferencesPause = Backoff()
-  /// The apps that were used before the disk has said which ones the user prefers, the most recent last; nil: it has.
-  private var earlyUses: [String]? = []
-  /// Whether the disk has refused to say it.
-  private var lacksPreferences = false
-  /// Apps that were used, the most recent last, until the disk gets it.
-  private var used: [String] = []
-  private var isStoringUses = false
 
   /// - Parameter isShared: whether another client came before (R3.8).
   public typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
@@ -92,6 +72,7 @@ public final class InboxService: RetainingInbox {
     change: @escaping (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
   ) {
     (self.environment, self.disk, self.launcher, self.hub) = (environment, disk, launcher, hub)
+    preferences = StoredPreferences(in: environment, disk)
     self.change = change
   }
 
@@ -104,43 +85,29 @@ public final class InboxService: RetainingInbox {
   public func open(
     _ identity: AppIdentity, _ limits: Limits, _ mover: any AttachmentMover, _ ready: @escaping () -> Void
   ) throws(SegueError) {
-    // `close` closes the timers, and ends the transfers, before this object is released.
+    // `close` ends the transfers before this object is released.
     let transfers = AttachmentTransfers(in: environment, mover) { [self] body in
       perform(body)
     } _: { [self] offer, body in
       perform(offer, body)
     }
-    let preferencesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.loadPreferences() }
-    let usesTimer: any AgentTimer
     do throws(SegueError) {
-      usesTimer = try environment.makeTimer { [unowned(unsafe) self] in self.storeUses() }
-    } catch {
-      preferencesTimer.close()
-      transfers.close()
-      throw error
-    }
-    let participant: any AgentParticipantHandle
-    do throws(SegueError) {
+      try preferences.open()
       // This object outlives the participant, which `close` ends.
-      participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
+      let participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
+      state = .open(Opened(participant: participant, transfers: transfers))
     } catch {
-      preferencesTimer.close()
-      usesTimer.close()
+      preferences.close()
       transfers.close()
       throw error
     }
-    state = .open(
-      Opened(
-        participant: participant, transfers: transfers, preferencesTimer: preferencesTimer, usesTimer: usesTimer))
-    loadPreferences(ready)
+    preferences.load(ready)
   }
 
   public func close() {
-    storeUses(isLast: true)
+    preferences.close()
     (offerEnded, retentionChanged) = (nil, nil)
     guard let opened else { return state = .closed }
-    opened.preferencesTimer.close()
-    opened.usesTimer.close()
     opened.transfers.close()
     perform { engine, _ in engine.flush() }
     state = .closed
@@ -229,7 +196,7 @@ public final class InboxService: RetainingInbox {
 
   /// The name of the app of a saved activity: the manifest's, else the app's own, else its bundle identifier.
   public func name(of app: String, named name: String) -> String {
-    catalogue[app]?.name ?? (name.isEmpty ? app : name)
+    installed.catalogue[app]?.name ?? (name.isEmpty ? app : name)
   }
 
   /// The router that chooses an app at this moment.
@@ -241,8 +208,8 @@ public final class InboxService: RetainingInbox {
 
   private func router(_ running: [AppIdentity]) -> Router {
     Router(
-      catalogue: catalogue, preferences: preferences, running: RunningApps(running), browsers: browsers, sites: sites,
-      defaults: defaults, openers: openers)
+      catalogue: installed.catalogue, preferences: preferences.current, running: RunningApps(running),
+      browsers: installed.browsers, sites: sites, defaults: installed.defaults, openers: installed.openers)
   }
 
   /// The processes of an app that are open on this device.
@@ -256,7 +223,7 @@ public final class InboxService: RetainingInbox {
 
   /// The query to the router for an offer. Throws NOT_FOUND, BUSY.
   public func query(for activity: Identifier) throws(SegueError) -> RoutingQuery {
-    Self.query(for: try choice(for: activity, wanted: nil).get())
+    try choice(for: activity, wanted: nil).get().query
   }
 
   /// Looks for an offer that may just have been made, for 1 s.
@@ -279,37 +246,16 @@ public final class InboxService: RetainingInbox {
     return result
   }
 
-  private static func query(for choice: AppChoice) -> RoutingQuery {
-    let offer = choice.offer
-    return query(
-      for: offer.description, team: choice.team, bundleIdentifier: offer.bundleIdentifier, origin: offer.origin)
-  }
-
-  private static func query(
-    for offer: OfferDescription, team: String, bundleIdentifier: String, origin: Identifier?
-  ) -> RoutingQuery {
-    RoutingQuery(
-      type: offer.type, team: team, bundleIdentifier: bundleIdentifier, payloadVersion: offer.payloadVersion,
-      origin: origin, webOrigin: offer.webOrigin, isPublic: offer.isPublic, contentType: offer.contentType)
-  }
-
   /// The reasons that concern the page of an offer of an app here: see `HubEngine.pageReasons`.
   public func pageReasons(of app: AppIdentity, _ offer: OfferDescription) -> [Message.Explanation] {
-    let query = Self.query(for: offer, team: app.team, bundleIdentifier: app.bundleIdentifier, origin: app.id)
+    let query = RoutingQuery(offer, team: app.team, bundleIdentifier: app.bundleIdentifier, origin: app.id)
     return RoutingRequests.pageReasons(router.explain(query))
   }
 
   /// Remembers the app that the user wants for a type; nil forgets it.
   /// - Parameter done: called on the loop once it is on the disk, or cannot be.
   public func choose(_ app: String?, for type: String, _ done: @escaping (SegueError?) -> Void) {
-    disk.choose(app, for: type) { [self] result in
-      switch result {
-      case .success:
-        preferences.choose(app, for: type)
-        done(nil)
-      case .failure(let error): done(error)
-      }
-    }
+    preferences.choose(app, for: type, done)
   }
 
   /// The user withdraws what an app has left (R2.5).
@@ -398,26 +344,6 @@ public final class InboxService: RetainingInbox {
   private func perform(_ offer: KeptParticipant, _ body: () -> Void) {
     kept.first { $0.offer === offer }?.participant.perform(body)
   }
-
-  /// Asks the disk for what the user prefers, and again later if that refuses.
-  private func loadPreferences(_ done: @escaping () -> Void = {}) {
-    disk.loadPreferences { [self] result in
-      switch result {
-      case .success(let preferences):
-        self.preferences = preferences
-        for app in earlyUses ?? [] { self.preferences.markUsed(app) }
-        earlyUses = nil
-        preferencesPause.end()
-        if lacksPreferences { environment.log(.info, "inbox: the disk says which apps the user prefers") }
-        lacksPreferences = false
-      case .failure(let error):
-        // Apps are chosen without it meanwhile. The log has the error from the inbox.
-        lacksPreferences = true
-        if let pause = preferencesPause.take(after: error) { opened?.preferencesTimer.set(environment.uptime + pause) }
-      }
-      done()
-    }
-  }
 }
 
 extension InboxService: AgentOwner {
@@ -437,62 +363,7 @@ extension InboxService: AgentOwner {
   }
 
   public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
-    let offer = choice.offer
-    let (router, query) = (router(choice.running), Self.query(for: choice))
-    let decision = router.route(query)
-    let mayReachPage = router.mayReachPage(query)
-    guard let wanted = choice.wanted else {
-      guard let chosen = decision.chosen else { throw Self.none(decision, offer) }
-      return Self.app(chosen, choice, mayReachPage)
-    }
-    guard let chosen = decision.candidates.first(where: { Text.isSame($0.bundleIdentifier, wanted) }) else {
-      throw SegueError(
-        .notFound, "continue: \(wanted) neither runs nor has a manifest that declares \(offer.description.type)")
-    }
-    if let obstacle = chosen.obstacles.first { throw Self.error(chosen, obstacle) }
-    return Self.app(chosen, choice, mayReachPage)
-  }
-
-  /// - Parameter mayReachPage: whether the origin's `user_info` may reach a page of its site (R12.7).
-  private static func app(_ chosen: RoutingCandidate, _ choice: AppChoice, _ mayReachPage: Bool) -> ChosenApp {
-    var types = DeclaredTypes(chosen.declaration?.types ?? [])
-    for app in choice.running where Text.isSame(app.bundleIdentifier, chosen.bundleIdentifier) {
-      for type in app.types { types.add(type) }
-    }
-    let isBrowsing = Activity.isBrowsingWeb(choice.offer.description.type)
-    let form: ChosenApp.Form =
-      switch chosen.role {
-      // An activity that a browser gets enclosed is one that this agent has enclosed (R12.7).
-      case .app where isBrowsing && Browser.isHost(chosen.bundleIdentifier): .page(.browserState)
-      case .app: .activity
-      case .association: .page(.nothing)
-      case .siteApp: .page(.ownActivity)
-      // The state of a browser is for browsers.
-      case .browser, .otherBrowser:
-        .page(isBrowsing ? .browserState : mayReachPage ? .enclosedActivity : .nothing)
-      case .urlHandler: .argument
-      case .opener, .defaultApplication: .document
-      }
-    return ChosenApp(bundleIdentifier: chosen.bundleIdentifier, name: chosen.name, types: types.all, form: form)
-  }
-
-  private static func none(_ decision: RoutingDecision, _ offer: Offer) -> SegueError {
-    if let best = decision.candidates.first, let obstacle = best.obstacles.first { return error(best, obstacle) }
-    return SegueError(.notFound, "continue: no app here declares \(offer.description.type)")
-  }
-
-  private static func error(_ app: RoutingCandidate, _ obstacle: RoutingCandidate.Obstacle) -> SegueError {
-    let reason: DiagnosticText =
-      switch obstacle {
-      case .isOrigin: "is the origin, and no other process of it is open"
-      case .teamDiffers: "is of another team"
-      case .typeNotDeclared: "does not declare the type"
-      case .versionDeclined: "does not take this payload version"
-      case .noManifest: "does not run, and no manifest says how it is started"
-      case .noLaunchCommand(let error): "\(error.message)"
-      case .site: "is not associated with the site of the page; `segue route` says why"
-      }
-    return SegueError(.notFound, "continue: \(app.name) \(reason)")
+    try router(choice.running).choose(choice)
   }
 
   public func collect(_ wanted: [Attachment], of continuation: Identifier, for principal: Identifier?) {
@@ -554,7 +425,7 @@ extension InboxService: AgentOwner {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): a page waits for its extension, which is not running")
     }
-    guard let declaration = catalogue[app.bundleIdentifier] else {
+    guard let declaration = installed.catalogue[app.bundleIdentifier] else {
       throw SegueError(
         .notFound, "launch of \(app.bundleIdentifier): it was open, and no manifest says how to start it")
     }
@@ -567,46 +438,9 @@ extension InboxService: AgentOwner {
 
   public func opened(_ app: AppIdentity) {
     launcher.opened(app.bundleIdentifier)
-    markUsed(app.bundleIdentifier)
-  }
-
-  /// An app that opens is the one that was used most recently (R6.2). It is stored only of apps that have a manifest:
-  /// others are no candidates unless they are open, and then they have opened.
-  private func markUsed(_ app: String) {
-    noteUse(app)
-    guard catalogue[app] != nil else { return }
-    let isFirst = used.isEmpty
-    used.removeAll { Text.isSame($0, app) }
-    used.append(app)
-    if isFirst { storeUsesSoon() }
-  }
-
-  private func noteUse(_ app: String) {
-    preferences.markUsed(app)
-    guard var uses = earlyUses else { return }
-    uses.removeAll { Text.isSame($0, app) }
-    uses.append(app)
-    earlyUses = Array(uses.suffix(Self.earlyUsesLimit))
-  }
-
-  private func storeUsesSoon() {
-    if !isStoringUses, !used.isEmpty { opened?.usesTimer.set(environment.uptime + Self.usesDelay) }
-  }
-
-  /// Stores all uses since the last time, in one commit. The next ones wait until the disk has these, except the last
-  /// ones before the end.
-  private func storeUses(isLast: Bool = false) {
-    guard opened != nil, isLast || !isStoringUses, !used.isEmpty else { return }
-    isStoringUses = true
-    let apps = used
-    used = []
-    disk.markUsed(apps) { [self] result in
-      if case .failure(let error) = result {
-        environment.log(.debug, "which app was used is not remembered: \(error.message)")
-      }
-      isStoringUses = false
-      storeUsesSoon()
-    }
+    // It is stored only of apps that have a manifest: others are no candidates unless they are open, and then they have
+    // opened.
+    preferences.markUsed(app.bundleIdentifier, isStored: installed.catalogue[app.bundleIdentifier] != nil)
   }
 
   public func perform(_ request: InboxRequest) { disk.perform(request) { [self] reply in stored(reply, of: request) } }
@@ -617,7 +451,7 @@ extension InboxService: AgentOwner {
     if case .acknowledged(_, _, .success) = reply, case .acknowledge(_, _, _, let receipt) = request,
       receipt.outcome == .restored
     {
-      noteUse(receipt.receiver.bundleIdentifier)
+      preferences.markUsed(receipt.receiver.bundleIdentifier, isStored: false)
     }
   }
 

@@ -149,10 +149,7 @@ public class FleetAgent: FleetProcess {
     }
     let index = FleetSearchIndex(self)
     let inbox = InboxService(in: self, self, self, at: self) { index.change($0, of: $1, principal: $2, $3) }
-    inbox.catalogue = device.catalogue
-    inbox.browsers = device.browsers
-    inbox.defaults = device.defaults
-    inbox.openers = device.openers
+    inbox.installed = device.installed
     let cryptography = device.cryptography
     let clock = device.clock
     let devices = try DeviceService(
@@ -165,18 +162,15 @@ public class FleetAgent: FleetProcess {
       inbox: inbox, devices: devices, sites: sites,
       requests: ControlRequests(in: self, inbox, self, index, devices, sites))
     try sites.open()
-    sites.claim(device.catalogue)
+    sites.claim(device.installed.catalogue)
     try inbox.open(identity, Limits(), makeMover(), hasOpened)
     try devices.open(hasOpened)
   }
 
   /// The manifests of its device have changed, or its browsers, default programs and openers.
   func manifestsChanged() {
-    parts?.inbox.catalogue = device.catalogue
-    parts?.inbox.browsers = device.browsers
-    parts?.inbox.defaults = device.defaults
-    parts?.inbox.openers = device.openers
-    parts?.sites.claim(device.catalogue)
+    parts?.inbox.installed = device.installed
+    parts?.sites.claim(device.installed.catalogue)
   }
 
   override func seek(_ search: NextHubAttempt?) {
@@ -190,7 +184,7 @@ public class FleetAgent: FleetProcess {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.relayHandler = carried.relayHandler
     hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
-    hub.engine.manifests = { [unowned(unsafe) device] bundle in device.catalogue[bundle]?.manifest }
+    hub.engine.manifests = { [unowned(unsafe) device] bundle in device.installed.catalogue[bundle]?.manifest }
     hub.engine.pageReasons = { [unowned(unsafe) self] app, offer in
       self.parts?.inbox.pageReasons(of: app, offer) ?? []
     }
@@ -337,7 +331,7 @@ public class FleetAgent: FleetProcess {
   private func checkLaunch(_ request: InboxRequest, _ reply: InboxReply?) {
     guard case .put(_, .success)? = reply, case .put(let record, _) = request else { return }
     // The program of a browser is started with the page, that of an opener with the file.
-    guard device.browsers[record.app] == nil, device.openers[record.app] == nil else { return }
+    guard device.installed.browsers[record.app] == nil, device.installed.openers[record.app] == nil else { return }
     // Otherwise it would wait for somebody to open the app.
     if !knows(record.app), !isLaunching(record.app) {
       fleet.report(name, "R3.8: an entry waits, and its app neither runs nor is launched")

@@ -53,13 +53,8 @@ public final class FleetDevice {
   private var crashes = 0
   /// The apps that are installed.
   private var programs: [Program] = []
-  private(set) var catalogue = Catalogue()
-  /// The browsers that are installed, and the user's default (R12.3).
-  public var browsers = Browsers() { didSet { fleetAgent?.manifestsChanged() } }
-  /// The desktop's default programs (R13.1).
-  public var defaults = DefaultPrograms() { didSet { fleetAgent?.manifestsChanged() } }
-  /// The openers that are installed (R13.7).
-  public var openers = Openers() { didSet { fleetAgent?.manifestsChanged() } }
+  /// The programs that are installed: its apps, and what the owner of the device adds.
+  public var installed = InstalledApps() { didSet { fleetAgent?.manifestsChanged() } }
   /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
   public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
   /// The requests of its agents to sites, in their order.
@@ -167,8 +162,7 @@ public final class FleetDevice {
   }
 
   private func catalogueChanged() {
-    catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
-    fleetAgent?.manifestsChanged()
+    installed.catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
   }
 
   /// The most milliseconds until the system has started a program.
@@ -194,7 +188,7 @@ public final class FleetDevice {
     fleet.trace(name, "opens", page)
     fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
       guard isUp, self.crashes == crashes else { return }
-      guard browsers[browser] != nil else {
+      guard installed.browsers[browser] != nil else {
         return done(SegueError(.notFound, "launch of \(browser): it is not installed on this device"))
       }
       pages.append((page, browser))
@@ -207,7 +201,7 @@ public final class FleetDevice {
     fleet.trace(name, "opens", document.text("url") ?? "")
     fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
       guard isUp, self.crashes == crashes else { return }
-      guard openers[opener] != nil else {
+      guard installed.openers[opener] != nil else {
         return done(SegueError(.notFound, "launch of \(opener): it is not installed on this device"))
       }
       documents.append((document, opener))
