@@ -133,7 +133,8 @@ let package = Package(
         .testTarget(
           name: "FleetTests",
           dependencies: [
-            "SegueApp", "SegueAgentCore", "SegueEngine", "SegueFleet", "SegueModel", "SegueStore", "SegueWire",
+            "SegueApp", "SegueAgentCore", "SegueEngine", "SegueFleet", "SegueModel", "SegueStore", "SegueTransport",
+            "SegueWire",
           ]),
         .testTarget(
           name: "StoreTests",
