@@ -148,7 +148,8 @@ private final class AskingApp: ScriptedApp {
 
   @Test func `a page's own activity goes to the app that its site lists, another page's does not (R12.7, W1)`() throws {
     site(["example.com": listing])
-    device.installed.browsers = Browsers([Browser(identifier: "chromium", name: "Chromium")], default: { _ in "chromium" })
+    device.installed.browsers = Browsers(
+      [Browser(identifier: "chromium", name: "Chromium")], default: { _ in "chromium" })
     let agent = try startAgent()
     try install("com.example.reader", types: ["com.example.note"], claims: ["example.com"])
     func offerPage(_ url: String) throws -> Identifier {
