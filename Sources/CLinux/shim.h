@@ -186,18 +186,35 @@ static inline void linux_stop_lingering(int fd) {
   struct linger none = {0, 0};
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
-/** Writes what a pipe or a socket takes at once, though its descriptor may wait: others may have it, too. A system that
- * cannot do that takes PIPE_BUF bytes of a pipe that poll(2) calls writable. */
+/** Writes what a pipe or a socket takes at once, though its descriptor may wait: others may have it, too. A system or a
+ * sandbox that does not allow that takes PIPE_BUF bytes of a pipe that poll(2) calls writable. */
 static inline ssize_t linux_write_now(int fd, const void *bytes, size_t size) {
   ssize_t count = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (count >= 0 || errno != ENOTSOCK)
+  if (count >= 0 || (errno != ENOTSOCK && errno != EPERM && errno != EACCES && errno != ENOSYS))
     return count;
   struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
   /* pwritev2 with RWF_NOWAIT, at the place of the descriptor. */
-  count = syscall(SYS_pwritev2, fd, &part, 1, -1L, 0L, 8);
-  if (count >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != ESPIPE))
+  count = syscall(SYS_pwritev2, fd, &part, 1UL, -1L, 0L, 8);
+  if (count >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != ESPIPE && errno != EPERM &&
+                     errno != EACCES))
     return count;
-  return write(fd, bytes, size < 4096 ? size : 4096);
+  return linux_write(fd, bytes, size < 4096 ? size : 4096);
+}
+/** Opens a pipe again, such that writes do not wait and the other descriptors of it stay as they are. A descriptor; or
+ * -1: it is no pipe, nobody reads it, or there is no /proc. */
+static inline int linux_reopen_pipe(int fd) {
+  struct stat status;
+  char path[32];
+  if (fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode))
+    return -1;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+/** Whether each write to it is a message of its own. */
+static inline int linux_keeps_messages(int fd) {
+  int type = SOCK_STREAM;
+  socklen_t size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type != SOCK_STREAM;
 }
 
 /** Like send, without SIGPIPE and without waiting; a non-negative descriptor goes with the first byte. */

@@ -27,9 +27,18 @@ import Testing
     #expect(refusal(folder) == SegueError(.invalidArgument, "path: is that of a folder"))
   }
 
-  @Test func `no more is written to a pipe than it has room for, as another writer leaves it (R7.6)`() throws {
+  @Test(arguments: [false, true])
+  func `no more is written to a pipe than it has room for, as another writer leaves it (R7.6)`(isNamed: Bool) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
     var ends: [Int32] = [-1, -1]
-    #expect(pipe(&ends) == 0)
+    if isNamed {
+      let path = folder + "/pipe"
+      #expect(mkfifo(path, 0o600) == 0)
+      ends[0] = open(path, O_RDONLY | O_NONBLOCK)
+      ends[1] = open(path, O_WRONLY)
+    } else {
+      #expect(pipe(&ends) == 0)
+    }
     defer { for end in ends { close(end) } }
     let stop = try Descriptors.eventDescriptor()
     defer { Descriptors.close(stop) }
@@ -42,6 +51,21 @@ import Testing
     #expect(written == page)
     var all = [UInt8](repeating: 0, count: 2 * size)
     #expect(read(ends[0], &all, all.count) == size && all[..<size].elementsEqual(filled + bytes[..<page]))
+    #expect(fcntl(ends[1], F_GETFL) & O_NONBLOCK == 0, "the descriptor of the host is as it was")
+  }
+
+  @Test func `messages are not larger than a page (R7.6)`() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var ends: [Int32] = [-1, -1]
+    #expect(socketpair(AF_UNIX, 5 /* SOCK_SEQPACKET */, 0, &ends) == 0)
+    defer { for end in ends { close(end) } }
+    let stop = try Descriptors.eventDescriptor()
+    defer { Descriptors.close(stop) }
+    let bytes = [UInt8](repeating: 1, count: 10_000)
+    let target = try TargetDescriptor.of(ends[1])
+    #expect(try bytes.withUnsafeBytes { try target.write($0, until: stop, milliseconds: 1) } == bytes.count)
+    var buffer = [UInt8](repeating: 0, count: bytes.count)
+    #expect((0..<3).map { _ in read(ends[0], &buffer, buffer.count) } == [4_096, 4_096, 1_808])
   }
 
   /// Reads the rest of a file into its digest.

@@ -211,8 +211,8 @@ def test_handoff_goes_into_the_folder_of_another_shell(start: Start, shell, tmp_
 
 
 @pytest.mark.parametrize("name", SHELLS)
-def test_handoff_leaves_out_the_shell_it_is_typed_in(start: Start, shell, tmp_path: Path, name: str) -> None:
-    """R13.6: that shell is the frontmost one, and its label says which terminal and process it is."""
+def test_handoff_leaves_out_the_terminal_it_is_typed_in(start: Start, shell, tmp_path: Path, name: str) -> None:
+    """R13.6: that one is frontmost; the label of its shell says which terminal and process it is."""
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
     host = start()
@@ -221,16 +221,33 @@ def test_handoff_leaves_out_the_shell_it_is_typed_in(start: Start, shell, tmp_pa
     terminal, chooser = shell(name), receiver(start)
     terminal.type(f"cd {tmp_path}/here")
     label = chooser.offer_of("here")["label"]
-    terminal.type('echo "[$SEGUE_SHELL_LABEL]"; tty')
-    terminal.shows(rf"^\[{label}\]$")
-    terminal.shows(f"^/dev/{label.partition(',')[0]}$")
+    terminal.type(f"tty; echo {'$fish_pid' if name == 'fish' else '$$'}")
+    place, process = label.split(", process ")
+    terminal.shows(f"^/dev/{place} *$")
+    terminal.shows(f"^{process} *$")
+    # One that it has started is in the same terminal.
+    program, init, prompt = STARTS[name]
+    for line in (program, prompt, init.format(shlex.join(COMMAND)), f"cd {tmp_path}/here"):
+        terminal.type(line)
+    while len([each for each in chooser.hear("offers/changed")["offers"] if each["title"] == "here"]) < 2:
+        pass
     terminal.type("handoff --wait 0")
     assert host.hear("activity/ended")["outcome"] == "restored"
     host.call("activity/invalidate", activity="a")
-    while [each.get("label") for each in chooser.hear("offers/changed")["offers"]] != [label]:
+    while any(each["app"] == "origin" for each in chooser.hear("offers/changed")["offers"]):
         pass
     terminal.type("handoff --wait 0")
-    terminal.shows("no activity of another app is offered")
+    terminal.shows("no shell of another terminal is offered")
+
+
+def test_a_shell_of_this_machine_is_not_reached_by_ssh(start: Start, shell, tmp_path: Path) -> None:
+    """It says by which name others reach it, as each shell of this machine does (R13.2)."""
+    terminal, host = shell("bash", SEGUE_SSH_HOST="laptop"), start()
+    host.open("origin", save=False)
+    own = {"host": "laptop", "multiplexer": "tmux", "session": "session-bash"}
+    offer(host, TYPE, "theirs", userInfo={"url": tmp_path.as_uri(), **own})
+    terminal.type("handoff; pwd")
+    terminal.shows(f"^{tmp_path}$")
 
 
 def test_inside_of_tmux_a_session_is_switched_to_and_its_own_has_a_folder(start: Start, shell, tmp_path: Path) -> None:
@@ -239,7 +256,7 @@ def test_inside_of_tmux_a_session_is_switched_to_and_its_own_has_a_folder(start:
     host.open("origin", save=False)
     offer(host, TYPE, "theirs", userInfo={"url": "file:///", "multiplexer": "tmux", "session": "work"})
     terminal.type("handoff")
-    terminal.shows("^to go there: tmux switch-client -t =work$")
+    terminal.shows("^to go there: tmux switch-client -t =work:$")
     terminal.keys("n")
     terminal.press("Enter")
     assert host.hear("activity/ended")["outcome"] == "restored"

@@ -4,12 +4,13 @@ import CLinux
 import SegueModel
 import SegueSystem
 
-/// A duplicate of a host's descriptor that is written to: a file, a pipe, a socket. The host may close its own.
+/// A descriptor of its own of what a host has open: a file, a pipe, a socket. The host may close its own.
 public final class TargetDescriptor: @unchecked Sendable {
   private var fd: Int32
   private let isFile: Bool
-  /// The most bytes of a write: as many as a pipe holds, unless its owner has changed that.
-  private static let pieceSize = 64 * 1024
+  /// The most bytes of a write: as many as a pipe holds, unless its owner has changed that; a page where each write is
+  /// a message, which its reader takes whole or not at all.
+  private let pieceSize: Int
 
   /// Throws SYSTEM, or INVALID_ARGUMENT if it cannot be written to.
   public static func of(_ descriptor: Int32) throws(SegueError) -> TargetDescriptor {
@@ -19,13 +20,20 @@ public final class TargetDescriptor: @unchecked Sendable {
       Descriptors.close(fd)
       throw SegueError(.invalidArgument, "fd: cannot be written to")
     }
-    var status = stat()
-    return TargetDescriptor(fd, isFile: fstat(fd, &status) == 0 && linux_is_file(&status) == 1)
+    // Another writer may take the room that `poll` has seen, and the host's descriptor may be one that waits.
+    let pipe = Descriptors.own(linux_reopen_pipe(fd))
+    guard pipe < 0 else {
+      Descriptors.close(fd)
+      return TargetDescriptor(pipe)
+    }
+    return TargetDescriptor(fd)
   }
 
-  private init(_ fd: Int32, isFile: Bool) {
+  private init(_ fd: Int32) {
+    var status = stat()
     self.fd = fd
-    self.isFile = isFile
+    isFile = fstat(fd, &status) == 0 && linux_is_file(&status) == 1
+    pieceSize = linux_keeps_messages(fd) == 1 ? 4 * 1024 : 64 * 1024
   }
 
   deinit { close() }
@@ -54,8 +62,7 @@ public final class TargetDescriptor: @unchecked Sendable {
       guard ready >= 0 || linux_errno() == EINTR else { throw .system("writing an attachment") }
       if ready == 0 || descriptors[1].revents != 0 { return bytes.count - left.count }
       guard descriptors[0].revents != 0 else { continue }
-      // The descriptor may be blocking, and another writer may have taken the room since.
-      let piece = UnsafeRawBufferPointer(rebasing: left.prefix(Self.pieceSize))
+      let piece = UnsafeRawBufferPointer(rebasing: left.prefix(pieceSize))
       let count = linux_write_now(fd, piece.baseAddress, piece.count)
       if count >= 0 {
         left = UnsafeRawBufferPointer(rebasing: left[count...])

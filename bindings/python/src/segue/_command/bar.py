@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import html
 import json
-import socket
 
 from .._account import Account
 from .._app import App
@@ -33,14 +32,7 @@ class Elsewhere:
         if not {offer.device_name for offer in offers} <= self.names:
             self.account = await reach.account_of(app)
             self.names = {offer.device_name for offer in offers}
-        return next((offer for offer in offers if not self.is_here(offer)), None)
-
-    def is_here(self, offer: Offer) -> bool:
-        """Tells whether this device has the name that an offer gives, which is all that it says of its device."""
-        devices = self.account.devices if self.account else []
-        if not devices:
-            return offer.device_name == (socket.gethostname().partition(".")[0] or "this device")
-        return any(each.this_device and each.name == offer.device_name for each in devices)
+        return next((offer for offer in offers if not reach.has_own_name(offer, self.account)), None)
 
 
 async def watched() -> int:

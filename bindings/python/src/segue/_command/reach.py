@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from contextlib import suppress
 from datetime import datetime
@@ -34,11 +35,17 @@ def others(account: Account | None) -> list[KnownDevice]:
     return [] if account is None else [each for each in account.devices if not each.this_device]
 
 
+def has_own_name(offer: Offer, account: Account | None) -> bool:
+    """Whether this device has the name that an offer gives, which is all that it says of its device."""
+    devices = account.devices if account else []
+    if not devices:
+        return offer.device_name == (socket.gethostname().partition(".")[0] or "this device")
+    return any(each.this_device and each.name == offer.device_name for each in devices)
+
+
 def is_from_here(offer: Offer, account: Account | None) -> bool:
-    """Whether an offer is of this device. An offer has only the name of its device: not if another one has the same."""
-    names = [each.name for each in account.devices] if account else []
-    here = [each.name for each in account.devices if each.this_device] if account else []
-    return here == [offer.device_name] and names.count(offer.device_name) == 1
+    """Whether an offer is of this device, and of no other one of the account that has the same name."""
+    return has_own_name(offer, account) and all(each.name != offer.device_name for each in others(account))
 
 
 def reasons(offer: Offer | None, account: Account | None) -> list[Reason]:

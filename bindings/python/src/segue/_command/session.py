@@ -191,12 +191,14 @@ async def first(
     options: argparse.Namespace,
     waits: Callable[[], None] = lambda: None,
     fits: Callable[[Offer], Awaitable[bool]] | None = None,
+    meant: str = "activity of another app",
 ) -> Offer:
     """Returns the frontmost matching offer, now or within `--wait`; with an identifier, the only one. Connecting to the
     hub takes time of its own.
 
     waits: called before it waits for an offer
     fits: whether an offer is meant; None: each is. Without an identifier only: that says which one is
+    meant: words for such an offer
 
     Raises: CommandError if the identifier begins those of several activities; TimeoutError, which says what there is
         not.
@@ -229,7 +231,8 @@ async def first(
     try:
         return await within(options.wait, come())
     except (asyncio.TimeoutError, TimeoutError):
-        raise TimeoutError(f"nothing came in time: {missing(app, prefix, type, fits is not None)}") from None
+        unfit = None if fits is None else meant
+        raise TimeoutError(f"nothing came in time: {missing(app, prefix, type, unfit)}") from None
 
 
 def is_of(offer: Offer, type: str | None) -> bool:
@@ -237,17 +240,17 @@ def is_of(offer: Offer, type: str | None) -> bool:
     return type in (None, offer.type, shown(offer.type))
 
 
-def missing(app: App, prefix: str, type: str | None, elsewhere: bool) -> str:
+def missing(app: App, prefix: str, type: str | None, meant: str | None) -> str:
     """Returns a text that says what is not offered.
 
-    elsewhere: it should be continued in another app
+    meant: words for the only offers that would do; None: each would
     """
     if not app.offers:
         return "nothing is offered"
     if type is not None and not any(is_of(offer, type) for offer in app.offers):
         return f"no activity of the type {shown(type)} is offered; `segue list` shows what is"
-    if elsewhere and not prefix:
-        return "no activity of another app is offered; `segue list` shows what is"
+    if meant is not None and not prefix:
+        return f"no {meant} is offered; `segue list` shows what is"
     return f"no activity that is offered has an identifier that begins with '{prefix}'; `segue list` shows them"
 
 

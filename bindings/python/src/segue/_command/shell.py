@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -21,8 +22,8 @@ from .answers import agreed
 from .document import stale
 from .installed import execute, how_to_install
 from .output import CommandError, note, show_json
-from .reach import account_of, is_from_here
-from .session import add_choice, chooser, first
+from .reach import account_of, has_own_name, is_from_here
+from .session import add_choice, chooser, connected, first
 from .stdio import NAME, found
 from .verbs import Verbs
 
@@ -36,8 +37,8 @@ ATTACH = {
     "screen": ("screen", "-x", "-r"),
     "zellij": ("zellij", "attach"),
 }
-LABEL = "SEGUE_SHELL_LABEL"
-"""The variable in which a shell tells its children the label of its app (R13.6)."""
+HOST_VARIABLE = "SEGUE_SSH_HOST"
+"""The variable with the name by which ssh reaches this machine."""
 PATIENCE = 5.0
 """Seconds for an answer of tmux."""
 
@@ -103,8 +104,8 @@ class Place(NamedTuple):
         own_session: the session of tmux that this command runs in; None: it runs in none
         """
         if self.host is None and self.multiplexer == "tmux" and self.session is not None and own_session is not None:
-            # tmux refuses to attach inside of a session.
-            words = ["tmux", "switch-client", "-t", f"={self.session}"]
+            # tmux refuses to attach inside of a session. Without the colon a name with % is that of a pane.
+            words = ["tmux", "switch-client", "-t", f"={self.session}:"]
             return words if is_from_here and self.session != own_session else None
         attach = None
         if self.multiplexer is not None and self.session is not None:
@@ -141,9 +142,12 @@ def place_of(info: Any) -> Place:
     )
 
 
-async def is_of_another_shell(offer: Offer) -> bool:
-    """The shell that runs this command is the frontmost one: it has just been typed in."""
-    return offer.label is None or offer.label != os.environ.get(LABEL)
+def own_terminal() -> str | None:
+    """Returns the terminal that this command runs in, as labels of shells have it; None: it runs in none."""
+    for descriptor in range(3):
+        with suppress(OSError):
+            return os.ttyname(descriptor).removeprefix("/dev/")
+    return None
 
 
 def own_session() -> str | None:
@@ -162,15 +166,28 @@ async def terminal(options: argparse.Namespace) -> int:
         raise CommandError(f"only {TYPE} is continued")
     options.type = TYPE
     async with chooser() as app:
-        offer = await first(app, options, fits=is_of_another_shell)
+        await connected(app)
+        account = await account_of(app)
+        own = own_terminal()
+
+        async def is_of_another_terminal(offer: Offer) -> bool:
+            """A shell that has started this one is in the same terminal."""
+            return own is None or not (offer.label or "").startswith(f"{own}, ") or not has_own_name(offer, account)
+
+        def waits() -> None:
+            note(f"no other terminal offers anything; waiting for one, {options.wait:g} s at most")
+
+        offer = await first(app, options, waits, is_of_another_terminal, "shell of another terminal")
         if offer.payload_version > 1:
             raise CommandError("what is offered is of a newer version than this command knows")
         names = (shown(name) for name in (offer.title or "", offer.app_name, offer.device_name))
         note("going on in '{}' of {} on {}".format(*names))
         async with app.continue_(offer) as activity:
             place = place_of(activity.user_info)
-            account = await account_of(app)
-            command = place.command(account is None or is_from_here(offer, account), own_session())
+            is_here = is_from_here(offer, account)
+            if place.host == os.environ.get(HOST_VARIABLE):
+                place = place._replace(host=None, user=None)
+            command = place.command(is_here, own_session())
             if command is None and not os.path.isdir(place.folder):
                 raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
             source = activity.continued_from

@@ -24,8 +24,7 @@ if status is-interactive; and not set -q __segue_host
     # With the first prompt: a shell that runs one command has none, and is gone at once. The program ends with this
     # shell, which may have ended before setpriv had seen to that. Ctrl-C at the prompt is not for it.
     function __segue_begin
-        set -l device (tty); and set device (string replace /dev/ '' -- $device)', '; or set device ''
-        set -gx SEGUE_SHELL_LABEL $device"process $fish_pid"
+        set -l terminal (tty); and set terminal (string replace /dev/ '' -- $terminal)', '; or set terminal ''
         set -g __segue_pipe (mktemp -u)
         mkfifo -m 600 $__segue_pipe
         sh -c 'trap "" INT
@@ -35,7 +34,7 @@ if status is-interactive; and not set -q __segue_host
         set -gx SEGUE_SHELL_PROGRAM $fish_pid:$last_pid:$__segue_pipe
         disown $last_pid
         # Opened for writing alone, it is waited for: the program has it then. For 2 s at most, since it may have ended.
-        timeout --foreground 2 sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","label":"'"$SEGUE_SHELL_LABEL"'","save":false}}'
+        timeout --foreground 2 sh -c 'printf "%s\n" "$1" >"$0"' $__segue_pipe '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"com.fishshell.fish","name":"fish","label":"'"$terminal"process' '"$fish_pid"'","save":false}}'
     end
 
     function __segue_offer --on-event fish_prompt
@@ -59,7 +58,7 @@ if status is-interactive; and not set -q __segue_host
     end
 
     function handoff
-        set -l folder (@COMMAND@ terminal $argv); or return
+        set -l folder (SEGUE_SSH_HOST="$SEGUE_SSH_HOST" @COMMAND@ terminal $argv); or return
         # Words for people, and JSON, are no folder.
         if test -d "$folder"
             cd -- $folder

@@ -40,17 +40,16 @@ if [[ -o interactive && -z ${__segue_host+set} ]]; then
   # With the first prompt: a shell that runs one command has none, and is gone at once. The program ends with this
   # shell, which may have ended before setpriv had seen to that. Ctrl-C at the prompt is not for it.
   __segue_begin() {
-    local device
-    device=$(tty) && device="${device#/dev/}, " || device=
-    export SEGUE_SHELL_LABEL="${device}process $$"
+    local terminal
+    terminal=$(tty) && terminal="${terminal#/dev/}, " || terminal=
     exec {__segue_fd}> >(
       trap '' INT
       exec setpriv --pdeathsig TERM sh -c '[ "$PPID" = "$1" ] && exec "$0"' @PROGRAM@ "$$" >/dev/null 2>&1
     )
     zmodload zsh/system && export SEGUE_SHELL_PIPE="$$:$__segue_fd:$sysparams[procsubstpid]"
     (
-      printf '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"org.zsh.zsh","name":"zsh","label":"%s","save":false}}\n' \
-        "$SEGUE_SHELL_LABEL"
+      printf '{"jsonrpc":"2.0","id":1,"method":"open","params":{"protocol":1,"bundleIdentifier":"org.zsh.zsh","name":"zsh","label":"%sprocess %d","save":false}}\n' \
+        "$terminal" "$$"
     ) >&$__segue_fd 2>/dev/null
   }
 
@@ -74,7 +73,7 @@ if [[ -o interactive && -z ${__segue_host+set} ]]; then
 
   handoff() {
     local folder
-    folder=$(@COMMAND@ terminal "$@") || return
+    folder=$(SEGUE_SSH_HOST=${SEGUE_SSH_HOST-} @COMMAND@ terminal "$@") || return
     # Words for people, and JSON, are no folder.
     if [[ -d $folder ]]; then
       cd -- "$folder"
