@@ -25,5 +25,7 @@ def stub(folder: Path) -> Path:
         lines.append(f"{returns} {function['name']}({parameters}) {{ {result} }}")
     source.write_text("\n".join(lines) + "\n")
     library = folder / "libsegue-fleet.so.0"
-    run("cc", "-g", "-shared", "-fPIC", "-w", "-I", INCLUDE, "-Wl,-soname,libsegue-fleet.so.0", source, "-o", library)
+    # No folder of this run is in it, so that segue.abi changes with the interface alone.
+    options = ["-g", "-shared", "-fPIC", "-w", f"-ffile-prefix-map={folder}/=", "-Wl,-soname,libsegue-fleet.so.0"]
+    run("cc", *options, "-I", INCLUDE, source, "-o", library)
     return library

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 from interface import ACCEPTED, FUNCTIONS, HERE, stub
-from project import FLEET_LIBRARY, HEADER, INCLUDE, LIBRARY, ROOT, TABLE, run
+from project import FLEET_LIBRARY, FLEET_SIZE_LIMIT, HEADER, INCLUDE, LIBRARY, ROOT, SIZE_LIMIT, TABLE, run
 
-SIZE_LIMIT = 1_157_000  # bytes, with responders, documents, JSON text, manifests, pages, sandboxes, mailboxes
-FLEET_SIZE_LIMIT = 2_890_000  # the same, and a fleet whose agents ask sites, start openers, look names up, and relay
 FUNCTION_LIMIT = 255  # of both libraries together: before a new one, look for what it could be an option or request of
 SYMBOLS = (HERE / "symbols.txt").read_text().split()
 FLEET_SYMBOLS = (HERE / "symbols-fleet.txt").read_text().split()
