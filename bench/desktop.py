@@ -27,7 +27,8 @@ from programs import programs  # noqa: E402
 from project import build  # noqa: E402
 
 PAUSE = 2.5
-"""Seconds: the program looks at what is offered at most once a second, and a continuation changes offers, too."""
+"""Seconds before each time that is taken, so that all find everything asleep, as a user's click does. The program looks
+at what is offered at most once a second, and a continuation changes offers, too."""
 
 
 def main() -> int:
@@ -62,13 +63,15 @@ def main() -> int:
             time.sleep(PAUSE)
             origin.tell(f"offer letter {number}")
             found = {"shown": float(server.wait_for(r"^shown (\S+)")[1])}
+            time.sleep(PAUSE)
             server.tell("click")
             found["clicked"] = float(server.wait_for(r"^clicked (\S+)")[1])
             origin.hears(r"ended \w+ restored OK.*")
+            time.sleep(PAUSE)
             server.tell("launch")
             found["direct"] = float(server.wait_for(r"^direct (\S+)")[1])
             origin.hears(r"ended \w+ restored OK.*")
-            time.sleep(PAUSE)  # as before the offer: both find everything asleep
+            time.sleep(PAUSE)
             bare.tell("call")
             found["bare"] = float(bare.wait_for(r"^bare (\S+)")[1])
             if number > 0:  # before that the program has to learn where its device is

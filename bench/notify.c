@@ -38,6 +38,7 @@ static void say(const char *name, double from) {
 
 static void *launch(void *context) {
   (void)context;
+  launched = bench_now_us();
   BENCH_CALL(segue_app_launch(app, offered, NULL, 0, 0, NULL));
   return NULL;
 }
@@ -120,7 +121,6 @@ static bool take_order(void) {
     check("ActionInvoked", sd_bus_emit_signal(bus, SERVER_PATH, SERVER, "ActionInvoked", "us", last_id, "default"));
     return true;
   }
-  launched = bench_now_us();
   if (pthread_create(&launcher, NULL, launch, NULL) != 0)
     bench_fail("pthread_create", "refused");
   pthread_detach(launcher);

@@ -85,10 +85,15 @@ int main(int count, char **arguments) {
     stdio_once(&session);
   }
   for (size_t start = 0; start < total; start += calls) {
-    for (size_t i = start; i < start + calls; i++)
+    for (size_t i = start; i < start + calls; i++) {
       direct[i] = continue_once(app, &self);
-    for (size_t i = start; i < start + calls; i++)
+      /* Its remaining work, after the callback, is done when this is answered, and does not slow down the next. */
+      request_once(app, &self);
+    }
+    for (size_t i = start; i < start + calls; i++) {
       ours[i] = stdio_once(&session);
+      request_once(app, &self);
+    }
   }
   bench_print("stdio_us", bench_percentile(ours, total, 50));
   bench_print("direct_us", bench_percentile(direct, total, 50));

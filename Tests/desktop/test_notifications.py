@@ -53,6 +53,20 @@ def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: 
     assert not [each for each in here.events() if each.startswith("token")]
 
 
+def test_what_the_server_closes_at_a_click_is_not_closed_again(desk: Desk, server: Server, notes: Notes) -> None:
+    """Its number may be another notification's by then."""
+    here, there = notes
+    there.tell("offer budget.md").hears("offered")
+    desk.begin()
+    desk.arrive()
+    id = server.shows()["id"]
+    server.says("ActionInvoked", id, "default")
+    server.says("NotificationClosed", id, 3)
+    here.hears(r"continue \w+ \d+ budget.md")
+    there.hears(r"ended \w+ restored OK.*")
+    server.stays_quiet()
+
+
 def test_an_app_that_does_not_run_is_started_with_the_token(
     desk: Desk, server: Server, laptop: AgentDevice, app_program: Path, tmp_path: Path
 ) -> None:

@@ -327,7 +327,8 @@ bool devices_acted(struct devices *devices, uint32_t id, const char *token) {
   if (!device)
     return false;
   launches_begin(devices->launches, device->card_offer, token);
-  close_card(device);
+  notifier_close_clicked(devices->notifier, id);
+  forget_card(device);
   return true;
 }
 

@@ -194,10 +194,10 @@ bool launches_acted(struct launches *launches, uint32_t id, const char *token) {
   struct launch *launch = of_card(launches, id);
   if (!launch)
     return false;
-  notifier_close(launches->notifier, id);
   launch->card = 0;
   if (!add(launch, token, true))
     release(launch);
+  notifier_close_clicked(launches->notifier, id);
   return true;
 }
 

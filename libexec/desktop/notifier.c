@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "app_id.h"
 #include "log.h"
@@ -13,6 +14,9 @@
 #define BUS "org.freedesktop.DBus"
 /** The answer of the bus to a request for a name that another program has. */
 #define NAME_EXISTS 3
+/** Microseconds until a notification that was clicked is closed, and how much longer it may take. */
+#define CLOSE_USEC 100000
+#define CLOSE_LATER_USEC 10000
 
 /** Takes the token for an action; empty: none has come. */
 static const char *token_of(struct notifier *notifier, uint32_t id) {
@@ -24,9 +28,12 @@ static const char *token_of(struct notifier *notifier, uint32_t id) {
   return "";
 }
 
-static void forget_tokens(struct notifier *notifier) {
+/** Forgets what was said of the notifications of a server that is gone. */
+static void forget_ids(struct notifier *notifier) {
   for (size_t index = 0; index < TOKENS_MOST; index++)
     notifier->tokens[index].id = 0;
+  for (size_t index = 0; index < CLICKED_MOST; index++)
+    notifier->clicked[index] = 0;
 }
 
 static int take_capabilities(sd_bus_message *message, void *context, sd_bus_error *error) {
@@ -70,7 +77,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
     return 0;
   notifier->server[0] = '\0';
   notifier->is_known = false;
-  forget_tokens(notifier);
+  forget_ids(notifier);
   notifier->changed(notifier->context);
   if (owner[0] != '\0' && !notifier->is_lazy)
     ask_capabilities(notifier);
@@ -91,8 +98,12 @@ static int notification_closed(sd_bus_message *message, void *context, sd_bus_er
   struct notifier *notifier = context;
   uint32_t id, reason;
   (void)error;
-  if (bus_is_from(message, notifier->server) && sd_bus_message_read(message, "uu", &id, &reason) >= 0)
-    notifier->closed(notifier->context, id, reason);
+  if (!bus_is_from(message, notifier->server) || sd_bus_message_read(message, "uu", &id, &reason) < 0)
+    return 0;
+  for (size_t index = 0; index < CLICKED_MOST; index++)
+    if (notifier->clicked[index] == id)
+      notifier->clicked[index] = 0;
+  notifier->closed(notifier->context, id, reason);
   return 0;
 }
 
@@ -151,8 +162,36 @@ static void lost(void *context) {
   struct notifier *notifier = context;
   notifier->server[0] = '\0';
   notifier->is_known = false;
-  forget_tokens(notifier);
+  forget_ids(notifier);
   notifier->changed(notifier->context);
+}
+
+static void close_all_clicked(struct notifier *notifier) {
+  notifier->closing = sd_event_source_disable_unref(notifier->closing);
+  for (size_t index = 0; index < CLICKED_MOST; index++) {
+    if (notifier->clicked[index] != 0)
+      notifier_close(notifier, notifier->clicked[index]);
+    notifier->clicked[index] = 0;
+  }
+}
+
+static int close_time(sd_event_source *source, uint64_t usec, void *context) {
+  (void)source, (void)usec;
+  close_all_clicked(context);
+  return 0;
+}
+
+void notifier_close_clicked(struct notifier *notifier, uint32_t id) {
+  size_t index = 0;
+  while (index < CLICKED_MOST && notifier->clicked[index] != 0)
+    index++;
+  bool has_time =
+      notifier->closing || sd_event_add_time_relative(notifier->bus.loop, &notifier->closing, CLOCK_MONOTONIC,
+                                                      CLOSE_USEC, CLOSE_LATER_USEC, close_time, notifier) >= 0;
+  if (index < CLICKED_MOST && has_time)
+    notifier->clicked[index] = id;
+  else
+    notifier_close(notifier, id);
 }
 
 void notifier_begin(struct notifier *notifier, sd_event *loop) {
@@ -165,7 +204,10 @@ void notifier_begin(struct notifier *notifier, sd_event *loop) {
   bus_begin(&notifier->bus);
 }
 
-void notifier_end(struct notifier *notifier) { bus_end(&notifier->bus); }
+void notifier_end(struct notifier *notifier) {
+  close_all_clicked(notifier);
+  bus_end(&notifier->bus);
+}
 
 struct showing {
   struct notifier *notifier;

@@ -15,6 +15,9 @@
 /** Tokens that are kept: a server tells all programs of the tokens of all. */
 #define TOKENS_MOST 8
 
+/** Clicked notifications that are closed together. */
+#define CLICKED_MOST 4
+
 enum urgency { URGENCY_LOW, URGENCY_NORMAL };
 
 struct notice {
@@ -46,6 +49,9 @@ struct notifier {
     char token[TOKEN_SIZE];
   } tokens[TOKENS_MOST];
   size_t next_token;
+  /** the notifications that were clicked and are still to be closed, and when; 0: none; NULL: no time is set */
+  uint32_t clicked[CLICKED_MOST];
+  sd_event_source *closing;
   /** The user has chosen an action. token  borrowed, may be empty */
   void (*acted)(void *context, uint32_t id, const char *action, const char *token);
   void (*closed)(void *context, uint32_t id, uint32_t reason);
@@ -67,5 +73,7 @@ void notifier_ask(struct notifier *notifier);
 /** Shows a notification. done  runs once if this returns true, unless `changed` runs before; may be NULL */
 bool notifier_show(struct notifier *notifier, const struct notice *notice, notifier_done done, void *context);
 void notifier_close(struct notifier *notifier, uint32_t id);
+/** Closes one that was clicked, a moment later, unless the server does: what the click is for comes first. */
+void notifier_close_clicked(struct notifier *notifier, uint32_t id);
 
 #endif

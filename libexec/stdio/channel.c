@@ -17,8 +17,10 @@ static void begin(struct channel *channel) {
   if (!channel->writer)
     segue_writer_create(&channel->writer);
   /* Nothing is left of a message that was not sent. */
-  segue_writer_finish(channel->writer, &unsent);
+  if (channel->is_begun)
+    segue_writer_finish(channel->writer, &unsent);
   segue_release(unsent);
+  channel->is_begun = true;
   segue_writer_begin(channel->writer, SEGUE_KIND_DICTIONARY);
   channel_put_text(channel, "jsonrpc", "2.0", SEGUE_NUL_TERMINATED);
 }
@@ -112,6 +114,7 @@ static bool add_line(struct channel *channel, struct problem *problem) {
   bool is_good = (segue_writer_finish(channel->writer, &message) == SEGUE_OK &&
                   segue_value_encode_json(message, SEGUE_JSON_TAGGED, &line, &length) == SEGUE_OK) ||
                  problem_library(problem, "");
+  channel->is_begun = false;
   if (is_good && length > channel->lines.most)
     is_good = problem_status(problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
                              "the message does not fit into a line; open with a larger lineBytes");

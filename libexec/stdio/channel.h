@@ -22,6 +22,8 @@ struct channel {
   struct line_writer lines;
   /** the message that is being made */
   segue_writer *writer;
+  /** set from the begin of a message to its line */
+  bool is_begun;
   /** the number of the last request to the host */
   int64_t last_request;
   /** set when a message could not be added: the session has to end */

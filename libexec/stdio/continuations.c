@@ -58,6 +58,8 @@ static void forget(struct continuation *continuation) {
     segue_release(former.transfer);
     close(former.file);
   }
+  segue_release(former.asked);
+  segue_release(former.untold);
   segue_release(former.activity);
   segue_release(former.handle);
 }
@@ -81,31 +83,52 @@ static const char *rejection(const segue_offer *offer, const char *type) {
 
 void continuations_will(struct continuations *continuations, const char *type, size_t type_length,
                         segue_continuation *handle) {
-  struct channel *channel = continuations->channel;
   struct continuation *continuation = note(continuations, handle, default_time());
-  segue_offer *offer = NULL;
+  (void)type_length;
   if (!continuation) {
     segue_continuation_decline(handle, "too many continuations wait for an answer", SEGUE_NUL_TERMINATED);
     return;
   }
-  segue_continuation_get_offer(handle, &offer);
-  channel_begin_notification(channel, "continuation/will");
-  channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
-  channel_put_text(channel, "type", type, type_length);
-  channel_put_got(channel, "title", segue_offer_get_title, offer);
-  channel_put_got(channel, "app", segue_offer_get_app_name, offer);
-  channel_put_got(channel, "device", segue_offer_get_device_name, offer);
-  channel_send(channel);
-  const char *reason = rejection(offer, type);
+  segue_release(continuation->untold);
+  segue_continuation_get_offer(handle, &continuation->untold);
+  const char *reason = rejection(continuation->untold, type);
   if (reason)
     segue_continuation_decline(handle, reason, SEGUE_NUL_TERMINATED);
-  segue_release(offer);
+}
+
+/** Writes what the host has to know of a continuation before anything else about it. */
+static void tell(struct channel *channel, struct continuation *continuation) {
+  const segue_offer *offer = continuation->untold;
+  if (continuation->asked) {
+    channel_begin_result(channel, continuation->asked);
+    channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
+    channel_send(channel);
+    segue_release(continuation->asked);
+    continuation->asked = NULL;
+  }
+  if (offer) {
+    channel_begin_notification(channel, "continuation/will");
+    channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
+    channel_put_got(channel, "type", segue_offer_get_type, offer);
+    channel_put_got(channel, "title", segue_offer_get_title, offer);
+    channel_put_got(channel, "app", segue_offer_get_app_name, offer);
+    channel_put_got(channel, "device", segue_offer_get_device_name, offer);
+    channel_send(channel);
+    segue_release(continuation->untold);
+    continuation->untold = NULL;
+  }
+}
+
+void continuations_tell(struct continuations *continuations) {
+  for (int index = 0; index < CONTINUATIONS_MOST; index++)
+    tell(continuations->channel, &continuations->list[index]);
 }
 
 /** Tells the host that a continuation has failed, and forgets it. */
 static void tell_failure(struct continuations *continuations, struct continuation *continuation, const char *type,
                          size_t type_length, const struct problem *problem) {
   struct channel *channel = continuations->channel;
+  tell(channel, continuation);
   channel_begin_notification(channel, "continuation/failed");
   channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_text(channel, "type", type, type_length);
@@ -209,6 +232,7 @@ static void deliver(struct continuations *continuations, struct continuation *co
   segue_activity_get_type(continuation->activity, &name, NULL);
   const struct public_type *type = name ? public_type_named(name) : NULL;
   segue_free(name);
+  tell(continuations->channel, continuation);
   segue_activity_get_user_info(continuation->activity, &info);
   bool is_good = !type || public_type_convert(type, info, text, FOR_HOST, continuation->id, &converted, NULL, &problem);
   /* One that is delivered again comes under the same id. */
@@ -339,11 +363,13 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
 
 /* Methods and answers of the host. */
 
-const char *continuations_begin(struct continuations *continuations, segue_continuation *handle,
-                                uint32_t milliseconds) {
+bool continuations_begin(struct continuations *continuations, segue_continuation *handle, const segue_value *request,
+                         uint32_t milliseconds) {
   struct continuation *continuation = note(continuations, handle, milliseconds);
   continuations->expected_until = now_ms() + EXPECTED_MS;
-  return continuation ? continuation->id : NULL;
+  if (continuation && request && segue_retain(request) == SEGUE_OK)
+    continuation->asked = (segue_value *)request;
+  return continuation != NULL;
 }
 
 bool continuations_cancel(struct continuations *continuations, const segue_value *parameters, struct problem *problem) {

@@ -19,6 +19,10 @@ struct continuation {
   char id[UUID_TEXT];
   /** by the clock of now_ms */
   int64_t deadline;
+  /** the request `offers/continue` whose answer is not written yet; NULL: none */
+  segue_value *asked;
+  /** of a continuation that the host does not know yet: what `continuation/will` names; NULL: it knows it */
+  segue_offer *untold;
   /** retained between continue and the request to the host */
   segue_activity *activity;
   /** the attachment `text` that is being fetched into a file in memory; NULL: none */
@@ -52,8 +56,18 @@ void continuations_opening_failed(struct continuations *continuations, const cha
 
 /** Returns milliseconds in which an activity that the host has asked for is expected; 0: none is. */
 int continuations_expected(const struct continuations *continuations);
-/** Notes what the host has begun. Returns its id, NULL if there is no place. handle  retained */
-const char *continuations_begin(struct continuations *continuations, segue_continuation *handle, uint32_t milliseconds);
+/**
+ * Notes what the host has begun. Returns false if there is no place.
+ *   handle   retained
+ *   request  retained: `offers/continue`, which continuations_tell answers; NULL: it was a notification
+ */
+bool continuations_begin(struct continuations *continuations, segue_continuation *handle, const segue_value *request,
+                         uint32_t milliseconds);
+/**
+ * Writes the answers and the notifications `continuation/will` that are due. They are made while the library waits for
+ * the origin, and so delay nothing; whatever comes later for the host calls this first.
+ */
+void continuations_tell(struct continuations *continuations);
 /** offers/cancel: ends a continuation. */
 bool continuations_cancel(struct continuations *continuations, const segue_value *parameters, struct problem *problem);
 /**

@@ -53,6 +53,7 @@ static bool may_go_on(const struct session *session) {
 static void run_callbacks(struct session *session) {
   if (session->app && !session->is_over && may_go_on(session))
     segue_app_dispatch(session->app, 0, NULL);
+  continuations_tell(&session->continuations);
 }
 
 /**
@@ -60,10 +61,13 @@ static void run_callbacks(struct session *session) {
  * that waits in dispatch reads the socket, so that no other one has to wake it up.
  */
 static void await_activity(struct session *session) {
-  int left;
-  while (!session->is_over && may_go_on(session) && (left = continuations_expected(&session->continuations)) > 0)
-    if (segue_app_dispatch(session->app, left, NULL) != SEGUE_OK)
-      return;
+  bool goes_on = true;
+  while (goes_on) {
+    int left = continuations_expected(&session->continuations);
+    goes_on =
+        !session->is_over && may_go_on(session) && left > 0 && segue_app_dispatch(session->app, left, NULL) == SEGUE_OK;
+    continuations_tell(&session->continuations);
+  }
 }
 
 /** Handles the lines that are there, as long as it may. */
@@ -73,6 +77,8 @@ static void take_lines(struct session *session) {
   bool took = false;
   while (!session->is_over && may_go_on(session)) {
     line_problem problem = line_reader_next(&session->reader, &line, &length);
+    if (line)
+      continuations_tell(&session->continuations);
     if (problem)
       session_give_up(session, problem);
     else if (line)

@@ -100,7 +100,7 @@ static bool is_wanted(const segue_offer *offer, const char *id, const char *type
 
 /** Begins with the frontmost offer that is wanted. */
 static bool begin(struct offers *offers, const char *id, const char *type, uint32_t milliseconds,
-                  const char **continuation_id, struct problem *problem) {
+                  const segue_value *request, struct problem *problem) {
   segue_offer *found[OFFERS_MOST];
   size_t count = list(offers, found), index = 0;
   segue_continuation *handle = NULL;
@@ -115,7 +115,7 @@ static bool begin(struct offers *offers, const char *id, const char *type, uint3
     is_good = segue_app_continue(offers->app, found[index], milliseconds, &handle) == SEGUE_OK ||
               problem_library(problem, "");
   release(found, count);
-  if (is_good && !(*continuation_id = continuations_begin(offers->continuations, handle, milliseconds))) {
+  if (is_good && !continuations_begin(offers->continuations, handle, request, milliseconds)) {
     segue_continuation_cancel(handle);
     is_good = problem_status(problem, SEGUE_ERROR_LIMIT_EXCEEDED, "", "too many continuations wait for an answer");
   }
@@ -123,7 +123,8 @@ static bool begin(struct offers *offers, const char *id, const char *type, uint3
   return is_good;
 }
 
-bool offers_continue(struct offers *offers, const segue_value *parameters, const char **id, struct problem *problem) {
+bool offers_continue(struct offers *offers, const segue_value *parameters, const segue_value *request,
+                     struct problem *problem) {
   char *offer = NULL, *type = NULL;
   size_t length = 0;
   uint64_t limit = 0;
@@ -132,7 +133,7 @@ bool offers_continue(struct offers *offers, const segue_value *parameters, const
   bool is_good = parameter_text(parameters, "offer", &offer, &length, problem) &&
                  parameter_text(parameters, "type", &type, &length, problem) &&
                  parameter_seconds(parameters, "seconds", &milliseconds, problem) &&
-                 begin(offers, offer, type, milliseconds, id, problem);
+                 begin(offers, offer, type, milliseconds, request, problem);
   segue_free(offer);
   segue_free(type);
   return is_good;

@@ -33,8 +33,9 @@ int offers_due(const struct offers *offers);
 void offers_send(struct offers *offers);
 /**
  * offers/continue: begins to continue an offer.
- *   id  out: of the continuation; borrowed
+ *   request  borrowed: the id of the request, which continuations_tell answers; NULL: it was a notification
  */
-bool offers_continue(struct offers *offers, const segue_value *parameters, const char **id, struct problem *problem);
+bool offers_continue(struct offers *offers, const segue_value *parameters, const segue_value *request,
+                     struct problem *problem);
 
 #endif

@@ -77,15 +77,7 @@ static enum answer set_foreground(struct session *session, const segue_value *pa
 
 static enum answer continue_offer(struct session *session, const segue_value *parameters, const segue_value *id,
                                   struct problem *problem) {
-  const char *continuation = NULL;
-  if (!offers_continue(&session->offers, parameters, &continuation, problem))
-    return REFUSED;
-  if (!id)
-    return DONE;
-  channel_begin_result(&session->channel, id);
-  channel_put_text(&session->channel, "continuation", continuation, SEGUE_NUL_TERMINATED);
-  channel_send(&session->channel);
-  return ANSWERED;
+  return offers_continue(&session->offers, parameters, id, problem) ? ANSWERED : REFUSED;
 }
 
 static enum answer cancel(struct session *session, const segue_value *parameters, const segue_value *id,
