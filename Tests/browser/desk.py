@@ -14,6 +14,7 @@ from typing import Any
 import segue
 from drivers import KINDS
 from identity import TEAM, TYPE
+from messaging import PATIENCE
 from pages import Web
 from programs import Program, programs
 from project import ROOT
@@ -41,7 +42,7 @@ class Peer:
         self.app = segue.App("com.example.reader", team=TEAM, types=[TYPE], runtime_folder=folder, delivery="thread")
         self.app.open()
 
-    def offer(self, title: str, patience: float = 10) -> segue.Offer:
+    def offer(self, title: str, patience: float = PATIENCE) -> segue.Offer:
         """The offer with that title, once it is there."""
         return until(lambda: next((each for each in self.app.offers if each.title == title), None), patience)
 
@@ -53,7 +54,7 @@ class Peer:
             return activity
 
 
-def until(look: Callable[[], Any], patience: float = 10) -> Any:
+def until(look: Callable[[], Any], patience: float = PATIENCE) -> Any:
     """Returns what a look gives that is true. The library tells of no end of a wait for another process's state."""
     end = time.monotonic() + patience
     while not (found := look()):

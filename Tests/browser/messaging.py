@@ -16,7 +16,7 @@ from identity import IDENTITY
 from project import ROOT
 
 HOST = Path(os.environ.get("SEGUE_BROWSER_HOST", ROOT / "lib" / "segue-browser-host")).resolve()
-PATIENCE = 10  # seconds for what takes milliseconds
+PATIENCE = 30  # seconds for what takes milliseconds
 ARGUMENTS = {
     "chromium": [f"chrome-extension://{IDENTITY['CHROMIUM_ID']}/"],
     "firefox": ["/somewhere/manifest.json", IDENTITY["FIREFOX_ID"]],

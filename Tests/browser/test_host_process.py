@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from desk import SOURCES
+from desk import PATIENCE, SOURCES
 from identity import IDENTITY
 from messaging import HOST, Host
 from project import ROOT, build
@@ -81,8 +81,11 @@ def test_an_idle_host_does_nothing(agent, host, peer):
     browser = host()
     browser.offer(1, URL, "Idle")
     peer.offer("Idle")
-    time.sleep(1)  # what has begun ends
-    before = switches(browser)
+    before = -1
+    deadline = time.monotonic() + PATIENCE
+    while before != (before := switches(browser)):  # what has begun ends
+        assert time.monotonic() < deadline
+        time.sleep(1)
     time.sleep(3)  # the idleness itself
     assert switches(browser) == before
 

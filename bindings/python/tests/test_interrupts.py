@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -80,10 +81,12 @@ def test_interrupts_before_it_waits_end_it_silently(folder: str) -> None:
 
 def test_an_ignored_interrupt_stays_ignored(folder: str) -> None:
     """As in a background job of a shell."""
-    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from segue_command import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "continue", "--wait", "1"], env=environment(folder), stderr=subprocess.PIPE
-    )
+    shell = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+    words = [sys.executable, "-c", "from segue_command import main; main()", "continue", "--wait", "1"]
+    process = subprocess.Popen([*shell, *words], env=environment(folder), stderr=subprocess.PIPE)
+    ignored = 1 << (signal.SIGINT - 1)
+    while not int(re.findall(r"SigIgn:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())[0], 16) & ignored:
+        time.sleep(0.01)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
