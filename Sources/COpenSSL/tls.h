@@ -68,16 +68,6 @@ static inline int tls_set_protocol(const struct openssl *_Nonnull f, SSL_CTX *_N
   f->SSL_CTX_set_alpn_select_cb(context, tls_choose_protocol, (void *)name);
   return f->SSL_CTX_set_alpn_protos(context, name, name[0] + 1u) == 0;
 }
-/** Has a session read and write buffers in memory, which it owns then; 1 or 0. */
-static inline int tls_use_memory(const struct openssl *_Nonnull f, SSL *_Nonnull session,
-                                 BIO *_Nullable *_Nonnull incoming, BIO *_Nullable *_Nonnull outgoing) {
-  *incoming = f->BIO_new(f->BIO_s_mem());
-  *outgoing = f->BIO_new(f->BIO_s_mem());
-  if (!*incoming || !*outgoing)
-    return 0;
-  f->SSL_set_bio(session, *incoming, *outgoing);
-  return 1;
-}
 /** Arrivals of a session. They wrap around. */
 struct tls_arrivals {
   /** Messages of the handshake. */

@@ -3,12 +3,20 @@
 #pragma once
 
 #define OPENSSL_TLS_FUNCTIONS(F)                                                                                       \
+  F(BIO_clear_flags)                                                                                                   \
   F(BIO_ctrl)                                                                                                          \
   F(BIO_ctrl_pending)                                                                                                  \
+  F(BIO_get_data)                                                                                                      \
+  F(BIO_get_new_index)                                                                                                 \
+  F(BIO_meth_new)                                                                                                      \
+  F(BIO_meth_set_ctrl)                                                                                                 \
+  F(BIO_meth_set_read)                                                                                                 \
+  F(BIO_meth_set_write)                                                                                                \
   F(BIO_new)                                                                                                           \
   F(BIO_read)                                                                                                          \
   F(BIO_s_mem)                                                                                                         \
-  F(BIO_write)                                                                                                         \
+  F(BIO_set_data)                                                                                                      \
+  F(BIO_set_flags)                                                                                                     \
   F(SSL_CIPHER_find)                                                                                                   \
   F(SSL_CTX_check_private_key)                                                                                         \
   F(SSL_CTX_clear_options)                                                                                             \

@@ -30,8 +30,8 @@ public final class FramedConnection {
 
   /// The bytes of a message that cost as much as a frame.
   static let messageUnit = 64
-  /// The best size of a write: a whole frame.
-  public static let pieceSize = Frame.dataLimit
+  /// The best size of a write: a frame that fills four records of TLS.
+  public static let pieceSize = Frame.dataLimit - Frame.headSize
   /// The initial credit of a channel, in bytes.
   public static let window = 256 * 1024
   /// The most channels that a peer may have open.

@@ -12,6 +12,8 @@ public enum RelayFrame {
 
   /// The most bytes of one frame.
   public static let dataLimit = Frame.dataLimit - headSize
+  /// The best size of a piece: with it a frame fills four records of TLS.
+  public static let pieceSize = dataLimit - Frame.headSize
   /// The bytes as which a frame counts besides those in it.
   public static let leastCost = 64
   /// Bytes of an offset.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import CertificateMaker
-import SegueAgentCore
 import SegueModel
 import Testing
 
+@testable import SegueAgentCore
 @testable import SegueOpenSSL
 
 /// The knock and TLS together, on bytes in memory (docs/device-links.md).
@@ -50,6 +50,28 @@ import Testing
       }
     }
     #expect(link.toServer == sent)
+  }
+
+  @Test func `what is not read as it arrives is kept, and comes before what follows`() throws {
+    let link = try link(account.device(), account.device())
+    let server = try #require(link.server.session as? TLSSession)
+    for text in ["one ", "two "] {
+      link.write(Array(text.utf8), to: link.client)
+      try output(of: link.client).withUnsafeBytes { try server.receive($0) {} }
+    }
+    link.write(Array("three".utf8), to: link.client)
+    var read = [UInt8](repeating: 0, count: 100)
+    try output(of: link.client).withUnsafeBytes { bytes in
+      try server.receive(bytes) { () throws(SegueError) in
+        var (count, failure): (Int, SegueError?) = (0, nil)
+        read.withUnsafeMutableBytes { buffer in
+          do throws(SegueError) { count = try server.read(into: buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        read.removeLast(read.count - count)
+      }
+    }
+    #expect(read == Array("one two three".utf8))
   }
 
   @Test func `each end shows its certificate alone: the other has the root`() throws {

@@ -103,4 +103,16 @@ import Testing
     #expect(socket.failure?.status == .malformed)
     socket.close()
   }
+
+  @Test func `R14.3 the frames of many bytes fill whole records of TLS, and go out in a later turn`() {
+    let turns = Turns()
+    let socket = opened(turns)
+    socket.take(.credit(0, limit: 200_000))
+    _ = [UInt8](repeating: 7, count: 200_000).withUnsafeBytes { socket.write($0, nil) }
+    let sizes = turns.sent.compactMap { if case .data(_, let bytes) = $0 { bytes.count } else { nil } }
+    // With the head of the frame, and the offset.
+    #expect(sizes.dropLast().allSatisfy { $0 + 16 == 4 * SecureChannel.recordSize } && sizes.reduce(0, +) == 200_000)
+    #expect(sizes.count == 4 && socket.sendsLater)
+    socket.close()
+  }
 }

@@ -149,11 +149,7 @@ final class TestLink {
   }
 }
 
-func output(of channel: SecureChannel) -> [UInt8] {
-  [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-    count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
-  }
-}
+func output(of channel: SecureChannel) -> [UInt8] { channel.takeOutput() }
 
 func feed(_ bytes: [UInt8], to channel: SecureChannel, _ body: (consuming [UInt8]) -> Void = { _ in }) -> SegueError? {
   bytes.withUnsafeBytes { bytes in

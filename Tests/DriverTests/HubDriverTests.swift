@@ -270,6 +270,11 @@ import Testing
     #expect(again.isWelcome)
   }
 
+  @Test func `what is written at a time goes out in as few pieces as possible`() {
+    let app = connect(saying: hello(1))
+    #expect(app.isWelcome && app.writeCount > 0 && app.lonelyWriteCount == 0)
+  }
+
   @Test func `what the system has refused to write is written after a pause, once`() {
     let refused = connect(saying: hello(1))
     refused.isRefusing = true
@@ -350,6 +355,9 @@ private final class TestConnection: ByteConnection {
   private var records = 0
   private(set) var readCount = 0
   private(set) var writeCount = 0
+  private var isGathering = false
+  /// Writes that need not go out together with others.
+  private(set) var lonelyWriteCount = 0
   private(set) var isWatchedForRoom = false
   private(set) var isRead = true
   private(set) var isClosed = false
@@ -386,6 +394,7 @@ private final class TestConnection: ByteConnection {
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     writeCount += 1
+    if !isGathering { lonelyWriteCount += 1 }
     guard !isRefusing else { return .refused }
     let count = min(bytes.count, room)
     link.receive(Array(bytes.prefix(count)))
@@ -394,6 +403,12 @@ private final class TestConnection: ByteConnection {
       heard.append(message)
     }
     return .bytes(count)
+  }
+
+  func gather(_ body: () -> Void) {
+    isGathering = true
+    body()
+    isGathering = false
   }
 
   func takeRecordCount() -> Int {

@@ -9,6 +9,12 @@ public protocol ByteConnection: AnyObject {
   func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead
   /// Writes once; `descriptor` goes with the first of the bytes and stays the caller's.
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite
+  /// The least limit of a read that is worth a call of the system; the bytes that are read are then decrypted.
+  var leastReadSize: Int { get }
+  /// Has all that `body` writes go out in as few pieces as possible.
+  func gather(_ body: () -> Void)
+  /// Whether what is written goes out in a later turn of the loop: what has to go out first should not wait for more.
+  var sendsLater: Bool { get }
   /// Sets the events of which the owner is notified: readable, writable.
   func watch(reading: Bool, writing: Bool)
   /// Closes this end. No events follow. A second call has no effect.
@@ -24,6 +30,9 @@ public protocol ByteConnection: AnyObject {
 
 extension ByteConnection {
   public func takeRecordCount() -> Int { 0 }
+  public func gather(_ body: () -> Void) { body() }
+  public var sendsLater: Bool { false }
+  public var leastReadSize: Int { 0 }
   public var pollable: PollableConnection? { nil }
   public var isClosedByPeer: Bool { false }
 }

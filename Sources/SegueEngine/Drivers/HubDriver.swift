@@ -42,6 +42,8 @@ public final class HubDriver {
   private var writesAt: Int64?
   /// The uptime at which the hub closes, even with pending messages. Nil if it is not closing.
   private var closesAt: Int64?
+  /// Whether something was written that goes out in a later turn.
+  private var hasDeferred = false
   /// Whether the hub can close: nothing is pending, or the time is up.
   public private(set) var isClosed = false
 
@@ -142,7 +144,7 @@ public final class HubDriver {
   }
 
   /// Reads once, and handles the result.
-  /// - Returns: whether there may be more to read.
+  /// - Returns: whether more is to be read in this turn: not if it has come for another device, and goes out first.
   @discardableResult private func receive(_ connection: PeerConnection) -> Bool {
     let number = connection.number
     guard let link = engine.link(of: number) else {
@@ -151,9 +153,10 @@ public final class HubDriver {
       return false
     }
     let now = environment.now
-    let (account, before) = (account(of: connection), engine.work)
+    let (account, before, relayed) = (account(of: connection), engine.work, engine.relayedFrames)
     var size = 0
-    let result = connection.bytes.read(atMost: link.readSize) { bytes, descriptor in
+    let limit = max(link.readSize, connection.bytes.leastReadSize)
+    let result = connection.bytes.read(atMost: limit) { bytes, descriptor in
       size += bytes.count
       engine.receive(bytes, with: descriptor, from: number, now)
     }
@@ -162,7 +165,7 @@ public final class HubDriver {
     transferDescriptors()
     environment.touchHeartbeat(now.uptime)
     if result == .closed { close(connection) }
-    return result == .full
+    return result == .full && engine.relayedFrames == relayed
   }
 
   // MARK: Turns
@@ -279,15 +282,18 @@ public final class HubDriver {
   @inline(never)
   private func write(_ connection: PeerConnection, _ link: FramedConnection) {
     guard !connection.isRefused else { return }
-    while link.takeOutput({ bytes in
-      switch connection.bytes.write(bytes, link.outgoingDescriptor) {
-      case .bytes(let count): return count
-      case .refused:
-        connection.isRefused = true
-        writesAt = environment.now.uptime + Self.writePause
-        return 0
-      }
-    }) {}
+    connection.bytes.gather {
+      while link.takeOutput({ bytes in
+        switch connection.bytes.write(bytes, link.outgoingDescriptor) {
+        case .bytes(let count): return count
+        case .refused:
+          connection.isRefused = true
+          writesAt = environment.now.uptime + Self.writePause
+          return 0
+        }
+      }) {}
+    }
+    if connection.bytes.sendsLater { hasDeferred = true }
     watch(connection)
   }
 
@@ -340,7 +346,14 @@ public final class HubDriver {
 
   /// Each piece is written before the next is read.
   private func forward(_ forwarder: StreamForwarder) {
-    while forwarder.forward(by: engine) { while flushPeer() {} }
+    hasDeferred = false
+    while forwarder.forward(by: engine) {
+      while flushPeer() {}
+      guard hasDeferred else { continue }
+      // The next one in a later turn, behind this one.
+      forwarder.readsLater()
+      break
+    }
     forwarder.watchEndpoint()
     if forwarder.isClosed { streams.remove(forwarder.stream.number) }
   }

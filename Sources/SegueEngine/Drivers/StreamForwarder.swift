@@ -21,6 +21,9 @@ public final class StreamForwarder {
   /// Records that the endpoint is readable.
   public func becameReadable() { isReadable = true }
 
+  /// Has the endpoint report again whether it is readable.
+  public func readsLater() { isReadable = false }
+
   /// Moves as many bytes as possible, but only one piece from the app. Closes the endpoint after the end of the stream.
   /// - Returns: whether more bytes could move after that piece was sent.
   public func forward(by engine: HubEngine) -> Bool {

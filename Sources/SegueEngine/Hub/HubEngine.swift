@@ -173,6 +173,9 @@ public final class HubEngine {
     set { links.relayHandler = newValue }
   }
 
+  /// The frames of relays that have come so far, modulo 2^64.
+  public var relayedFrames: UInt64 { links.relayedFrames }
+
   /// Sends frames of relays to devices, those that are linked, in order.
   public func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)], _ now: Instant) {
     connections.begin(now)

@@ -29,6 +29,9 @@ final class HubLinks: HubFeature {
   /// See `HubEngine.relayHandler`.
   var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?
 
+  /// See `HubEngine.relayedFrames`.
+  private(set) var relayedFrames: UInt64 = 0
+
   init(_ connections: HubConnections, _ offers: HubOffers) {
     self.connections = connections
     self.offers = offers
@@ -175,6 +178,7 @@ final class HubLinks: HubFeature {
       throw SegueError(.malformed, "a frame of a relay came over a connection that is no link of devices")
     }
     connections.countWork(Self.relayWork)
+    relayedFrames &+= 1
     relayHandler?(device, frame)
   }
 

@@ -67,7 +67,10 @@ final class SimulatedSession: SecureSession {
 
   // MARK: The handshake
 
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(SegueError) { incoming += bytes }
+  func receive(_ bytes: UnsafeRawBufferPointer, _ body: () throws(SegueError) -> Void) throws(SegueError) {
+    incoming += bytes
+    try body()
+  }
 
   func advance() throws(SegueError) {
     do throws(SegueError) {
@@ -269,11 +272,10 @@ final class SimulatedSession: SecureSession {
 
   var outputCount: Int { outgoing.count }
 
-  func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(outgoing.count, buffer.count)
-    buffer.copyBytes(from: outgoing[..<count])
-    outgoing.removeFirst(count)
-    return count
+  func takeOutput() -> [UInt8] {
+    let all = outgoing
+    outgoing = []
+    return all
   }
 }
 

@@ -9,7 +9,7 @@ import SegueModel
 public final class TLSSession: SecureSession {
   private static let recordSize = SecureChannel.recordSize
   /// Bytes of ciphertext that wait to be sent, from which on nothing is encrypted.
-  static let outputLimit = 4 * recordSize
+  static let outputLimit = 5 * recordSize
   /// Messages of the handshake that may come after it is over. Devices send none; each `KeyUpdate` has this end derive
   /// keys, and answer.
   static let lateMessageLimit = 16
@@ -17,8 +17,7 @@ public final class TLSSession: SecureSession {
   private let context: TLSContext
   private let role: SessionRole
   let session: OpaquePointer
-  private let incoming: OpaquePointer
-  private let outgoing: OpaquePointer
+  private let buffers: RecordBuffers
   private var headers: RecordHeaders
   /// Records, and messages of the handshake; once that is over, those after it. OpenSSL counts them.
   private let arrivals: UnsafeMutablePointer<tls_arrivals>
@@ -43,15 +42,15 @@ public final class TLSSession: SecureSession {
   /// Throws SYSTEM if OpenSSL has no memory.
   public convenience init(_ role: SessionRole, _ context: TLSContext) throws(SegueError) {
     let functions = context.functions
-    var (incoming, outgoing): (OpaquePointer?, OpaquePointer?)
     guard let session = functions.pointee.SSL_new(context.context) else {
       throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
     }
-    guard tls_use_memory(functions, session, &incoming, &outgoing) == 1, let incoming, let outgoing else {
+    let buffers = RecordBuffers(outputLimit: Self.outputLimit)
+    guard buffers.use(functions, session) else {
       functions.pointee.SSL_free(session)
       throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(functions))")
     }
-    self.init(role, context, session, incoming, outgoing)
+    self.init(role, context, session, buffers)
     switch role {
     case .client: functions.pointee.SSL_set_connect_state(session)
     case .server: functions.pointee.SSL_set_accept_state(session)
@@ -59,21 +58,18 @@ public final class TLSSession: SecureSession {
   }
 
   private init(
-    _ role: SessionRole, _ context: TLSContext, _ session: OpaquePointer, _ incoming: OpaquePointer,
-    _ outgoing: OpaquePointer
+    _ role: SessionRole, _ context: TLSContext, _ session: OpaquePointer, _ buffers: RecordBuffers
   ) {
     self.role = role
     self.context = context
     self.session = session
-    self.incoming = incoming
-    self.outgoing = outgoing
+    self.buffers = buffers
     headers = RecordHeaders(ofClient: role == .server)
     arrivals = .allocate(capacity: 1)
     arrivals.initialize(to: tls_arrivals())
     tls_count_arrivals(f, session, arrivals)
   }
 
-  /// The buffers are the session's.
   deinit {
     f.pointee.SSL_free(session)
     arrivals.deallocate()
@@ -203,13 +199,13 @@ public final class TLSSession: SecureSession {
 
   // MARK: Bytes
 
-  /// Takes bytes from the connection. Throws MALFORMED if they are no TLS 1.3.
-  public func receive(_ bytes: UnsafeRawBufferPointer) throws(SegueError) {
+  /// Takes bytes from the connection. Throws MALFORMED if they are no TLS 1.3, and what `body` throws.
+  /// - Parameter body: reads what they say, which then need not be copied.
+  public func receive(
+    _ bytes: UnsafeRawBufferPointer, _ body: () throws(SegueError) -> Void
+  ) throws(SegueError) {
     if !hasReceived { try headers.read(bytes) }
-    guard let base = bytes.baseAddress, bytes.count > 0 else { return }
-    guard let count = Int32(exactly: bytes.count), f.pointee.BIO_write(incoming, base, count) == count else {
-      throw SegueError(.system, "TLS: OpenSSL says \(OpenSSL.takeError(context.functions))")
-    }
+    try buffers.lend(bytes, body)
   }
 
   /// Decrypts into `buffer`, as much as there is or fits. Throws if a record was changed on its way, and LIMIT_EXCEEDED
@@ -219,7 +215,7 @@ public final class TLSSession: SecureSession {
     guard isAuthenticated, !isClosed else { return 0 }
     var filled = 0
     while filled < buffer.count, let base = buffer.baseAddress {
-      let (before, counted) = (f.pointee.BIO_ctrl_pending(incoming), arrivals.pointee.messages)
+      let (before, counted) = (buffers.inputCount, arrivals.pointee.messages)
       let result = call { f.pointee.SSL_read(session, base + filled, Int32(clamping: buffer.count - filled)) }
       if result > 0 {
         filled += Int(result)
@@ -234,7 +230,7 @@ public final class TLSSession: SecureSession {
             "TLS: more than \(Self.lateMessageLimit) messages of the handshake have come after it was over")
         }
         // A record without bytes for the application, of which a KeyUpdate takes two calls: another one may follow.
-        let left = f.pointee.BIO_ctrl_pending(incoming)
+        let left = buffers.inputCount
         guard left > 0, left < before || arrivals.pointee.messages != counted else { return filled }
       case SSL_ERROR_ZERO_RETURN:
         isClosed = true
@@ -273,12 +269,8 @@ public final class TLSSession: SecureSession {
   }
 
   /// Bytes to send.
-  public var outputCount: Int { Int(clamping: f.pointee.BIO_ctrl_pending(outgoing)) }
+  public var outputCount: Int { buffers.outputCount }
 
-  /// Moves bytes to send into `buffer`.
-  /// - Returns: the number of bytes.
-  public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let base = buffer.baseAddress, buffer.count > 0 else { return 0 }
-    return Int(max(0, f.pointee.BIO_read(outgoing, base, Int32(clamping: buffer.count))))
-  }
+  /// Takes the bytes to send.
+  public func takeOutput() -> [UInt8] { buffers.takeOutput() }
 }

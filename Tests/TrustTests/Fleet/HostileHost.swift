@@ -126,10 +126,7 @@ final class HostileHost: Host {
         hasOpened = true
         _ = JoinFraming.frame(opening).withUnsafeBytes { try? channel.write($0) }
       }
-      let output = [UInt8](unsafeUninitializedCapacity: channel.outputCount) { buffer, count in
-        count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
-      }
-      wire.send(output, from: 0)
+      wire.send(channel.takeOutput(), from: 0)
     }
   }
 

@@ -29,28 +29,22 @@ func fuzzStrangers(_ bytes: UnsafeRawBufferPointer) {
   if knowsKey {
     if isServer {
       var knock = KnockClient(keys, nonce: theirs)
-      require(receive(try! knock.answer(take(channel)), channel), "a knock is refused")
+      require(receive(try! knock.answer(channel.takeOutput()), channel), "a knock is refused")
     } else {
       var knock = KnockServer([keys], nonce: theirs)
       require(receive(knock.challenge, channel), "a challenge is refused")
       // TLS begins behind the knock.
-      require(receive(try! knock.answer(Array(take(channel).prefix(Knock.answerSize))), channel), "a proof is refused")
+      require(receive(try! knock.answer(Array(channel.takeOutput().prefix(Knock.answerSize))), channel), "a proof is refused")
     }
     require(channel.hasKnocked, "a knock was not heard")
   }
-  var sent = take(channel).count
+  var sent = channel.takeOutput().count
   var isOpen = true
   while isOpen, !input.isEmpty { isOpen = receive(Array(input.bytes()), channel) }
-  sent += take(channel).count
+  sent += channel.takeOutput().count
   require(channel.peer == nil && !channel.isUp, "a stranger is a device")
   require(channel.hasKnocked == knowsKey, "a stranger has knocked")
   require(sent < 4_096, "a stranger gets \(sent) bytes")
-}
-
-private func take(_ channel: SecureChannel) -> [UInt8] {
-  [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-    count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
-  }
 }
 
 /// Whether the connection goes on.

@@ -140,13 +140,15 @@ public final class SecureChannel {
       if incoming.count == (try expected()) { try knock() }
     }
     guard let session else { return }
-    try session.receive(bytes)
-    try session.advance()
-    guard session.isAuthenticated else { return }
-    // An end that has answered with the key of the invite has accepted it.
-    if case .server = role { isUp = true } else if invite != nil { isUp = true }
-    try read(session, bytes.count, body)
-    if session.hasReceived { isUp = true }
+    let count = bytes.count
+    try session.receive(bytes) { () throws(SegueError) in
+      try session.advance()
+      guard session.isAuthenticated else { return }
+      // An end that has answered with the key of the invite has accepted it.
+      if case .server = role { isUp = true } else if invite != nil { isUp = true }
+      try read(session, count, body)
+      if session.hasReceived { isUp = true }
+    }
   }
 
   /// Bytes of the message of the knock that is to come.
@@ -185,10 +187,7 @@ public final class SecureChannel {
   private func greet() throws(SegueError) -> any SecureSession {
     let session = try context.makeSession(role)
     try session.advance()
-    let hello = [UInt8](unsafeUninitializedCapacity: session.outputCount) { buffer, count in
-      count = session.takeOutput(into: UnsafeMutableRawBufferPointer(buffer))
-    }
-    outgoing += hello
+    outgoing += session.takeOutput()
     return session
   }
 
@@ -239,17 +238,11 @@ public final class SecureChannel {
   /// Whether there is something to send.
   public var hasOutput: Bool { outputCount > 0 }
 
-  /// Moves bytes to send into `buffer`.
-  /// - Returns: the number of bytes.
-  public func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    var count = min(outgoing.count, buffer.count)
-    if count > 0 {
-      buffer.copyBytes(from: outgoing[..<count])
-      outgoing.removeFirst(count)
-    }
-    if let session, count < buffer.count {
-      count += session.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
-    }
-    return count
+  /// Takes the bytes to send.
+  public func takeOutput() -> [UInt8] {
+    guard !outgoing.isEmpty else { return session?.takeOutput() ?? [] }
+    let first = outgoing
+    outgoing = []
+    return first + (session?.takeOutput() ?? [])
   }
 }

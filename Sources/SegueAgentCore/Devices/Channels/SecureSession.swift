@@ -30,8 +30,9 @@ public protocol SecureSession: AnyObject {
   /// Exports 32 bytes that both ends have alone (RFC 8446 §7.5), without a context. Throws SYSTEM.
   func exporter(_ label: StaticString) throws(SegueError) -> [UInt8]
 
-  /// Takes bytes from the connection. Throws MALFORMED if they are no TLS 1.3.
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(SegueError)
+  /// Takes bytes from the connection. Throws MALFORMED if they are no TLS 1.3, and what `body` throws.
+  /// - Parameter body: reads what they say, which then need not be copied.
+  func receive(_ bytes: UnsafeRawBufferPointer, _ body: () throws(SegueError) -> Void) throws(SegueError)
   /// Goes on with the handshake; a client's begins with it. Throws what is wrong with the other end, after which only
   /// `takeOutput` may be called: it has the alert that tells the other end.
   func advance() throws(SegueError)
@@ -49,9 +50,8 @@ public protocol SecureSession: AnyObject {
   func close()
   /// Bytes to send.
   var outputCount: Int { get }
-  /// Moves bytes to send into `buffer`.
-  /// - Returns: the number of bytes.
-  func takeOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int
+  /// Takes the bytes to send.
+  func takeOutput() -> [UInt8]
 }
 
 /// The settings that sessions share: credentials of this device for links, or the key of an invite for joining. New

@@ -36,8 +36,8 @@ extension DeviceConnectionOwner {
 public final class DeviceConnection: ByteConnection {
   /// Bytes that are read at a time before it is a link.
   private static let readSize = 16 * 1024
-  /// The most bytes of ciphertext that are written at a time.
-  private static let writeSize = 64 * 1024
+  /// Bytes of ciphertext from which on they are written before more is encrypted.
+  private static let writeSize = 80 * 1024
 
   /// The number that its owner gave it.
   let number: UInt64
@@ -250,6 +250,18 @@ public final class DeviceConnection: ByteConnection {
     return .bytes(taken)
   }
 
+  public func gather(_ body: () -> Void) {
+    let isPart = isHandling
+    isHandling = true
+    body()
+    isHandling = isPart
+    if !isPart { _ = flush() }
+  }
+
+  public var sendsLater: Bool { socket.sendsLater }
+  /// A frame in its records, and what goes with it.
+  public var leastReadSize: Int { 80 * 1024 }
+
   /// Whether more may be encrypted, to go out together with what waits.
   private var hasRoom: Bool { output.isEmpty && channel.outputCount < Self.writeSize || flush() }
 
@@ -260,11 +272,7 @@ public final class DeviceConnection: ByteConnection {
     while true {
       if sent == output.count {
         sent = 0
-        let size = min(channel.outputCount, Self.writeSize)
-        output = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-          let buffer = UnsafeMutableRawBufferPointer(buffer)
-          count = channel.takeOutput(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<size]))
-        }
+        output = channel.takeOutput()
         if output.isEmpty { break }
       }
       let isAll = output.withUnsafeBytes { bytes in

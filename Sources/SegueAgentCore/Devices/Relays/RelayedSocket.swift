@@ -94,6 +94,8 @@ final class RelayedSocket: LinkSocket {
 
   // MARK: LinkSocket
 
+  var sendsLater: Bool { true }
+
   func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) {
     self.ready = ready
     if case .open = state { sockets.send(.opened, of: self) }
@@ -177,7 +179,7 @@ final class RelayedSocket: LinkSocket {
     let count = min(bytes.count, room)
     var taken = 0
     while taken < count {
-      let next = min(taken + RelayFrame.dataLimit, count)
+      let next = min(taken + RelayFrame.pieceSize, count)
       let piece = [UInt8](UnsafeRawBufferPointer(rebasing: bytes[taken..<next]), room: next - taken)
       sockets.send(.data(sent, piece[...]), of: self)
       sent += UInt64(next - taken)
