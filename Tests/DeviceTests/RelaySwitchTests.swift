@@ -167,6 +167,8 @@ import Testing
     let allowed = senders.reduce(0) { $0 + $1.limit - $1.offset }
     #expect(allowed <= RelayRoom.sizeOfDevice + UInt64(senders.count) * RelayWindow.size)
     #expect(allowed > RelayRoom.sizeOfDevice / 2)
+    // Each has got some: the first ones have not taken all.
+    #expect(senders.allSatisfy { $0.limit - $0.offset > RelayWindow.size })
     let all = RelayRoom.size + UInt64(RelayAllowance.channels) * 2 * RelayWindow.size
     #expect(all == UInt64(RelayAllowance.channels) * 64 * 1024)
   }

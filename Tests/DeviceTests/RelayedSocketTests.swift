@@ -104,6 +104,20 @@ import Testing
     socket.close()
   }
 
+  @Test func `A23 one that has sent many small messages waits for credit`() {
+    let turns = Turns()
+    let socket = opened(turns)
+    socket.take(.credit(0, limit: RelayWindow.largest))
+    func write() -> Int {
+      [7, 7, 7].withUnsafeBytes { bytes in if case .bytes(let count) = socket.write(bytes, nil) { count } else { -1 } }
+    }
+    let most = (0..<RelayWindow.messagesOfSender).map { _ in write() }
+    #expect(most.allSatisfy { $0 == 24 } && write() == 0)
+    socket.take(.credit(1, limit: RelayWindow.largest))
+    #expect(write() == 24)
+    socket.close()
+  }
+
   @Test func `R14.3 the frames of many bytes fill whole records of TLS, and go out in a later turn`() {
     let turns = Turns()
     let socket = opened(turns)

@@ -9,7 +9,7 @@ import SegueWire
 /// the account do, and waits for no thread. For one thread.
 final class DeviceRelays {
   /// Bytes of messages of one device that wait for a turn; those beyond are lost, which ends the channel.
-  private static let inboxLimit = 512 * 1024
+  private static let inboxLimit = 2 * Int(RelayWindow.largest)
 
   private let environment: any AgentEnvironment
   private let hub: any LinkHub

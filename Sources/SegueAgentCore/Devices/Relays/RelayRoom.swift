@@ -2,9 +2,9 @@
 
 import SegueModel
 
-/// The bytes that a relay may have to hold beyond those that each channel has from the beginning (R14.3, A23): a window
-/// grows out of this, so that a distant device is not slow. With all channels that a relay passes on at a time it comes
-/// to 64 KiB a channel.
+/// The bytes that a relay may have to hold beyond those that each channel has from the beginning (R14.3, A23): windows
+/// grow out of this, so that a sender need not wait. With all channels that a relay passes on at a time it comes to
+/// 64 KiB a channel on average. A window takes half of what is left at most, so that a later one grows, too.
 struct RelayRoom {
   /// Bytes of all channels, and of those that one device sends.
   static let size = UInt64(RelayAllowance.channels) * 64 * 1024 - UInt64(RelayAllowance.channels) * 2 * RelayWindow.size
@@ -13,8 +13,8 @@ struct RelayRoom {
   private var free = Self.size
   private var freeOfDevice = Self.sizeOfDevice
 
-  /// Bytes that a device may be allowed to send more.
-  var left: UInt64 { min(free, freeOfDevice) }
+  /// Bytes that one direction of a channel may have beyond those from the beginning.
+  var share: UInt64 { min(free, freeOfDevice) / 2 }
 
   /// - Parameter isOfDevice: whether the device in question sends them.
   mutating func take(_ bytes: UInt64, isOfDevice: Bool) {

@@ -203,7 +203,7 @@ struct RelaySwitch {
       end.size = max(end.size - RelayWindow.step, RelayWindow.size)
     }
     (end.consumed, end.isHeld) = (nil, false)
-    if end.size > RelayWindow.size { end.size = min(end.size, RelayWindow.size + room(beside: index, side).left) }
+    if end.size > RelayWindow.size { end.size = min(end.size, RelayWindow.size + room(beside: index, side).share) }
     end.window.grant(consumed, end.size)
     splices[index].ends[side] = end
     send(.credit(consumed, limit: end.window.limit), end.channel, to: end.device)

@@ -8,9 +8,11 @@ struct RelayWindow {
   static let largest: UInt64 = 512 * 1024
   /// The least bytes that credit is given for: the sender can go on meanwhile.
   static let step = size / 2
-  /// The most messages with these bytes: each costs more than its bytes. TLS makes 712 records of the largest window
-  /// at most.
+  /// The most messages with these bytes: each costs more than its bytes. A sender that has sent half as many since it
+  /// heard of credit waits: those that crossed the credit count, too. Credit comes, since records of TLS have more
+  /// bytes than a step has for each of these.
   private static let messageLimit = 2_048
+  static let messagesOfSender = messageLimit / 2
 
   /// The standing of bytes that have arrived.
   enum Arrival {

@@ -35,6 +35,8 @@ final class RelayedSocket: LinkSocket {
   private var consumed: UInt64 = 0
   /// Bytes that were sent, and that may be.
   private var (sent, limit): (UInt64, UInt64) = (0, RelayWindow.size)
+  /// The messages since the last credit.
+  private var messages = 0
   private var wanted = (reading: true, writing: false)
   private var ready: ((_ isReadable: Bool, _ isWritable: Bool) -> Void)?
   private var isReporting = false
@@ -64,6 +66,7 @@ final class RelayedSocket: LinkSocket {
         return fail(.violated)
       }
       self.limit = max(self.limit, limit)
+      messages = 0
     case .closed(let end): over(end)
     }
     report()
@@ -172,7 +175,7 @@ final class RelayedSocket: LinkSocket {
   }
 
   /// Bytes that may be sent now.
-  private var room: Int { Int(limit - sent) }
+  private var room: Int { messages < RelayWindow.messagesOfSender ? Int(limit - sent) : 0 }
 
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite {
     guard case .open = state else { return .bytes(0) }
@@ -183,6 +186,7 @@ final class RelayedSocket: LinkSocket {
       let piece = [UInt8](UnsafeRawBufferPointer(rebasing: bytes[taken..<next]), room: next - taken)
       sockets.send(.data(sent, piece[...]), of: self)
       sent += UInt64(next - taken)
+      messages += 1
       taken = next
     }
     return .bytes(count)
