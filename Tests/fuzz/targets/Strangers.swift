@@ -34,7 +34,8 @@ func fuzzStrangers(_ bytes: UnsafeRawBufferPointer) {
       var knock = KnockServer([keys], nonce: theirs)
       require(receive(knock.challenge, channel), "a challenge is refused")
       // TLS begins behind the knock.
-      require(receive(try! knock.answer(Array(channel.takeOutput().prefix(Knock.answerSize))), channel), "a proof is refused")
+      let answer = Array(channel.takeOutput().prefix(Knock.answerSize))
+      require(receive(try! knock.answer(answer), channel), "a proof is refused")
     }
     require(channel.hasKnocked, "a knock was not heard")
   }
