@@ -48,8 +48,6 @@ public enum Agent {
       Memory.canAllocate = { linux_can_allocate($0) == 1 }
       // Documents are up to 16 MiB, and few at a time: otherwise their memory would stay with an idle agent.
       linux_give_back_blocks(1 << 20)
-      // The buffers of a record of each layer of TLS: otherwise the system takes and clears them for each frame.
-      linux_keep_blocks(1 << 19)
       return AgentProcess(options).run().rawValue
     }
   }

@@ -405,10 +405,10 @@ private final class TestConnection: ByteConnection {
     return .bytes(count)
   }
 
-  func gather(_ body: () -> Void) {
-    isGathering = true
-    body()
+  func gather() { isGathering = true }
+  func sendGathered() -> Bool {
     isGathering = false
+    return false
   }
 
   func takeRecordCount() -> Int {

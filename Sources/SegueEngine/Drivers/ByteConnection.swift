@@ -11,10 +11,10 @@ public protocol ByteConnection: AnyObject {
   func write(_ bytes: UnsafeRawBufferPointer, _ descriptor: PassedDescriptor?) -> ByteWrite
   /// The least limit of a read that is worth a call of the system; the bytes that are read are then decrypted.
   var leastReadSize: Int { get }
-  /// Has all that `body` writes go out in as few pieces as possible.
-  func gather(_ body: () -> Void)
-  /// Whether what is written goes out in a later turn of the loop: what has to go out first should not wait for more.
-  var sendsLater: Bool { get }
+  /// Has what is written go out in as few pieces as possible, until `sendGathered`.
+  func gather()
+  /// - Returns: whether it goes out in a later turn of the loop: what has to go out first should not wait for more.
+  func sendGathered() -> Bool
   /// Sets the events of which the owner is notified: readable, writable.
   func watch(reading: Bool, writing: Bool)
   /// Closes this end. No events follow. A second call has no effect.
@@ -30,8 +30,8 @@ public protocol ByteConnection: AnyObject {
 
 extension ByteConnection {
   public func takeRecordCount() -> Int { 0 }
-  public func gather(_ body: () -> Void) { body() }
-  public var sendsLater: Bool { false }
+  public func gather() {}
+  public func sendGathered() -> Bool { false }
   public var leastReadSize: Int { 0 }
   public var pollable: PollableConnection? { nil }
   public var isClosedByPeer: Bool { false }

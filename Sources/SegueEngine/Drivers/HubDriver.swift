@@ -282,18 +282,17 @@ public final class HubDriver {
   @inline(never)
   private func write(_ connection: PeerConnection, _ link: FramedConnection) {
     guard !connection.isRefused else { return }
-    connection.bytes.gather {
-      while link.takeOutput({ bytes in
-        switch connection.bytes.write(bytes, link.outgoingDescriptor) {
-        case .bytes(let count): return count
-        case .refused:
-          connection.isRefused = true
-          writesAt = environment.now.uptime + Self.writePause
-          return 0
-        }
-      }) {}
-    }
-    if connection.bytes.sendsLater { hasDeferred = true }
+    connection.bytes.gather()
+    while link.takeOutput({ bytes in
+      switch connection.bytes.write(bytes, link.outgoingDescriptor) {
+      case .bytes(let count): return count
+      case .refused:
+        connection.isRefused = true
+        writesAt = environment.now.uptime + Self.writePause
+        return 0
+      }
+    }) {}
+    if connection.bytes.sendGathered() { hasDeferred = true }
     watch(connection)
   }
 

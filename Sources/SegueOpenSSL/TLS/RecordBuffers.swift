@@ -49,10 +49,10 @@ final class RecordBuffers {
     try body()
   }
 
-  func takeOutput() -> [UInt8] {
-    let all = output
-    output = []
-    return all
+  /// Takes the bytes to send in exchange for an array, whose memory is used for those that follow.
+  func takeOutput(into former: inout [UInt8]) {
+    former.removeAll(keepingCapacity: true)
+    swap(&former, &output)
   }
 
   // MARK: OpenSSL
@@ -73,7 +73,7 @@ final class RecordBuffers {
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer) {
-    if output.isEmpty, bytes.count >= Self.largeRecord { output.reserveCapacity(outputLimit + 2 * bytes.count) }
+    if output.isEmpty, bytes.count >= Self.largeRecord { output.reserveCapacity(outputLimit + bytes.count) }
     output.append(bytes: bytes)
   }
 

@@ -271,6 +271,6 @@ public final class TLSSession: SecureSession {
   /// Bytes to send.
   public var outputCount: Int { buffers.outputCount }
 
-  /// Takes the bytes to send.
-  public func takeOutput() -> [UInt8] { buffers.takeOutput() }
+  /// Takes the bytes to send in exchange for an array, whose memory is used for those that follow.
+  public func takeOutput(into former: inout [UInt8]) { buffers.takeOutput(into: &former) }
 }

@@ -238,6 +238,12 @@ public final class SecureChannel {
   /// Whether there is something to send.
   public var hasOutput: Bool { outputCount > 0 }
 
+  /// Takes the bytes to send in exchange for an array, whose memory is used for those that follow.
+  public func takeOutput(into former: inout [UInt8]) {
+    guard outgoing.isEmpty, let session else { return former = takeOutput() }
+    session.takeOutput(into: &former)
+  }
+
   /// Takes the bytes to send.
   public func takeOutput() -> [UInt8] {
     guard !outgoing.isEmpty else { return session?.takeOutput() ?? [] }

@@ -50,8 +50,17 @@ public protocol SecureSession: AnyObject {
   func close()
   /// Bytes to send.
   var outputCount: Int { get }
+  /// Takes the bytes to send in exchange for an array, whose memory is used for those that follow.
+  func takeOutput(into former: inout [UInt8])
+}
+
+extension SecureSession {
   /// Takes the bytes to send.
-  func takeOutput() -> [UInt8]
+  public func takeOutput() -> [UInt8] {
+    var output: [UInt8] = []
+    takeOutput(into: &output)
+    return output
+  }
 }
 
 /// The settings that sessions share: credentials of this device for links, or the key of an invite for joining. New

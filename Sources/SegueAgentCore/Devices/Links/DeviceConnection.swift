@@ -70,6 +70,8 @@ public final class DeviceConnection: ByteConnection {
   private var hasFailed = false
   /// Whether an event is handled: what is said then goes out in one piece at its end.
   private var isHandling = false
+  /// Whether what is said goes out in one piece at `sendGathered`.
+  private var isGathering = false
 
   /// Takes over the socket: if `start` throws, it has closed the socket.
   public init(
@@ -246,19 +248,18 @@ public final class DeviceConnection: ByteConnection {
       guard count > 0 else { break }
       taken += count
     }
-    if !isHandling { _ = flush() }
+    if !isHandling, !isGathering { _ = flush() }
     return .bytes(taken)
   }
 
-  public func gather(_ body: () -> Void) {
-    let isPart = isHandling
-    isHandling = true
-    body()
-    isHandling = isPart
-    if !isPart { _ = flush() }
+  public func gather() { isGathering = true }
+
+  public func sendGathered() -> Bool {
+    isGathering = false
+    if !isHandling { _ = flush() }
+    return socket.sendsLater
   }
 
-  public var sendsLater: Bool { socket.sendsLater }
   /// A frame in its records, and what goes with it.
   public var leastReadSize: Int { 80 * 1024 }
 
@@ -272,7 +273,7 @@ public final class DeviceConnection: ByteConnection {
     while true {
       if sent == output.count {
         sent = 0
-        output = channel.takeOutput()
+        channel.takeOutput(into: &output)
         if output.isEmpty { break }
       }
       let isAll = output.withUnsafeBytes { bytes in

@@ -42,12 +42,15 @@ public protocol LinkSocket: ByteConnection {
   func explanation(of error: SegueError, hasKnocked: Bool) -> SegueError
   /// Bytes that have arrived, and are not read yet.
   var unread: Int { get }
+  /// Whether what is written goes out in a later turn of the loop.
+  var sendsLater: Bool { get }
   /// Has it end soon after the other machine has gone, although neither end says anything for minutes.
   func probe()
 }
 
 extension LinkSocket {
   public func explanation(of error: SegueError, hasKnocked: Bool) -> SegueError { error }
+  public var sendsLater: Bool { false }
 }
 
 /// A listening socket.
