@@ -28,7 +28,7 @@ from project import build  # noqa: E402
 
 PAUSE = 2.5
 """Seconds before each time that is taken, so that all find everything asleep, as a user's click does. The program looks
-at what is offered at most once a second, and a continuation changes offers, too."""
+at what is offered twice a second at most, and a continuation changes offers, too."""
 
 
 def main() -> int:

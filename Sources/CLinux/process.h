@@ -47,6 +47,8 @@ static inline ssize_t linux_receive_report(int socket, void *bytes, size_t size,
 }
 /** Has blocks of `bytes` bytes and more given back to the system as soon as they are freed. */
 static inline void linux_give_back_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
+/** Keeps up to `bytes` freed bytes at the end of each of malloc's heaps; by default 128 KiB. */
+static inline void linux_keep_blocks(int bytes) { mallopt(M_TRIM_THRESHOLD, bytes); }
 /** Gives all memory that was freed back to the system. */
 static inline void linux_trim_memory(void) { malloc_trim(0); }
 /** Sets the default action of all signals, and blocks none. */

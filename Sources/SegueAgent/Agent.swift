@@ -48,6 +48,8 @@ public enum Agent {
       Memory.canAllocate = { linux_can_allocate($0) == 1 }
       // Documents are up to 16 MiB, and few at a time: otherwise their memory would stay with an idle agent.
       linux_give_back_blocks(1 << 20)
+      // The buffers of a frame and its records: otherwise the system would take and clear them for each one.
+      linux_keep_blocks(1 << 18)
       return AgentProcess(options).run().rawValue
     }
   }

@@ -191,8 +191,9 @@ public final class FramedConnection {
   public func accept(_ channel: Channel) throws(SegueError) { try incoming.accept(channel) }
 
   /// Consumed bytes of a channel before credit is sent: a small document costs no credit frame, and the peer goes on
-  /// sending while credit is on its way.
-  static let grantSize = window / 4
+  /// sending while credit is on its way. With a quarter of the window, which is a little more, credit for a full frame
+  /// would wait for the next one.
+  static let grantSize = pieceSize
 
   /// Grants the peer as many bytes as were consumed, in a credit frame once there are enough.
   public func grant(_ count: Int, to channel: Channel) {

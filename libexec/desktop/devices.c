@@ -11,7 +11,7 @@
 #define SECOND 1000000ull
 /** Microseconds in which what another device offers is notified: after a sleep its link comes a while later. */
 #define ARRIVAL (30 * SECOND)
-/** Microseconds between two looks at what is offered. */
+/** Microseconds in which it looks twice at most at what is offered. */
 #define LOOK_PAUSE (1 * SECOND)
 /** Seconds after which the agent is asked again if it could not answer; then twice as long, so often. */
 #define RETRIES_MOST 5
@@ -225,6 +225,7 @@ static bool has_reason(struct devices *devices) {
 }
 
 static void look(struct devices *devices) {
+  devices->looked_before = devices->looked_at;
   devices->looked_at = now_usec(devices);
   settings_read(&devices->settings);
   list_offers(devices);
@@ -256,10 +257,11 @@ static void look_in(struct devices *devices, uint64_t usec) {
 }
 
 void devices_changed(struct devices *devices) {
-  uint64_t now = now_usec(devices), next = devices->looked_at + LOOK_PAUSE;
+  // Twice in that time: the end of an offer, and the one that follows, come one after the other.
+  uint64_t now = now_usec(devices), next = devices->looked_before + LOOK_PAUSE;
   if (devices->timer || !has_reason(devices))
     return;
-  if (devices->looked_at == 0 || now >= next)
+  if (devices->looked_before == 0 || now >= next)
     look(devices);
   else
     look_in(devices, next - now);

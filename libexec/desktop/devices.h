@@ -62,13 +62,14 @@ struct devices {
   struct device list[DEVICES_MOST];
   /** microseconds of CLOCK_MONOTONIC: until then the user counts as arriving */
   uint64_t arriving_until;
-  uint64_t looked_at;
+  /** microseconds of CLOCK_MONOTONIC at the last look, and at the one before it; 0: none */
+  uint64_t looked_at, looked_before;
   /** set while a look is due */
   sd_event_source *timer;
   unsigned failures;
 };
 
-/** Something is offered, or no longer. Looks at once, and then at most once a second. */
+/** Something is offered, or no longer. Looks at once, and at most twice a second. */
 void devices_changed(struct devices *devices);
 /** The user arrives. */
 void devices_arrived(struct devices *devices);
