@@ -33,12 +33,18 @@ def test_it_comes_when_the_user_arrives(desk: Desk, server: Server, notes: Notes
     server.stays_quiet()
 
 
-def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: Notes) -> None:
-    here, there = notes
-    there.tell("offer budget.md").hears("offered")
+def shown_at_arrival(desk: Desk, server: Server, notes: Notes) -> int:
+    """Returns the number of the notification for what the other device offers."""
+    notes[1].tell("offer budget.md").hears("offered")
     desk.begin()
     desk.arrive()
-    id = server.shows()["id"]
+    id: int = server.shows()["id"]
+    return id
+
+
+def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: Notes) -> None:
+    here, there = notes
+    id = shown_at_arrival(desk, server, notes)
     server.says("ActivationToken", id, "token-1")
     server.says("ActionInvoked", id, "default")
     here.hears(r"continue \w+ \d+ budget.md")
@@ -56,10 +62,7 @@ def test_a_click_continues_it_with_the_token(desk: Desk, server: Server, notes: 
 def test_what_the_server_closes_at_a_click_is_not_closed_again(desk: Desk, server: Server, notes: Notes) -> None:
     """Its number may be another notification's by then."""
     here, there = notes
-    there.tell("offer budget.md").hears("offered")
-    desk.begin()
-    desk.arrive()
-    id = server.shows()["id"]
+    id = shown_at_arrival(desk, server, notes)
     server.says("ActionInvoked", id, "default")
     server.says("NotificationClosed", id, 3)
     here.hears(r"continue \w+ \d+ budget.md")

@@ -13,6 +13,8 @@
 #define ARRIVAL (30 * SECOND)
 /** Microseconds in which it looks twice at most at what is offered. */
 #define LOOK_PAUSE (1 * SECOND)
+/** Microseconds before the second one. */
+#define SETTLING 2000ull
 /** Seconds after which the agent is asked again if it could not answer; then twice as long, so often. */
 #define RETRIES_MOST 5
 #define FIRST_HASH 0xcbf29ce484222325ull
@@ -257,14 +259,14 @@ static void look_in(struct devices *devices, uint64_t usec) {
 }
 
 void devices_changed(struct devices *devices) {
-  // Twice in that time: the end of an offer, and the one that follows, come one after the other.
   uint64_t now = now_usec(devices), next = devices->looked_before + LOOK_PAUSE;
   if (devices->timer || !has_reason(devices))
     return;
-  if (devices->looked_before == 0 || now >= next)
+  if (devices->looked_at == 0 || now >= devices->looked_at + LOOK_PAUSE)
     look(devices);
   else
-    look_in(devices, next - now);
+    // The end of an offer and the one that follows come one after the other. A click that has come goes first.
+    look_in(devices, now + SETTLING < next ? next - now : SETTLING);
 }
 
 void devices_arrived(struct devices *devices) {
