@@ -199,8 +199,8 @@ def test_an_opener_that_is_not_installed_or_hangs_holds_nothing_up(agent, deskto
     """R13.7: nobody waits for the program."""
     desktop.opener("absent", "no-such-program;%{path};")
     desktop.opener("stuck", "stuck;%{path};")
-    stuck = desktop.home / "bin" / "stuck"
-    stuck.write_text(f"#!/bin/sh\n/bin/echo $$ >{desktop.home}/stuck.opened\nexec /bin/sleep 60\n")
+    stuck, opened = desktop.home / "bin" / "stuck", desktop.home / "stuck.opened"
+    stuck.write_text(f"#!/bin/sh\nPATH=/bin\necho $$ >{opened}.new\nmv {opened}.new {opened}\nexec sleep 60\n")
     stuck.chmod(0o755)
     agent(**desktop.variables)
     offer(url=note.as_uri())
