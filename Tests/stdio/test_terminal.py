@@ -7,7 +7,9 @@ import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +19,9 @@ from host import PATIENCE, PROGRAM, Host
 from programs import programs
 from project import ROOT
 from public_types import problems
+from segue._command.quoting import joined
+from segue._command.shell import GOING
+from temporary_folders import remove
 from terminal import Terminal, terminals
 from test_session import offer
 
@@ -256,7 +261,7 @@ def test_inside_of_tmux_a_session_is_switched_to_and_its_own_has_a_folder(start:
     host.open("origin", save=False)
     offer(host, TYPE, "theirs", userInfo={"url": "file:///", "multiplexer": "tmux", "session": "work"})
     terminal.type("handoff")
-    terminal.shows("^to go there: tmux switch-client -t =work:$")
+    terminal.shows("^to go there: tmux switch-client -t '=work:'$")
     terminal.keys("n")
     terminal.press("Enter")
     assert host.hear("activity/ended")["outcome"] == "restored"
@@ -319,11 +324,13 @@ def terminal_verb(folder: Path, tmp_path: Path, *words: str) -> subprocess.Compl
     [
         ({"host": "-oProxyCommand=x"}, None),
         ({"host": "a b"}, None),
-        ({"host": "h", "user": "-x"}, ["ssh", "-t", "--", "h", 'cd -- / && exec "${SHELL:-sh}" -l']),
+        ({"host": "h", "user": "-x"}, ["ssh", "-t", "--", "h", f"exec sh -c '{GOING}' sh /"]),
         ({"multiplexer": "sh", "session": "s"}, None),
         ({"multiplexer": "tmux", "session": "-x"}, None),
         ({"multiplexer": "tmux", "session": "a\nb"}, None),
         ({"multiplexer": "screen", "session": "s"}, ["screen", "-x", "-r", "s"]),
+        ({"multiplexer": "screen", "session": "root/s"}, None),
+        ({"multiplexer": "zellij", "session": "https://example.com"}, None),
         ({"host": "h", "multiplexer": "zellij", "session": "s"}, ["ssh", "-t", "--", "h", "zellij attach s"]),
     ],
 )
@@ -337,6 +344,64 @@ def test_what_comes_is_checked_and_no_program_is_asked(folder, tmp_path, ssh, in
     said = json.loads(done.stdout)
     assert (said["command"], said["runs"], said["folder"]) == (command, False, "/")
     assert not ssh.exists()
+
+
+HOSTILE = [
+    "\\'\";touch INJECTED;#",
+    "a\\\\'b''c'",
+    "=ls",
+    "~",
+    "$(touch INJECTED)`id`",
+    "%self",
+    "!!",
+    "ü\\",
+    "",
+    "{a,b}*",
+    "it's *",
+]
+
+
+@pytest.mark.parametrize("name", [pytest.param("sh"), *SHELLS])
+def test_every_shell_reads_quoted_words_alike(tmp_path: Path, name: str) -> None:
+    """ssh hands one word to the login shell, whichever it is; fish has escapes inside of single quotes."""
+    show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]
+    done = subprocess.run([name, "-c", joined([*show, *HOSTILE])], cwd=tmp_path, capture_output=True, timeout=60)
+    assert json.loads(done.stdout) == HOSTILE and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [pytest.param("sh"), *SHELLS])
+def test_every_shell_goes_to_the_folder_and_runs_nothing_else(folder, tmp_path: Path, name: str) -> None:
+    place = tmp_path / HOSTILE[0]
+    place.mkdir()
+    login = tmp_path / "login"
+    login.write_text('#!/bin/sh\nprintf "%s\\n" "$*" "$PWD"\n')
+    login.chmod(0o755)
+    info = {"url": {"$url": place.as_uri()}, "host": "h"}
+    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
+        run("origin", [*COMMAND, "offer", TYPE, "--title", "theirs", "--once", "--user-info", json.dumps(info)])
+        words = json.loads(terminal_verb(folder, tmp_path).stdout)["command"]
+    environment = {**os.environ, "SHELL": str(login)}
+    done = subprocess.run([name, "-c", words[-1]], cwd=tmp_path, env=environment, capture_output=True, timeout=60)
+    assert done.stdout.decode() == f"-l\n{place}\n", done
+    assert not any(tmp_path.rglob("INJECTED"))
+
+
+def test_without_an_answer_of_the_agent_nobody_knows_which_machine_offers(start: Start, folder, tmp_path) -> None:
+    """A device that has the name of this host could have its session attached to here."""
+    host = start()
+    host.open("origin", save=False)
+    session = {"multiplexer": "tmux", "session": "work"}
+    offer(host, TYPE, "theirs", userInfo={"url": "file:///", **session})
+    control = Path(f"{folder}-agent")
+    control.mkdir(mode=0o700)
+    try:
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(str(control / "control"))
+            silent.listen()
+            done = terminal_verb(folder, tmp_path)
+    finally:
+        remove(control)
+    assert done.returncode == 1 and "the agent does not answer within 2 s" in done.stderr, done
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shlex
 import socket
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from .._terminal import shown
 from .checks import Finding, State
 from .devices import COMMAND, heard, kind_of, named, stranger, with_command
 from .output import count
+from .quoting import quoted
 
 BEACONS = "UDP port 47470 (to 239.255.47.47 and ff12::8000:5e9e)"
 """The port and the groups by which devices find each other: docs/device-links.md."""
@@ -161,7 +161,7 @@ def network(account: Account) -> Iterator[Finding]:
                 yield Finding("path", State.NOTE, why, advice_on(tried))
         for kind in map(kind_of, each.avoided):
             why = f"{named(each)} is not reached by {kind}, since you have said so here"
-            yield Finding("path", State.NOTE, why, f"`segue devices --use {shlex.quote(shown(each.name))} {kind}`")
+            yield Finding("path", State.NOTE, why, f"`segue devices --use {quoted(shown(each.name))} {kind}`")
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
@@ -210,7 +210,7 @@ def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:
     for name in sorted(each.name for each in INTERFACES.glob("*") if TAILNET.match(each.name)):
         for each in unset[:3]:
             why = f"{name} is up, which passes no multicast on, and no address of {named(each)} in it is set"
-            command = f"`segue devices --add-address {shlex.quote(shown(each.name))} HOST`"
+            command = f"`segue devices --add-address {quoted(shown(each.name))} HOST`"
             yield Finding("tailnet", State.NOTE, why, f"{command}, with its name or address there")
 
 

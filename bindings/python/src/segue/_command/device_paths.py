@@ -12,6 +12,7 @@ from uuid import UUID
 from .files import replace_file
 from .installed import config_folder
 from .output import CommandError
+from .quoting import joined
 
 MOST_WORDS, MOST_BYTES, FILE_BYTES = 64, 4_096, 64 * 1024
 """The limits of one command, of one word, and of the file."""
@@ -80,5 +81,5 @@ def shown_of(device: UUID) -> str | None:
     with contextlib.suppress(CommandError):
         words = read().get(device)
         if words is not None:
-            return shlex.join(words)
+            return joined(words)
     return None

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from .desktop import APP_ID
 from .files import replace_file
 from .installed import config_folder, data_folder, home_folder, how_to_install, integration
 from .output import CommandError, said
+from .quoting import joined
 
 MARK = "# The next line is of `segue setup`, whose option --remove takes it away."
 SECONDS = 120
@@ -324,7 +324,7 @@ def shell_line(shell: str) -> Callable[[], str]:
     def line() -> str:
         from .shell import this_command
 
-        command = " ".join(shlex.quote(word) for word in (*this_command(), "shell-init", shell))
+        command = joined((*this_command(), "shell-init", shell))
         return f"{command} | source" if shell == "fish" else f'eval "$({command})"'
 
     return line

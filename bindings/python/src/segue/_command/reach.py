@@ -14,20 +14,31 @@ from .._app import App
 from .._offer import Offer
 from .._reason import Reason
 from .._terminal import shown
-from ..errors import Error
+from ..errors import ConnectionUnavailableError, Error
 from .devices import kind_of, named
-from .output import ago
+from .output import CommandError, ago
 from .session import beside, within
 
 PATIENCE = 2.0
-"""Seconds for the agent's answer, which only adds something here."""
+"""Seconds for the agent's answer."""
+
+
+async def asked_account(app: App) -> Account | None:
+    """Returns the account as the agent has it. None: no agent runs.
+
+    Raises: CommandError if it does not answer: nobody knows then whether an offer is of this device"""
+    try:
+        return await within(PATIENCE, beside(app.account))
+    except ConnectionUnavailableError:
+        return None
+    except (TimeoutError, asyncio.TimeoutError):
+        raise CommandError(f"the agent does not answer within {PATIENCE:g} s") from None
 
 
 async def account_of(app: App) -> Account | None:
     """Returns the account as the agent has it. None: it does not answer, or none runs."""
-    with suppress(Error, asyncio.TimeoutError, TimeoutError):
-        found: Account = await within(PATIENCE, beside(app.account))
-        return found
+    with suppress(Error, CommandError):
+        return await asked_account(app)
     return None
 
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -22,8 +22,9 @@ from .answers import agreed
 from .document import stale
 from .installed import execute, how_to_install
 from .output import CommandError, note, show_json
-from .reach import account_of, has_own_name, is_from_here
-from .session import add_choice, chooser, connected, first
+from .quoting import joined, quoted
+from .reach import asked_account, has_own_name, is_from_here
+from .session import add_choice, beside, chooser, connected, first, within
 from .stdio import NAME, found
 from .verbs import Verbs
 
@@ -37,10 +38,13 @@ ATTACH = {
     "screen": ("screen", "-x", "-r"),
     "zellij": ("zellij", "attach"),
 }
+GOING = 'cd -- "$1" && exec "${SHELL:-sh}" -l'
+"""The program of sh that goes to a folder, and stays there."""
 HOST_VARIABLE = "SEGUE_SSH_HOST"
 """The variable with the name by which ssh reaches this machine."""
+SESSION = re.compile(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*")
 PATIENCE = 5.0
-"""Seconds for an answer of tmux."""
+"""Seconds for an answer of tmux, or of a file system."""
 
 
 def add(verbs: Verbs) -> None:
@@ -70,7 +74,7 @@ def shell_init(options: argparse.Namespace) -> int:
     if program is None:
         raise CommandError(f"there is no {NAME}: install it ({how_to_install(NAME)}), or set SEGUE_STDIO to its path")
     code = Path(__file__).with_name("shells").joinpath(SHELLS[options.shell]).read_text(encoding="utf-8")
-    words = {"@PROGRAM@": shlex.quote(program), "@COMMAND@": " ".join(map(shlex.quote, this_command()))}
+    words = {"@PROGRAM@": quoted(program), "@COMMAND@": joined(this_command())}
     for word, text in words.items():
         code = code.replace(word, text)
     if options.json:
@@ -115,8 +119,8 @@ class Place(NamedTuple):
         if self.host is None:
             return attach if is_from_here else None
         there = self.host if self.user is None else f"{self.user}@{self.host}"
-        inside = shlex.join(attach) if attach else f'cd -- {shlex.quote(self.folder)} && exec "${{SHELL:-sh}}" -l'
-        # ssh hands one word to the shell there.
+        # ssh hands one word to the shell there, which may be fish.
+        inside = joined(attach or ["exec", "sh", "-c", GOING, "sh", self.folder])
         return ["ssh", "-t", "--", there, inside]
 
 
@@ -133,13 +137,19 @@ def place_of(info: Any) -> Place:
         value = info.get(key)
         return value if isinstance(value, str) and pattern.fullmatch(value) else None
 
-    return Place(
-        folder,
-        text("host", HOST),
-        text("user", USER),
-        text("multiplexer", re.compile("|".join(ATTACH))),
-        text("session", re.compile(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*")),
-    )
+    multiplexer, session = text("multiplexer", re.compile("|".join(ATTACH))), text("session", SESSION)
+    # screen takes a name with a slash for that of another user's session, zellij one with a colon for an address.
+    if multiplexer != "tmux" and re.search("[/:]", session or ""):
+        session = None
+    return Place(folder, text("host", HOST), text("user", USER), multiplexer, session)
+
+
+async def is_folder(path: str) -> bool:
+    """Raises: CommandError if the file system does not answer: another device has chosen the path."""
+    try:
+        return await within(PATIENCE, beside(os.path.isdir, path))
+    except (TimeoutError, asyncio.TimeoutError):
+        raise CommandError(f"{shown(path, None)} does not answer within {PATIENCE:g} s") from None
 
 
 def own_terminal() -> str | None:
@@ -167,7 +177,7 @@ async def terminal(options: argparse.Namespace) -> int:
     options.type = TYPE
     async with chooser() as app:
         await connected(app)
-        account = await account_of(app)
+        account = await asked_account(app)
         own = own_terminal()
 
         async def is_of_another_terminal(offer: Offer) -> bool:
@@ -188,13 +198,13 @@ async def terminal(options: argparse.Namespace) -> int:
             if place.host == os.environ.get(HOST_VARIABLE):
                 place = place._replace(host=None, user=None)
             command = place.command(is_here, own_session())
-            if command is None and not os.path.isdir(place.folder):
+            if command is None and not await is_folder(place.folder):
                 raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
             source = activity.continued_from
             if source is not None and source.stale:
                 note(stale(source.stale_reason))
     if command is not None:
-        note(f"to go there: {shown(shlex.join(command), None)}")
+        note(f"to go there: {shown(joined(command), None)}")
     # Programs are not asked.
     asks = command is not None and not options.attach and not options.json and sys.stdin.isatty()
     runs = command is not None and (options.attach or (asks and bool(await agreed("Run it?"))))
