@@ -4,7 +4,7 @@ import SegueModel
 import Testing
 
 /// The apps that may continue an activity (R6.2), and the obstacles of the others (R6.5).
-@Suite struct RoutingTests {
+@Suite struct ObstacleTests {
   private func app(
     _ number: UInt64, team: String = "TEAM", types: [String] = ["com.example.note"], chooser: Bool = false
   ) -> AppIdentity {
