@@ -8,7 +8,7 @@ import SegueWire
 /// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
 /// the account do, and waits for no thread. For one thread.
 final class DeviceRelays {
-  /// Bytes of messages of one device that wait for a turn; those beyond are lost, which ends the channel.
+  /// Bytes of messages and frames of one device that wait for a turn; those beyond are lost, which ends the channel.
   private static let inboxLimit = 2 * Int(RelayWindow.largest)
 
   private let environment: any AgentEnvironment
@@ -18,10 +18,10 @@ final class DeviceRelays {
     case message([UInt8])
     case frame(RelayFrame)
 
-    /// Bytes, for the limit of those that wait.
+    /// Bytes, for the limit of those that wait: small ones cost more than their bytes.
     var size: Int {
       switch self {
-      case .message(let message): message.count
+      case .message(let message): max(message.count, RelayFrame.leastCost)
       case .frame(.bytes(_, _, let bytes)): RelayFrame.leastCost + bytes.count
       case .frame: RelayFrame.leastCost
       }
@@ -35,6 +35,8 @@ final class DeviceRelays {
   private var relay: RelaySwitch
   private var directory = RelayDirectory()
   private var incoming: [(arrival: Arrival, device: Identifier)] = []
+  /// The bytes in `incoming` of each device.
+  private var waiting: [(device: Identifier, bytes: Int)] = []
   private var outgoing: [(message: RelayMessage, device: Identifier)] = []
   /// Devices with which a session of the hubs has begun or resumed.
   private var begun: [Identifier] = []
@@ -53,7 +55,7 @@ final class DeviceRelays {
       self.schedule()
     }, nameOf: { [unowned(unsafe) self] device in self.name(of: device) })
   private let number: UInt64
-  /// Rations the lines of the log about requests that are refused.
+  /// Rations the lines of the log about requests that are refused, and messages that cannot be read.
   private var lines = RateLimiter(burst: 8)
   /// The names of the devices.
   var names: [(device: Identifier, name: String)] = []
@@ -84,6 +86,8 @@ final class DeviceRelays {
 
   /// The connections that pass through this device now.
   var splices: Int { relay.count }
+  /// The messages and frames that wait for a turn. A test reads it.
+  var waitingCount: Int { incoming.count }
   /// The promise that is broken; nil: none. A test reads it after each step.
   var broken: StaticString? { relay.broken ?? sockets.broken(relay.direct) }
 
@@ -146,8 +150,10 @@ final class DeviceRelays {
   func heard(_ message: [UInt8], from device: Identifier) { heard(.message(message), from: device) }
 
   private func heard(_ arrival: Arrival, from device: Identifier) {
-    let waiting = incoming.reduce(0) { $1.device == device ? $0 + $1.arrival.size : $0 }
-    guard waiting + arrival.size <= Self.inboxLimit else { return }
+    let index = waiting.firstIndex { $0.device == device } ?? waiting.count
+    if index == waiting.count { waiting.append((device, 0)) }
+    guard waiting[index].bytes + arrival.size <= Self.inboxLimit else { return }
+    waiting[index].bytes += arrival.size
     incoming.append((arrival, device))
     schedule()
   }
@@ -169,7 +175,7 @@ final class DeviceRelays {
 
   private func turn() {
     let arrivals = incoming
-    incoming = []
+    (incoming, waiting) = ([], [])
     due = []
     isTurning = true
     for (arrival, device) in arrivals { take(arrival, from: device) }
@@ -197,6 +203,7 @@ final class DeviceRelays {
     case .frame(let frame): take(RelayMessage(frame), from: device, links)
     case .message(let encoding):
       guard let message = try? RelayMessage(encoding) else {
+        guard lines.take(at: environment.uptime) else { return }
         return environment.log(.info, "\(name(of: device)) says of a relay what cannot be read")
       }
       take(message, from: device, links)
