@@ -200,10 +200,22 @@ import Testing
     backlog.bytes = RelaySwitch.unsentLimit + 1
     relay.take(Self.read(16_384), 2, from: Self.two, 0)
     #expect(said(&relay) == ["2 2 data 0 16384"])
-    #expect(relay.nextDeadline(0) == RelaySwitch.creditPause)
+    #expect(relay.nextDeadline == RelaySwitch.creditPause)
     backlog.bytes = 0
     relay.tick(RelaySwitch.creditPause)
-    #expect(said(&relay) == ["1 1 credit 16384 32768"] && relay.nextDeadline(0) == nil)
+    #expect(said(&relay) == ["1 1 credit 16384 32768"] && relay.nextDeadline == nil)
+  }
+
+  @Test func `R14.3 what a relay says to others in the meantime does not put off its look at credit`() {
+    let backlog = Backlog()
+    backlog.bytes = RelaySwitch.unsentLimit + 1
+    var relay = spliced { _ in backlog.bytes }
+    relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
+    relay.take(Self.read(8_192), 2, from: Self.two, 0)
+    relay.take(Self.read(16_384), 2, from: Self.two, 10)
+    #expect(relay.nextDeadline == RelaySwitch.creditPause)
+    relay.tick(25)
+    #expect(relay.nextDeadline == 25 + RelaySwitch.creditPause)
   }
 
   private final class Backlog { var bytes = 0 }
@@ -216,7 +228,7 @@ import Testing
       relay.take(.data(offset, bytes(16_384)), 1, from: Self.one, uptime)
       offset += 16_384
       relay.take(Self.read(offset), 2, from: Self.two, uptime)
-      if let next = relay.nextDeadline(uptime) {
+      if let next = relay.nextDeadline {
         uptime = next
         relay.tick(uptime)
       }

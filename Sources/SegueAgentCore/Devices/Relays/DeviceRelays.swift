@@ -254,7 +254,7 @@ final class DeviceRelays {
       }
     }
     if !frames.isEmpty { hub.sendRelay(frames) }
-    timer?.set(relay.nextDeadline(environment.uptime))
+    timer?.set(relay.nextDeadline)
   }
 
   private func takeOutgoing() -> [(message: RelayMessage, device: Identifier)] {

@@ -42,6 +42,8 @@ struct RelaySwitch {
   }
 
   private var splices: [Splice] = []
+  /// The uptime of the next look at credit that is held back, if there is any.
+  private var looksAt: Int64 = 0
   private var decision: Decision?
   private var allowance = RelayAllowance()
   /// The number of the next channel to a device: even ones are the relay's.
@@ -192,6 +194,8 @@ struct RelaySwitch {
     guard let consumed = end.consumed else { return }
     guard allowance.sendsAt(end.device) <= uptime, unsent(splices[index].ends[1 - side].device) <= Self.unsentLimit
     else {
+      // Later credit does not put off the look.
+      if !splices.contains(where: { $0.ends.contains { $0.isHeld } }) { looksAt = uptime + Self.creditPause }
       splices[index].ends[side].isHeld = true
       return
     }
@@ -246,12 +250,12 @@ struct RelaySwitch {
   // MARK: Time
 
   /// The uptime at which `tick` has something to do; nil: at none.
-  func nextDeadline(_ uptime: Int64) -> Int64? {
+  var nextDeadline: Int64? {
     var next: Int64?
     for splice in splices {
       if !splice.isOpened { next = min(next ?? .max, splice.deadline) }
       for end in splice.ends where end.consumed != nil {
-        next = min(next ?? .max, max(uptime + Self.creditPause, allowance.sendsAt(end.device)))
+        next = min(next ?? .max, max(looksAt, allowance.sendsAt(end.device)))
       }
     }
     return next
@@ -259,6 +263,7 @@ struct RelaySwitch {
 
   mutating func tick(_ uptime: Int64) {
     for splice in splices where !splice.isOpened && splice.deadline <= uptime { end(splice, .refused) }
+    looksAt = uptime + Self.creditPause
     for index in splices.indices { for side in 0...1 { grant(index, side, uptime) } }
   }
 }
