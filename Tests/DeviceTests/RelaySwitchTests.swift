@@ -218,6 +218,15 @@ import Testing
     #expect(relay.nextDeadline == 25 + RelaySwitch.creditPause)
   }
 
+  @Test(arguments: 0...RelayEnd.refused.rawValue)
+  func `R14.3 a device gives a reason of its own for an end, and none of the relay's`(number: UInt8) throws {
+    let reason = try #require(RelayEnd(rawValue: number))
+    var relay = spliced()
+    relay.take(.closed(reason), 2, from: Self.two, 0)
+    let passed = [RelayEnd.ended, .violated, .lost, .unknown, .refused].contains(reason) ? reason : .ended
+    #expect(said(&relay) == ["1 1 closed \(passed)"] && relay.count == 0)
+  }
+
   private final class Backlog { var bytes = 0 }
 
   @Test func `A23 who sends more bytes than its share waits for credit`() {

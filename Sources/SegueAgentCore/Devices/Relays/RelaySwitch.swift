@@ -146,7 +146,7 @@ struct RelaySwitch {
       grant(index, 1 - side, uptime)
     case .closed(let reason):
       splices.remove(at: index)
-      send(.closed(reason), other.channel, to: other.device)
+      send(.closed(reason.isOfDevice ? reason : .ended), other.channel, to: other.device)
     }
   }
 
