@@ -227,6 +227,16 @@ import Testing
     #expect(said(&relay) == ["1 1 closed \(passed)"] && relay.count == 0)
   }
 
+  @Test func `R14.3 a device reaches another one once that has taken the channel, and not before`() {
+    var relay = relay()
+    relay.take(.open(Self.two), 1, from: Self.one, 0)
+    if relay.takeDecision() != nil { Issue.record("it has not taken it") }
+    relay.take(.opened, 2, from: Self.two, 0)
+    guard case .opened(Self.one, to: Self.two)? = relay.takeDecision() else {
+      return #expect(Bool(false), "it has taken it")
+    }
+  }
+
   private final class Backlog { var bytes = 0 }
 
   @Test func `A23 who sends more bytes than its share waits for credit`() {

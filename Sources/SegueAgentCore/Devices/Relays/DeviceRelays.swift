@@ -217,7 +217,7 @@ final class DeviceRelays {
       hasRoles = true
     case .toRelay(let channel, let step):
       relay.take(step, channel, from: device, environment.uptime)
-      log(relay.takeDecision(), of: device)
+      log(relay.takeDecision())
     case .fromRelay(let channel, let step):
       sockets.take(step, channel, from: device) { socket in
         let path = LinkPath.relay(through: device, to: socket.device)
@@ -228,11 +228,11 @@ final class DeviceRelays {
     }
   }
 
-  private func log(_ decision: RelaySwitch.Decision?, of device: Identifier) {
+  private func log(_ decision: RelaySwitch.Decision?) {
     switch decision {
-    case .opened(let other):
+    case .opened(let device, to: let other):
       environment.log(.info, "\(name(of: device)) reaches \(name(of: other)) through this device")
-    case .refused(let other, let reason):
+    case .refused(let device, to: let other, let reason):
       guard lines.take(at: environment.uptime) else { return }
       let error = reason.error("this device", name(of: other))
       environment.log(.info, "\(name(of: device)) does not reach \(name(of: other)): \(error.message)")

@@ -37,8 +37,8 @@ struct RelaySwitch {
 
   /// The answer to a device that has asked for another one.
   enum Decision {
-    case opened(Identifier)
-    case refused(Identifier, RelayEnd)
+    case opened(Identifier, to: Identifier)
+    case refused(Identifier, to: Identifier, RelayEnd)
   }
 
   private var splices: [Splice] = []
@@ -127,6 +127,7 @@ struct RelaySwitch {
     case .opened:
       guard side == 1, !splice.isOpened else { return }
       splices[index].isOpened = true
+      decision = .opened(other.device, to: device)
       send(.opened, other.channel, to: other.device)
     case .data(let offset, let bytes):
       guard splice.isOpened else { return end(splice, .violated) }
@@ -161,10 +162,9 @@ struct RelaySwitch {
 
   private mutating func open(_ channel: UInt32, from device: Identifier, to other: Identifier, _ uptime: Int64) {
     if let reason = refusal(channel, from: device, to: other, uptime) {
-      decision = .refused(other, reason)
+      decision = .refused(device, to: other, reason)
       return send(.closed(reason), channel, to: device)
     }
-    decision = .opened(other)
     let far = End(device: other, channel: nextChannel)
     nextChannel = nextChannel < UInt32.max / 2 - 2 ? nextChannel + 2 : 2
     splices.append(Splice(ends: [End(device: device, channel: channel), far], deadline: uptime + Self.openingTime))
