@@ -18,7 +18,7 @@ public final class HubDriver {
   /// Milliseconds without accepting after the system refused a connection.
   static let acceptPause: Int64 = 250
   /// Milliseconds without writing after the system refused a write.
-  static let writePause: Int64 = 50
+  public static let writePause: Int64 = 50
   /// Milliseconds for apps to read the last messages before the hub closes.
   static let closingTime: Int64 = 250
   /// Reads of each connection before the hub closes: as much as the largest socket holds, and its end.

@@ -66,6 +66,9 @@ public final class DeviceConnection: ByteConnection {
   /// Ciphertext that the socket has not taken yet, from `sent` on.
   private var output: [UInt8] = []
   private var sent = 0
+  /// Whether the system has refused a write; and what ends the pause after that, once there was one.
+  private var isRefused = false
+  private var pause: (any AgentTimer)?
   /// Whether the system has reported an error while nothing was to be read: a read finds it, when the hub reads again.
   private var hasFailed = false
   /// Whether an event is handled: what is said then goes out in one piece at its end.
@@ -269,7 +272,7 @@ public final class DeviceConnection: ByteConnection {
   /// Writes ciphertext, as far as the socket takes it.
   /// - Returns: whether none is left.
   private func flush() -> Bool {
-    guard !isOver, !isConnecting else { return false }
+    guard !isOver, !isConnecting, !isRefused else { return false }
     while true {
       if sent == output.count {
         sent = 0
@@ -277,8 +280,9 @@ public final class DeviceConnection: ByteConnection {
         if output.isEmpty { break }
       }
       let isAll = output.withUnsafeBytes { bytes in
-        if case .bytes(let count) = socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) {
-          sent += count
+        switch socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) {
+        case .bytes(let count): sent += count
+        case .refused: beginPause()
         }
         return sent == bytes.count
       }
@@ -288,13 +292,26 @@ public final class DeviceConnection: ByteConnection {
     return output.isEmpty
   }
 
+  /// The socket may report that it can be written, though the system refuses that.
+  private func beginPause() {
+    // `cut` closes it. Without memory for it, what the socket reports is all there is.
+    if pause == nil { pause = try? environment.makeTimer { [unowned(unsafe) self] in self.endPause() } }
+    isRefused = pause != nil
+    pause?.set(environment.uptime + HubDriver.writePause)
+  }
+
+  private func endPause() {
+    isRefused = false
+    _ = flush()
+  }
+
   public func watch(reading: Bool, writing: Bool) {
     wanted = (reading, writing)
     updateWatch()
   }
 
   private var isWriting: Bool {
-    isConnecting || !hasFailed && (!output.isEmpty || wanted.writing && !channel.isClosed)
+    isConnecting || !hasFailed && !isRefused && (!output.isEmpty || wanted.writing && !channel.isClosed)
   }
 
   private func updateWatch() {
@@ -312,6 +329,7 @@ public final class DeviceConnection: ByteConnection {
   public func close() {
     guard !isOver else { return }
     channel.close()
+    isRefused = false
     _ = flush()
     cut()
     owner.ended(self)
@@ -328,6 +346,7 @@ public final class DeviceConnection: ByteConnection {
 
   private func cut() {
     isOver = true
+    pause?.close()
     socket.close()
   }
 }
