@@ -2,6 +2,7 @@
 
 import SegueEngine
 import SegueModel
+import SegueWire
 import Testing
 
 @testable import SegueAgentCore
@@ -128,5 +129,18 @@ import Testing
     #expect(sizes.dropLast().allSatisfy { $0 + 16 == 4 * SecureChannel.recordSize } && sizes.reduce(0, +) == 200_000)
     #expect(sizes.count == 4 && socket.sendsLater)
     socket.close()
+  }
+
+  /// Half of a frame and more is not copied; less would have an unread socket hold many times its window.
+  @Test(arguments: [(8 * 1024, false), (RelayFrame.pieceSize / 2 - 1, false), (RelayFrame.pieceSize, true)])
+  func `A23 of what came with it a small piece retains nothing`(size: Int, isRetained: Bool) {
+    let socket = opened(Turns())
+    var buffer = [UInt8](repeating: 7, count: 96 * 1024)
+    let before = buffer.withUnsafeBytes { $0.baseAddress }
+    socket.take(.data(0, buffer[..<size]))
+    // An array that is shared is copied before it changes.
+    buffer[0] = 8
+    #expect((buffer.withUnsafeBytes { $0.baseAddress } != before) == isRetained)
+    #expect(socket.unread == size && socket.failure == nil)
   }
 }

@@ -18,7 +18,7 @@ final class RelayedSocket: LinkSocket {
   }
 
   /// Bytes of a piece from which on it is not copied.
-  private static let smallPiece = 8 * 1024
+  private static let smallPiece = RelayFrame.pieceSize / 2
 
   let relay: Identifier
   let channel: UInt32
@@ -72,7 +72,7 @@ final class RelayedSocket: LinkSocket {
     report()
   }
 
-  /// A small piece is copied: it would retain the buffer of all that was read with it.
+  /// A small piece is copied: it would retain the buffer of all that was read with it, repeated bytes among that.
   private func append(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count < Self.smallPiece else { return arrived.append(bytes) }
     arrived.append(bytes.withUnsafeBytes { [UInt8]($0, room: bytes.count) }[...])
