@@ -122,4 +122,22 @@ import Testing
     environment.advance(to: 1_000)
     #expect(socket.writes == 2)
   }
+
+  @Test func `a link that has sent much keeps the room for that while it goes on, and not when it is idle`() throws {
+    let connection = accepted()
+    try connection.start()
+    let client = SecureChannel(knockingUnder: keys(1), nonce: nonce(), TestContext())
+    #expect(feed(socket.written, to: client) { _ in } == nil)
+    socket.arrived = output(of: client)
+    socket.ready?(true, false)
+    let (much, little) = ([UInt8](repeating: 7, count: 60_000), [UInt8](repeating: 7, count: 30))
+    for _ in 0..<2 { _ = much.withUnsafeBytes { connection.write($0, nil) } }
+    environment.advance(to: 9_999)
+    _ = little.withUnsafeBytes { connection.write($0, nil) }
+    #expect(context.session.rooms.suffix(2).contains { $0 >= much.count })
+    environment.advance(to: 10_000)
+    for _ in 0..<2 { _ = little.withUnsafeBytes { connection.write($0, nil) } }
+    #expect(context.session.rooms.suffix(2).allSatisfy { $0 < much.count })
+    connection.close()
+  }
 }

@@ -39,6 +39,11 @@ public final class DeviceConnection: ByteConnection {
   /// Bytes of ciphertext from which on they are written before more is encrypted.
   private static let writeSize = 80 * 1024
 
+  /// Bytes of ciphertext from which on its channel makes room for much.
+  private static let bulkSize = 8 * 1024
+  /// Milliseconds for which that room is kept.
+  private static let bulkTime: Int64 = 10_000
+
   /// The number that its owner gave it.
   let number: UInt64
   public let path: LinkPath
@@ -66,6 +71,8 @@ public final class DeviceConnection: ByteConnection {
   /// Ciphertext that the socket has not taken yet, from `sent` on.
   private var output: [UInt8] = []
   private var sent = 0
+  /// The uptime at which much was sent last; nil: there is no room for that.
+  private var bulkAt: Int64?
   /// Whether the system has refused a write; and what ends the pause after that, once there was one.
   private var isRefused = false
   private var pause: (any AgentTimer)?
@@ -277,7 +284,11 @@ public final class DeviceConnection: ByteConnection {
       if sent == output.count {
         sent = 0
         channel.takeOutput(into: &output)
-        if output.isEmpty { break }
+        if output.isEmpty {
+          trim()
+          break
+        }
+        if output.count >= Self.bulkSize { bulkAt = environment.uptime }
       }
       let isAll = output.withUnsafeBytes { bytes in
         switch socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) {
@@ -290,6 +301,15 @@ public final class DeviceConnection: ByteConnection {
     }
     updateWatch()
     return output.isEmpty
+  }
+
+  /// Frees the room for much, here and in the channel, if a heartbeat or more has passed since.
+  private func trim() {
+    guard let at = bulkAt, environment.uptime - at >= Self.bulkTime else { return }
+    bulkAt = nil
+    output = []
+    channel.takeOutput(into: &output)
+    output = []
   }
 
   /// The socket may report that it can be written, though the system refuses that.
