@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import CLinux
 import Foundation
 import SegueModel
 import SegueTransport
@@ -66,6 +67,34 @@ import Testing
     #expect(try bytes.withUnsafeBytes { try target.write($0, until: stop, milliseconds: 1) } == bytes.count)
     var buffer = [UInt8](repeating: 0, count: bytes.count)
     #expect((0..<3).map { _ in read(ends[0], &buffer, buffer.count) } == [4_096, 4_096, 1_808])
+  }
+
+  /// A pipe that is opened again by a thread that has descriptors of its own, in which the number is another pipe's.
+  private final class OtherThread: @unchecked Sendable {
+    private let ended = DispatchSemaphore(value: 0)
+    private var result: Int32 = 0
+
+    func reopen(_ fd: Int32, otherwise other: Int32) throws -> Int32 {
+      let symbol = try #require(dlsym(nil, "unshare"))
+      let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
+      Thread.detachNewThread { [self] in
+        result = unshare(0x400 /* CLONE_FILES */) == 0 && dup2(other, fd) == fd ? linux_reopen_pipe(fd) : -2
+        ended.signal()
+      }
+      ended.wait()
+      return result
+    }
+  }
+
+  @Test func `a pipe that is opened again is the same one, or it is not opened (R7.6)`() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var (ends, others): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+    #expect(pipe(&ends) == 0 && pipe(&others) == 0)
+    defer { for end in ends + others { close(end) } }
+    let opened = linux_reopen_pipe(ends[1])
+    #expect(opened >= 0 && close(opened) == 0)
+    // The path in /proc is that of the first thread's descriptor.
+    #expect(try OtherThread().reopen(ends[1], otherwise: others[1]) == -1)
   }
 
   /// Reads the rest of a file into its digest.
