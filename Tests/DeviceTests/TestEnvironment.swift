@@ -12,7 +12,10 @@ final class TestEnvironment: AgentEnvironment {
     var body: (() -> Void)?
 
     init(_ body: @escaping () -> Void) { self.body = body }
-    func set(_ uptime: Int64?) { dueAt = uptime }
+    func set(_ uptime: Int64?) {
+      if let uptime, let dueAt, dueAt <= uptime { return }
+      dueAt = uptime
+    }
     func close() { (dueAt, body) = (nil, nil) }
   }
 

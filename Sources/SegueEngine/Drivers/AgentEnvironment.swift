@@ -19,8 +19,8 @@ public protocol AgentEnvironment: AnyObject {
   func drawJitter() -> UInt32
   /// Calls `body` in a later turn.
   func post(_ body: @escaping () -> Void)
-  /// Makes a timer that calls `body` at the uptime that is set, or slightly before; then it is unset. It is closed
-  /// before what `body` uses is released. Throws SYSTEM.
+  /// Makes a timer that calls `body` at the uptime that is set, or before; then it is unset, and `body` sets it again
+  /// if nothing was due. It is closed before what `body` uses is released. Throws SYSTEM.
   func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer
   /// Writes a line to the log of the process, if that has lines of this severity.
   func log(_ severity: Severity, _ message: DiagnosticText)
@@ -32,7 +32,8 @@ extension AgentEnvironment {
 
 /// A timer of an `AgentEnvironment`.
 public protocol AgentTimer: AnyObject {
-  /// - Parameter uptime: in milliseconds; nil: none.
+  /// - Parameter uptime: in milliseconds; nil: none. One that is later than that which is set changes nothing. One that
+  ///   comes soon may stay though there is none.
   func set(_ uptime: Int64?)
   /// No call follows. A second call has no effect.
   func close()

@@ -20,14 +20,20 @@ public final class SimulatedTimer: AgentTimer {
   }
 
   public func set(_ uptime: Int64?) {
+    // As the timer that ships.
+    if let uptime, let dueAt, dueAt <= uptime { return }
     dueAt = uptime
-    guard let uptime, queuedAt.map({ uptime < $0 }) ?? true else { return }
+    if let uptime { queue(uptime) }
+  }
+
+  private func queue(_ uptime: Int64) {
+    guard queuedAt.map({ uptime < $0 }) ?? true else { return }
     queuedAt = uptime
     later(max(0, uptime - environment.uptime)) { [self] in
       guard queuedAt == uptime else { return }
       queuedAt = nil
       guard let dueAt else { return }
-      guard dueAt <= environment.uptime else { return set(dueAt) }
+      guard dueAt <= environment.uptime else { return queue(dueAt) }
       self.dueAt = nil
       body?()
     }
