@@ -165,7 +165,7 @@ $(LIB)/segue-continue: $(call app_files,libexec/continue) libexec/desktop/asking
 $(LIB)/segue-continue: APP_FLAGS += -Ilibexec/desktop
 # Searches of desktops; what they share with segue-desktop, and who searches in the tests.
 DESKTOP_PACKAGES += gnome-shell qmlscene qml-module-qtquick2 qml-module-org-kde-runnermodel
-SEARCH_SHARES = asking bus folders launches notifier presence requests settings start text token worker
+SEARCH_SHARES = asking bus folders launches notifier presence requests settings showing start text token worker
 $(LIB)/segue-search: $(call app_files,libexec/search) $(SEARCH_SHARES:%=libexec/desktop/%.c)
 $(LIB)/segue-search: $(wildcard libexec/desktop/*.h)
 $(LIB)/segue-search: APP_FLAGS += -Ilibexec/desktop

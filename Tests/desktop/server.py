@@ -3,7 +3,9 @@
 """A stand-in for a notification server, for attacks that no real one makes: server.py [CAPABILITY...]
 
 It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
-{"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}.
+{"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}: it keeps its answers, {"answers": bool}:
+it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. A second
+one takes the place of the first, which stays connected.
 """
 
 from __future__ import annotations
@@ -35,13 +37,15 @@ def say(**words: object) -> None:
 
 class Server:
     def __init__(self, capabilities: list[str]):
-        self.capabilities, self.last, self.hangs, self.rest = capabilities, 100, False, b""
+        self.capabilities, self.last, self.hangs, self.refuses, self.rest = capabilities, 100, False, False, b""
+        self.kept: list[tuple[Gio.DBusMethodInvocation, GLib.Variant | None]] = []
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
         address = os.environ["DBUS_SESSION_BUS_ADDRESS"]
         self.bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
         info = Gio.DBusNodeInfo.new_for_xml(INTERFACE).interfaces[0]
         self.bus.register_object(PATH, info, self.call, None, None)
-        Gio.bus_own_name_on_connection(self.bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: say(ready=True), None)
+        replaces = Gio.BusNameOwnerFlags.ALLOW_REPLACEMENT | Gio.BusNameOwnerFlags.REPLACE
+        Gio.bus_own_name_on_connection(self.bus, NAME, replaces, lambda *_: say(ready=True), None)
         GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, self.order)
 
     def call(self, _bus, _sender, _path, _interface, method, arguments, invocation) -> None:
@@ -58,8 +62,16 @@ class Server:
         else:
             say(close=values[0])
             answer = None
-        if not self.hangs:
+        if self.hangs:
+            self.kept.append((invocation, answer))
+        else:
+            self.give(invocation, answer, not self.refuses)
+
+    def give(self, invocation: Gio.DBusMethodInvocation, answer: GLib.Variant | None, is_good: bool) -> None:
+        if is_good:
             invocation.return_value(answer)
+        else:
+            invocation.return_dbus_error("local.Refused", "not now")
 
     def order(self, *_: object) -> bool:
         came = os.read(0, 65536)
@@ -67,8 +79,12 @@ class Server:
             os._exit(0)
         *lines, self.rest = (self.rest + came).split(b"\n")
         for order in map(json.loads, lines):
-            if "hangs" in order:
-                self.hangs = order["hangs"]
+            if "answers" in order:
+                kept, self.kept = self.kept, []
+                for invocation, answer in kept:
+                    self.give(invocation, answer, order["answers"])
+            elif "signal" not in order:
+                vars(self).update(order)
             else:
                 arguments = GLib.Variant(SIGNATURES[order["signal"]], tuple(order["arguments"]))
                 self.bus.emit_signal(order.get("to"), PATH, NAME, order["signal"], arguments)

@@ -107,7 +107,7 @@ def test_a_server_that_is_started_again_is_asked_anew(desk: Desk, server: Server
 
 
 def test_a_server_that_hangs_holds_nothing_up(desk: Desk, server: Server, offered: Notes) -> None:
-    """At most one question of a device waits for it, for 5 s."""
+    """At most one question of a device waits for it, and another one at an arrival after 5 s."""
     here, there = offered
     program = desk.begin()
     server.program.wait_for("^asked")  # it answers this still
@@ -117,10 +117,10 @@ def test_a_server_that_hangs_holds_nothing_up(desk: Desk, server: Server, offere
     server.shows()
     there.tell("offer letter").hears("offered")
     here.hears("appeared letter")
-    server.stays_quiet()
-    program.wait_for("a notification was not shown: ", 10)
+    server.stays_quiet(5.5)
     server.order(hangs=False)
     desk.arrive()
+    program.wait_for("a notification was not shown: ", 10)
     until(lambda: server.shows()["summary"] == "Continue 'letter'")
 
 
@@ -184,7 +184,7 @@ def test_a_thousand_offers_a_second_are_a_few_notifications(desk: Desk, server: 
         there.tell(f"title draft {number}")
     there.tell("title the last")
     until(lambda: server.shows()["summary"] == "Continue 'the last'")
-    assert server.shown <= 3 + time.monotonic() - began
+    assert server.shown <= 3 + 2 * (time.monotonic() - began)
     assert private_bytes(program.pid) - before < 512 * 1024
 
 

@@ -21,10 +21,32 @@
 #define OFFERS_MOST 1024
 /** Bytes of the name of a device, NUL included. */
 #define DEVICE_NAME_SIZE 256
+/** Activities of a device that are remembered as notified since the user has arrived. */
+#define TOLD_MOST 8
+/** Notifications that were closed here last, and are remembered for clicks on their way. */
+#define ENDED_MOST 8
 
 enum place { PLACE_UNKNOWN, PLACE_HERE, PLACE_ELSEWHERE };
 /** LIKELY: it is of the kind of a former one that can be continued; the agent is asked while it is shown. */
 enum verdict { VERDICT_NONE, VERDICT_LIKELY, VERDICT_YES, VERDICT_NO };
+
+/** What a notification of a device says, and the offer that a click continues. */
+struct card {
+  /** 0: it is not shown, or not yet */
+  uint32_t number;
+  /** retained; NULL: none, or it was clicked */
+  segue_offer *offer;
+  uint8_t id[SEGUE_ID_SIZE];
+  uint64_t words;
+};
+
+/** A notification that was closed here; a click on it may be on its way. */
+struct ended_card {
+  uint32_t number;
+  /** microseconds of CLOCK_MONOTONIC */
+  uint64_t until;
+  segue_offer *offer;
+};
 
 struct device {
   struct devices *devices;
@@ -40,14 +62,14 @@ struct device {
   /** what the answer depends on, of the frontmost offer, and of the last one that can be continued; 0: none */
   uint64_t kind, good_kind;
   bool is_asking, is_showing;
-  /** the notification that is shown; 0: none. Its offer, retained, and what it says */
-  uint32_t card;
-  segue_offer *card_offer;
-  uint8_t card_id[SEGUE_ID_SIZE];
-  uint64_t card_words;
-  /** the activity that was notified last since the user has arrived */
-  bool has_told;
-  uint8_t told_id[SEGUE_ID_SIZE];
+  /** the agent could not answer: it is asked when `retry` is due */
+  bool is_put_off;
+  /** the notification that is shown, and the one that the server was asked for, and when */
+  struct card card, coming;
+  uint64_t asked_at;
+  /** the activities that were notified last since the user has arrived, and how many there were */
+  uint8_t told[TOLD_MOST][SEGUE_ID_SIZE];
+  unsigned told_count;
 };
 
 struct devices {
@@ -64,10 +86,15 @@ struct devices {
   uint64_t arriving_until;
   /** microseconds of CLOCK_MONOTONIC at the last look, and at the one before it; 0: none */
   uint64_t looked_at, looked_before;
-  /** set while a look is due */
-  sd_event_source *timer;
+  /** set while a look is due, and while the agent is to be asked again */
+  sd_event_source *timer, *retry;
   unsigned failures;
+  struct ended_card ended[ENDED_MOST];
+  size_t next_ended;
 };
+
+/** Microseconds of CLOCK_MONOTONIC. */
+uint64_t devices_now(const struct devices *devices);
 
 /** Something is offered, or no longer. Looks at once, and at most twice a second. */
 void devices_changed(struct devices *devices);
@@ -75,12 +102,20 @@ void devices_changed(struct devices *devices);
 void devices_arrived(struct devices *devices);
 /** The session was locked or unlocked. */
 void devices_locked(struct devices *devices);
-/** The notification server shows nothing of before. */
-void devices_forget_cards(struct devices *devices);
-/** Each returns false if the notification is of somebody else. */
-bool devices_acted(struct devices *devices, uint32_t id, const char *token);
-bool devices_closed(struct devices *devices, uint32_t id, uint32_t reason);
 void devices_end(struct devices *devices);
+
+/* Their notifications (cards.c). */
+
+/** Brings the notification of a device up to date. What is on its way comes here again. */
+void card_update(struct device *device);
+/** Forgets what was notified: the user arrives. */
+void card_arrived(struct device *device);
+/** The notification server shows nothing of before. */
+void cards_forget(struct devices *devices);
+/** Each returns false if the notification is of somebody else. */
+bool cards_acted(struct devices *devices, uint32_t id, const char *action, const char *token);
+bool cards_closed(struct devices *devices, uint32_t id, uint32_t reason);
+void cards_end(struct devices *devices);
 
 /** Begins to ask the agent where a device is, and whether something here can continue its frontmost offer. */
 bool questions_ask(struct device *device);

@@ -9,6 +9,9 @@
 #include "requests.h"
 #include "token.h"
 
+/** The action that is the user's consent; a click beside the button is none. */
+#define WITHOUT_TEXT "without-text"
+
 struct launching {
   struct job job;
   struct launch *launch;
@@ -51,7 +54,7 @@ static void question_shown(void *context, uint32_t id) {
 
 /** Asks whether the file may be opened without text that is in no file (R13.7). */
 static void ask_about_text(struct launch *launch) {
-  static const char *const actions[] = {"without-text", "Open the file without it", NULL};
+  static const char *const actions[] = {WITHOUT_TEXT, "Open the file without it", NULL};
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3];
   text_unmark(launch->title, unmarked);
   snprintf(summary, sizeof summary, "'%s' has text that is not saved", unmarked);
@@ -62,6 +65,17 @@ static void ask_about_text(struct launch *launch) {
   launch->is_showing = notifier_show(launch->launches->notifier, &notice, question_shown, launch);
   if (!launch->is_showing)
     release(launch);
+}
+
+/** Tells whether a click waits for the user alone. */
+static bool is_question(const struct launch *launch) { return launch->card != 0 || launch->is_showing; }
+
+/** Takes a question back. */
+static void end_question(struct launch *launch) {
+  if (launch->card != 0)
+    notifier_close(launch->launches->notifier, launch->card);
+  notifier_abandon(launch->launches->notifier, launch);
+  release(launch);
 }
 
 /* The work. */
@@ -142,18 +156,30 @@ static bool add(struct launch *launch, const char *token, bool leaves_text) {
 
 static bool is_free(const struct launch *launch) { return !launch->offer && !launch->saved; }
 
+/** Finds a free place, or takes that of the question that waits longest: nobody may have seen it, or its end. */
+static struct launch *find_place(struct launches *launches) {
+  struct launch *oldest = NULL;
+  for (int index = 0; index < LAUNCHES_MOST; index++) {
+    struct launch *launch = &launches->list[index];
+    if (is_free(launch))
+      return launch;
+    if (is_question(launch) && (!oldest || launch->number < oldest->number))
+      oldest = launch;
+  }
+  if (oldest)
+    end_question(oldest);
+  return oldest;
+}
+
 /** Begins to continue an offer, or a saved activity. offer, saved  retained; one of them is NULL */
 static void begin(struct launches *launches, segue_offer *offer, segue_value *saved, const char *title,
                   const char *token) {
-  struct launch *launch = NULL;
-  for (int index = 0; index < LAUNCHES_MOST && !launch; index++)
-    if (is_free(&launches->list[index]))
-      launch = &launches->list[index];
+  struct launch *launch = find_place(launches);
   if (!launch || (offer ? segue_retain(offer) : segue_retain(saved)) != SEGUE_OK) {
     launches_show_failure(launches, title, "Others that were asked for before have not ended yet.");
     return;
   }
-  *launch = (struct launch){.launches = launches, .offer = offer, .saved = saved};
+  *launch = (struct launch){.launches = launches, .offer = offer, .saved = saved, .number = ++launches->count};
   strcpy(launch->title, title);
   if (!add(launch, token, false)) {
     launches_show_failure(launches, title, "There is no memory for it.");
@@ -190,10 +216,12 @@ static struct launch *of_card(struct launches *launches, uint32_t id) {
   return NULL;
 }
 
-bool launches_acted(struct launches *launches, uint32_t id, const char *token) {
+bool launches_acted(struct launches *launches, uint32_t id, const char *action, const char *token) {
   struct launch *launch = of_card(launches, id);
   if (!launch)
     return false;
+  if (strcmp(action, WITHOUT_TEXT) != 0)
+    return true;
   launch->card = 0;
   if (!add(launch, token, true))
     release(launch);
@@ -209,16 +237,15 @@ bool launches_closed(struct launches *launches, uint32_t id) {
 }
 
 void launches_forget_cards(struct launches *launches) {
-  /* The server still answers for those that it was asked to show, unless the bus is gone. */
   for (int index = 0; index < LAUNCHES_MOST; index++)
-    if (launches->list[index].card != 0 || (launches->list[index].is_showing && !launches->notifier->bus.bus))
+    if (is_question(&launches->list[index]))
       release(&launches->list[index]);
 }
 
 void launches_end(struct launches *launches) {
   for (int index = 0; index < LAUNCHES_MOST; index++) {
-    if (launches->list[index].card != 0)
-      notifier_close(launches->notifier, launches->list[index].card);
+    if (is_question(&launches->list[index]))
+      end_question(&launches->list[index]);
     if (!is_free(&launches->list[index]))
       release(&launches->list[index]);
   }

@@ -12,7 +12,7 @@
 #include "text.h"
 #include "worker.h"
 
-/** Clicks that are under way or ask something. */
+/** Clicks that are under way or ask something; the oldest that only asks makes room. */
 #define LAUNCHES_MOST 4
 
 struct launch {
@@ -24,6 +24,8 @@ struct launch {
   /** the notification that asks whether text may stay behind; 0: none */
   uint32_t card;
   bool is_showing;
+  /** in the order of clicks */
+  uint64_t number;
 };
 
 struct launches {
@@ -33,6 +35,7 @@ struct launches {
   /** does one launch at a time: the environment has room for one activation token */
   struct worker *worker;
   struct launch list[LAUNCHES_MOST];
+  uint64_t count;
 };
 
 /** Has the agent continue the offer in the app that fits. offer  retained */
@@ -48,7 +51,7 @@ bool launches_are_busy(const struct launches *launches);
 /** Tells the user why nothing came to the front. title  clean */
 void launches_show_failure(struct launches *launches, const char *title, const char *message);
 /** Each returns false if the notification is of somebody else. */
-bool launches_acted(struct launches *launches, uint32_t id, const char *token);
+bool launches_acted(struct launches *launches, uint32_t id, const char *action, const char *token);
 bool launches_closed(struct launches *launches, uint32_t id);
 void launches_forget_cards(struct launches *launches);
 void launches_end(struct launches *launches);

@@ -64,22 +64,22 @@ static int dispatch(sd_event_source *source, int descriptor, uint32_t events, vo
 
 /* Signals of the session. */
 
-static void acted(void *context, uint32_t id, const char *action, const char *token) {
+static bool acted(void *context, uint32_t id, const char *action, const char *token) {
   struct desktop *desktop = context;
-  if (!devices_acted(&desktop->devices, id, token) && !launches_acted(&desktop->launches, id, token))
-    pushes_acted(&desktop->pushes, id, action, token);
+  return cards_acted(&desktop->devices, id, action, token) || launches_acted(&desktop->launches, id, action, token) ||
+         pushes_acted(&desktop->pushes, id, action, token);
 }
 
-static void closed(void *context, uint32_t id, uint32_t reason) {
+static bool closed(void *context, uint32_t id, uint32_t reason) {
   struct desktop *desktop = context;
-  if (!devices_closed(&desktop->devices, id, reason) && !launches_closed(&desktop->launches, id))
-    pushes_closed(&desktop->pushes, id);
+  return cards_closed(&desktop->devices, id, reason) || launches_closed(&desktop->launches, id) ||
+         pushes_closed(&desktop->pushes, id);
 }
 
 static void server_changed(void *context) {
   struct desktop *desktop = context;
-  if (desktop->notifier.server[0] == '\0') {
-    devices_forget_cards(&desktop->devices);
+  if (!desktop->notifier.is_known) {
+    cards_forget(&desktop->devices);
     launches_forget_cards(&desktop->launches);
     pushes_forget_cards(&desktop->pushes);
   } else {

@@ -2,31 +2,22 @@
 #include "notifier.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "app_id.h"
 #include "log.h"
+#include "showing.h"
 
-#define SERVER "org.freedesktop.Notifications"
-#define SERVER_PATH "/org/freedesktop/Notifications"
 #define BUS "org.freedesktop.DBus"
 /** The answer of the bus to a request for a name that another program has. */
 #define NAME_EXISTS 3
 /** Microseconds until a notification that was clicked is closed, and how much longer it may take. */
 #define CLOSE_USEC 100000
 #define CLOSE_LATER_USEC 10000
-
-/** Takes the token for an action; empty: none has come. */
-static const char *token_of(struct notifier *notifier, uint32_t id) {
-  for (size_t index = 0; index < TOKENS_MOST; index++)
-    if (id != 0 && notifier->tokens[index].id == id) {
-      notifier->tokens[index].id = 0;
-      return notifier->tokens[index].token;
-    }
-  return "";
-}
+/** Microseconds before a server that refuses to say what it can do is asked again; then twice as long, so often. */
+#define ASK_AGAIN_USEC 1000000ull
+#define REFUSALS_MOST 5
 
 /** Forgets what was said of the notifications of a server that is gone. */
 static void forget_ids(struct notifier *notifier) {
@@ -36,19 +27,44 @@ static void forget_ids(struct notifier *notifier) {
     notifier->clicked[index] = 0;
 }
 
+/* The question about what the server can do. It has no time limit: a server that hangs may answer later. */
+
+static void forget_question(struct notifier *notifier) {
+  notifier->asking = sd_bus_slot_unref(notifier->asking);
+  notifier->asking_again = sd_event_source_disable_unref(notifier->asking_again);
+}
+
+static int ask_capabilities(struct notifier *notifier);
+
+static int ask_again(sd_event_source *source, uint64_t usec, void *context) {
+  (void)source, (void)usec;
+  ask_capabilities(context);
+  return 0;
+}
+
+/** Takes a refusal. One of the bus means that there is no server, and it says when one comes. */
+static void take_refusal(struct notifier *notifier, sd_bus_message *message) {
+  const char *sender = sd_bus_message_get_sender(message);
+  log_line("no notification server answers: %s", sd_bus_message_get_error(message)->message);
+  if (sender && sender[0] == ':' && notifier->refusals < REFUSALS_MOST)
+    sd_event_add_time_relative(notifier->bus.loop, &notifier->asking_again, CLOCK_MONOTONIC,
+                               ASK_AGAIN_USEC << notifier->refusals++, 0, ask_again, notifier);
+}
+
 static int take_capabilities(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct notifier *notifier = context;
   const char *capability;
   (void)error;
+  forget_question(notifier);
   if (sd_bus_message_is_method_error(message, NULL)) {
-    log_line("no notification server answers: %s", sd_bus_message_get_error(message)->message);
+    take_refusal(notifier, message);
     return 0;
   }
   bus_note_peer(message, notifier->server);
   notifier->is_known = true;
+  notifier->refusals = 0;
   notifier->has_actions = notifier->has_markup = false;
-  if (sd_bus_message_enter_container(message, 'a', "s") < 0)
-    return 0;
+  sd_bus_message_enter_container(message, 'a', "s");
   while (sd_bus_message_read(message, "s", &capability) > 0) {
     notifier->has_actions = notifier->has_actions || strcmp(capability, "actions") == 0;
     notifier->has_markup = notifier->has_markup || strcmp(capability, "body-markup") == 0;
@@ -58,27 +74,43 @@ static int take_capabilities(sd_bus_message *message, void *context, sd_bus_erro
 }
 
 static int ask_capabilities(struct notifier *notifier) {
-  return sd_bus_call_method_async(notifier->bus.bus, NULL, SERVER, SERVER_PATH, SERVER, "GetCapabilities",
-                                  take_capabilities, notifier, "");
+  sd_bus_message *message = NULL;
+  forget_question(notifier);
+  int result =
+      sd_bus_message_new_method_call(notifier->bus.bus, &message, SERVER, SERVER_PATH, SERVER, "GetCapabilities");
+  if (result >= 0)
+    result = sd_bus_call_async(notifier->bus.bus, &notifier->asking, message, take_capabilities, notifier, SERVER_USEC);
+  sd_bus_message_unref(message);
+  return result;
 }
 
 void notifier_ask(struct notifier *notifier) {
   notifier->is_lazy = false;
+  notifier->refusals = 0;
   if (notifier->bus.bus)
     ask_capabilities(notifier);
 }
+
+/* Signals. */
 
 static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct notifier *notifier = context;
   const char *name, *former, *owner;
   (void)error;
   if (!bus_is_from(message, BUS) || sd_bus_message_read(message, "sss", &name, &former, &owner) < 0 ||
-      strcmp(name, SERVER) != 0 || strcmp(owner, notifier->server) == 0)
+      strcmp(name, SERVER) != 0 || (owner[0] != '\0' && strcmp(owner, notifier->server) == 0))
     return 0;
-  notifier->server[0] = '\0';
+  bool had_one = former[0] != '\0' || notifier->server[0] != '\0';
+  snprintf(notifier->server, sizeof notifier->server, "%s", owner);
   notifier->is_known = false;
+  notifier->refusals = 0;
+  forget_question(notifier);
   forget_ids(notifier);
-  notifier->changed(notifier->context);
+  if (had_one) {
+    /* Without one, the bus has started this one for what was asked. */
+    showing_end_server(notifier);
+    notifier->changed(notifier->context);
+  }
   if (owner[0] != '\0' && !notifier->is_lazy)
     ask_capabilities(notifier);
   return 0;
@@ -90,7 +122,7 @@ static int action_invoked(sd_bus_message *message, void *context, sd_bus_error *
   uint32_t id;
   (void)error;
   if (bus_is_from(message, notifier->server) && sd_bus_message_read(message, "us", &id, &action) >= 0)
-    notifier->acted(notifier->context, id, action, token_of(notifier, id));
+    showing_take_action(notifier, id, action);
   return 0;
 }
 
@@ -103,7 +135,7 @@ static int notification_closed(sd_bus_message *message, void *context, sd_bus_er
   for (size_t index = 0; index < CLICKED_MOST; index++)
     if (notifier->clicked[index] == id)
       notifier->clicked[index] = 0;
-  notifier->closed(notifier->context, id, reason);
+  showing_take_end(notifier, id, reason);
   return 0;
 }
 
@@ -117,7 +149,7 @@ static int activation_token(sd_bus_message *message, void *context, sd_bus_error
     return 0;
   if (strlen(token) >= TOKEN_SIZE)
     return 0;
-  token_of(notifier, id);
+  showing_drop_token(notifier, id);
   notifier->tokens[notifier->next_token].id = id;
   strcpy(notifier->tokens[notifier->next_token].token, token);
   notifier->next_token = (notifier->next_token + 1) % TOKENS_MOST;
@@ -162,7 +194,9 @@ static void lost(void *context) {
   struct notifier *notifier = context;
   notifier->server[0] = '\0';
   notifier->is_known = false;
+  forget_question(notifier);
   forget_ids(notifier);
+  showing_end_bus(notifier);
   notifier->changed(notifier->context);
 }
 
@@ -207,64 +241,6 @@ void notifier_begin(struct notifier *notifier, sd_event *loop) {
 void notifier_end(struct notifier *notifier) {
   close_all_clicked(notifier);
   bus_end(&notifier->bus);
-}
-
-struct showing {
-  struct notifier *notifier;
-  notifier_done done;
-  void *context;
-};
-
-static int shown(sd_bus_message *message, void *context, sd_bus_error *error) {
-  struct showing *showing = context;
-  struct notifier *notifier = showing->notifier;
-  uint32_t id = 0;
-  (void)error;
-  if (sd_bus_message_is_method_error(message, NULL))
-    log_line("a notification was not shown: %s", sd_bus_message_get_error(message)->message);
-  else if (sd_bus_message_read(message, "u", &id) >= 0 && notifier->server[0] == '\0')
-    bus_note_peer(message, notifier->server);
-  if (showing->done)
-    showing->done(showing->context, id);
-  return 0;
-}
-
-static int append(sd_bus_message *message, const struct notice *notice) {
-  int result =
-      sd_bus_message_append(message, "susss", "Segue", notice->replaces, APP_ID, notice->summary, notice->body);
-  if (result >= 0)
-    result = sd_bus_message_open_container(message, 'a', "s");
-  for (const char *const *each = notice->actions; each && *each && result >= 0; each++)
-    result = sd_bus_message_append(message, "s", *each);
-  if (result >= 0)
-    result = sd_bus_message_close_container(message);
-  if (result >= 0)
-    result = sd_bus_message_append(message, "a{sv}i", 4, "urgency", "y", (uint8_t)notice->urgency, "transient", "b",
-                                   true, "suppress-sound", "b", true, "desktop-entry", "s", APP_ID, -1);
-  return result;
-}
-
-bool notifier_show(struct notifier *notifier, const struct notice *notice, notifier_done done, void *context) {
-  sd_bus_message *message = NULL;
-  sd_bus_slot *slot = NULL;
-  struct showing *showing = malloc(sizeof *showing);
-  int result = !showing ? -ENOMEM : notifier->bus.bus ? 0 : -ENOTCONN;
-  if (result >= 0)
-    result = sd_bus_message_new_method_call(notifier->bus.bus, &message, SERVER, SERVER_PATH, SERVER, "Notify");
-  if (result >= 0)
-    result = append(message, notice);
-  if (result >= 0)
-    result = sd_bus_call_async(notifier->bus.bus, &slot, message, shown, showing, ANSWER_USEC);
-  sd_bus_message_unref(message);
-  if (result < 0) {
-    free(showing);
-    return false;
-  }
-  *showing = (struct showing){notifier, done, context};
-  sd_bus_slot_set_destroy_callback(slot, free);
-  sd_bus_slot_set_floating(slot, true);
-  sd_bus_slot_unref(slot);
-  return true;
 }
 
 void notifier_close(struct notifier *notifier, uint32_t id) {

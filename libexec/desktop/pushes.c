@@ -78,8 +78,9 @@ static void push_shown(void *context, uint32_t id) {
   struct push *push = context;
   push->is_showing = false;
   push->card = id;
-  if (push->is_listed)
+  if (push->is_listed && id != 0)
     return;
+  /* One that the server refuses is shown with the next change of the list. */
   end_card(push);
   push->is_used = false;
 }
@@ -126,6 +127,7 @@ static void show(struct push *push, const segue_value *answer, size_t index) {
       pushes->notifier,
       &(struct notice){.urgency = URGENCY_NORMAL, .summary = summary, .body = escaped, .actions = actions}, push_shown,
       push);
+  push->is_used = push->is_showing;
 }
 
 /** Finds a push, or a free entry for it; NULL: there is none. */
@@ -180,7 +182,7 @@ void pushes_take(struct pushes *pushes, const segue_value *answer) {
 }
 
 void pushes_update(struct pushes *pushes) {
-  bool can_ask = pushes->notifier->server[0] != '\0' && pushes->notifier->has_actions && !pushes->presence->is_locked &&
+  bool can_ask = pushes->notifier->is_known && pushes->notifier->has_actions && !pushes->presence->is_locked &&
                  pushes->settings->notify != NOTIFY_NEVER;
   if (can_ask) {
     watcher_begin(&pushes->watcher);

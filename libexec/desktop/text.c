@@ -81,3 +81,9 @@ void text_escape(const char *clean, bool has_markup, char *escaped) {
   static const char *const to[] = {"&lt;", "&gt;", "&amp;"};
   replace(clean, has_markup ? "<>&" : "", to, escaped);
 }
+
+uint64_t text_hash(uint64_t value, const char *text) {
+  for (; *text; text++)
+    value = (value ^ (unsigned char)*text) * 0x100000001b3ull;
+  return value;
+}

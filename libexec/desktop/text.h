@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Characters that are shown of a name or a title. */
 #define TEXT_CHARACTERS 80
@@ -12,6 +13,8 @@
 #define TEXT_SIZE 384
 /** Bytes of such a text with its markup escaped, NUL included: an ampersand becomes five bytes. */
 #define ESCAPED_SIZE (5 * TEXT_SIZE)
+
+#define TEXT_FIRST_HASH 0xcbf29ce484222325ull
 
 /**
  * Copies a text in one line: without characters that control, hide, or change the direction of writing.
@@ -26,5 +29,7 @@ void text_unmark(const char *clean, char *unmarked);
  *   escaped  out: ESCAPED_SIZE bytes
  */
 void text_escape(const char *clean, bool has_markup, char *escaped);
+/** FNV-1a, 64 bits: continues with a text, from TEXT_FIRST_HASH. */
+uint64_t text_hash(uint64_t value, const char *text);
 
 #endif

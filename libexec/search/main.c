@@ -69,20 +69,19 @@ static int offers_are_late(sd_event_source *source, uint64_t usec, void *context
 
 /* Signals of the session. */
 
-static void acted(void *context, uint32_t id, const char *action, const char *token) {
-  (void)action;
-  launches_acted(&((struct search *)context)->launches, id, token);
+static bool acted(void *context, uint32_t id, const char *action, const char *token) {
+  return launches_acted(&((struct search *)context)->launches, id, action, token);
 }
 
-static void closed(void *context, uint32_t id, uint32_t reason) {
+static bool closed(void *context, uint32_t id, uint32_t reason) {
   (void)reason;
-  launches_closed(&((struct search *)context)->launches, id);
+  return launches_closed(&((struct search *)context)->launches, id);
 }
 
 /** The session ends with its bus. */
 static void server_changed(void *context) {
   struct search *search = context;
-  if (search->notifier.server[0] == '\0')
+  if (!search->notifier.is_known)
     launches_forget_cards(&search->launches);
   if (!search->notifier.bus.bus)
     sd_event_exit(search->loop, 0);

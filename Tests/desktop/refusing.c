@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A preloaded library. While there is a file of the name in the folder REFUSALS: busy, the agent has no time to look for
+ * a route; slow, it does not answer; unsaved, a launch is refused since text is not saved.
+ */
+#include <dlfcn.h>
+#include <segue.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_there(const char *name) {
+  char path[4096];
+  const char *folder = getenv("REFUSALS");
+  snprintf(path, sizeof path, "%s/%s", folder ? folder : "", name);
+  return access(path, F_OK) == 0;
+}
+
+segue_status segue_app_ask_agent(segue_app *app, const char *request, size_t length, const segue_value *options,
+                                 uint32_t timeout_ms, segue_value **result) {
+  segue_status (*next)(segue_app *, const char *, size_t, const segue_value *, uint32_t, segue_value **) =
+      (segue_status(*)(segue_app *, const char *, size_t, const segue_value *, uint32_t, segue_value **))dlsym(
+          RTLD_NEXT, "segue_app_ask_agent");
+  fprintf(stderr, "request %s\n", request);
+  while (is_there("slow"))
+    usleep(10000);
+  if (strcmp(request, "route") != 0 || !is_there("busy"))
+    return next(app, request, length, options, timeout_ms, result);
+  return SEGUE_ERROR_BUSY;
+}
+
+segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const char *bundle_identifier, size_t length,
+                              uint32_t timeout_ms, segue_value **result) {
+  segue_status (*next)(segue_app *, const segue_offer *, const char *, size_t, uint32_t, segue_value **) =
+      (segue_status(*)(segue_app *, const segue_offer *, const char *, size_t, uint32_t, segue_value **))dlsym(
+          RTLD_NEXT, "segue_app_launch");
+  if (!is_there("unsaved"))
+    return next(app, offer, bundle_identifier, length, timeout_ms, result);
+  return SEGUE_ERROR_NOT_ALLOWED;
+}

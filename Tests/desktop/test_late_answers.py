@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Notification servers that answer late, or never, or are replaced meanwhile; and clicks that cross what is closed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from agents import AgentDevice
+from desk import CAPABILITIES, Desk, Server, until
+from participants import Participant
+from project import ROOT, run
+
+Notes = tuple[Participant, Participant]
+ANSWER = 5.5  # seconds after which a server has not answered for a while
+
+
+def begin(desk: Desk, server: Server) -> None:
+    """Starts the program, which notifies of each new offer and knows the server."""
+    desk.settings("notify always")
+    desk.begin()
+    server.program.wait_for("^asked")
+
+
+def answers(server: Server, is_good: bool = True) -> None:
+    """It gives the answers that it has kept, and hangs no longer."""
+    server.order(hangs=False)
+    server.order(answers=is_good)
+
+
+def dismissed(desk: Desk) -> Path:
+    return desk.state / "segue-desktop" / "dismissed"
+
+
+def offers(notes: Notes, title: str) -> None:
+    here, there = notes
+    there.tell(f"offer {title}").hears("offered")
+    here.hears(f"appeared {title}")
+
+
+@pytest.fixture
+def replacing(desk: Desk, server: Server, notes: Notes) -> int:
+    """A notification of a budget, which the server is asked to replace by one of a letter; it has not answered yet."""
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id: int = server.shows()["id"]
+    server.order(hangs=True)
+    offers(notes, "letter")
+    assert server.shows()["replaces"] == id
+    return id
+
+
+def test_a_click_before_the_answer_is_for_what_was_seen(server: Server, notes: Notes, replacing: int) -> None:
+    server.says("ActionInvoked", replacing, "default")
+    assert server.shows()["summary"] == "'budget.md' is not continued"
+    answers(server)
+    server.stays_quiet()  # what has taken its place is not closed by the click
+    server.says("ActionInvoked", replacing, "default")
+    notes[0].hears(r"continue \w+ \d+ letter")
+
+
+def test_what_is_closed_before_the_answer_is_what_was_seen(
+    desk: Desk, server: Server, notes: Notes, replacing: int
+) -> None:
+    server.says("NotificationClosed", replacing, 2)
+    until(dismissed(desk).exists)
+    answers(server)
+    server.stays_quiet()  # the letter was not dismissed
+    server.says("ActionInvoked", replacing, "default")
+    notes[0].hears(r"continue \w+ \d+ letter")
+
+
+def test_what_expires_before_the_answer_leaves_what_comes(server: Server, notes: Notes, replacing: int) -> None:
+    server.says("NotificationClosed", replacing, 1)
+    answers(server)
+    server.stays_quiet()
+    server.says("ActionInvoked", replacing, "default")
+    notes[0].hears(r"continue \w+ \d+ letter")
+
+
+def test_what_cannot_be_replaced_is_closed(server: Server, notes: Notes, replacing: int) -> None:
+    """It says what is no longer so."""
+    answers(server, False)
+    assert server.closes() == replacing
+    server.stays_quiet()
+
+
+@pytest.fixture
+def first(desk: Desk, server: Server, notes: Notes) -> int:
+    """A notification for which the server has not answered yet."""
+    begin(desk, server)
+    server.order(hangs=True)
+    offers(notes, "budget.md")
+    id: int = server.shows()["id"]
+    return id
+
+
+def test_one_that_is_answered_for_late_is_closed_with_its_offer(server: Server, notes: Notes, first: int) -> None:
+    time.sleep(ANSWER)
+    answers(server)
+    notes[1].tell("invalidate")
+    assert server.closes() == first
+
+
+def test_one_that_is_answered_for_late_is_clicked(server: Server, notes: Notes, first: int) -> None:
+    time.sleep(ANSWER)
+    answers(server)
+    server.says("ActionInvoked", first, "default")
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_one_that_is_never_answered_for_is_shown_again_at_an_arrival(desk: Desk, server: Server, notes: Notes) -> None:
+    """The late answer for the former one closes it."""
+    desk.begin()
+    server.program.wait_for("^asked")
+    offers(notes, "budget.md")
+    server.order(hangs=True)
+    desk.arrive()
+    former = server.shows()["id"]
+    time.sleep(ANSWER)
+    desk.arrive()
+    id = server.shows()["id"]
+    assert id != former
+    answers(server)
+    assert server.closes() == former
+    server.stays_quiet()
+    server.says("ActionInvoked", id, "default")
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_one_dismissed_before_the_answer_never_comes_again(desk: Desk, server: Server, first: int) -> None:
+    server.says("NotificationClosed", first, 2)
+    answers(server)
+    until(dismissed(desk).exists)
+    desk.arrive()
+    server.stays_quiet()
+
+
+def test_one_clicked_before_the_answer_is_continued(server: Server, notes: Notes, first: int) -> None:
+    server.says("ActivationToken", first, "token-1")
+    server.says("ActionInvoked", first, "default")
+    server.stays_quiet()
+    answers(server)
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+    notes[0].hears("token token-1")
+    assert server.closes() == first
+
+
+def test_a_locked_screen_keeps_none_that_comes_late(desk: Desk, server: Server, notes: Notes, first: int) -> None:
+    """It is closed with the answer, and not with the next look, which may be a second away."""
+    for number in range(5):
+        notes[1].tell(f"title draft {number}")
+    desk.session(LockedHint=True)
+    answers(server)
+    began = time.monotonic()
+    assert server.closes() == first
+    assert time.monotonic() - began < 0.5
+
+
+def test_one_that_is_replaced_does_not_stay_on_a_locked_screen(desk: Desk, server: Server, replacing: int) -> None:
+    desk.session(LockedHint=True)
+    assert server.closes() == replacing
+    answers(server)
+    assert server.closes() == replacing
+    server.stays_quiet()
+
+
+def test_the_end_of_an_offer_right_after_its_notification_closes_it_at_once(
+    desk: Desk, server: Server, notes: Notes
+) -> None:
+    begin(desk, server)
+    time.sleep(2.5)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    time.sleep(0.02)
+    notes[1].tell("invalidate")
+    began = time.monotonic()
+    assert server.closes() == id
+    assert time.monotonic() - began < 0.6
+
+
+def test_a_click_that_crosses_the_end_of_its_offer_is_told(desk: Desk, server: Server, notes: Notes) -> None:
+    """R3.8: the server says so when it is asked to close it, or has said so before."""
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    notes[1].tell("invalidate")
+    assert server.closes() == id
+    server.says("ActionInvoked", id, "default")
+    assert server.shows()["summary"] == "'budget.md' is not continued"
+    server.says("ActionInvoked", id, "default")
+    server.stays_quiet()
+
+
+# A server that another one replaces.
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_late_answers_of_a_former_server_are_not_believed(
+    desk: Desk, server: Server, notes: Notes, first: int, is_good: bool
+) -> None:
+    again = Server(desk, *CAPABILITIES)
+    again.order(last=200)
+    desk.arrive()
+    id = again.shows()["id"]
+    assert id != first
+    answers(server, is_good)
+    again.stays_quiet()
+    notes[1].tell("invalidate")
+    assert again.closes() == id
+    server.stays_quiet(0)
+
+
+def test_what_a_former_server_can_do_does_not_count(desk: Desk, server: Server, notes: Notes) -> None:
+    server.order(hangs=True)
+    begin(desk, server)
+    again = Server(desk, *CAPABILITIES)
+    again.program.wait_for("^asked")
+    offers(notes, "budget.md")
+    id = again.shows()["id"]
+    answers(server)
+    again.stays_quiet()
+    again.says("ActionInvoked", id, "default")
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_a_server_that_says_late_what_it_can_do_is_used(desk: Desk, server: Server, notes: Notes) -> None:
+    server.order(hangs=True)
+    begin(desk, server)
+    offers(notes, "budget.md")
+    time.sleep(ANSWER)
+    answers(server)
+    assert server.shows()["actions"]
+
+
+def test_a_server_that_refuses_to_say_what_it_can_do_is_asked_again(desk: Desk, server: Server, notes: Notes) -> None:
+    server.order(refuses=True)
+    begin(desk, server)
+    server.program.wait_for("^asked")
+    offers(notes, "budget.md")
+    server.order(refuses=False)
+    server.shows()
+
+
+# Questions, and an agent that is busy.
+
+
+@pytest.fixture
+def refusals(desk: Desk, folder: Path) -> Path:
+    """The folder that says what a preloaded library refuses to the program (refusing.c)."""
+    library, made = folder / "refusing.so", folder / "refusals"
+    made.mkdir()
+    source = ROOT / "Tests" / "desktop" / "refusing.c"
+    run("cc", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}/include", source, "-o", library, "-ldl")
+    desk.variables |= {"LD_PRELOAD": str(library), "REFUSALS": str(made)}
+    return made
+
+
+def asked_about_text(desk: Desk, server: Server, notes: Notes, title: str) -> int:
+    offers(notes, title)
+    server.says("ActionInvoked", server.shows()["id"], "default")
+    said = [server.next(), server.next()]  # the click closes its notification
+    notice = next(each["notify"] for each in said if "notify" in each)
+    assert notice["summary"] == f"'{title}' has text that is not saved"
+    id: int = notice["id"]
+    return id
+
+
+def test_a_click_beside_the_button_is_no_consent(desk: Desk, server: Server, notes: Notes, refusals: Path) -> None:
+    """R13.7"""
+    (refusals / "unsaved").touch()
+    begin(desk, server)
+    assert desk.program is not None
+    id = asked_about_text(desk, server, notes, "budget.md")
+    for action in ("default", "", "accept"):
+        server.says("ActionInvoked", id, action)
+    server.stays_quiet()
+    assert "request continue-without-text" not in desk.program.said
+    server.says("ActionInvoked", id, "without-text")
+    desk.program.wait_for("^request continue-without-text")
+
+
+def test_questions_that_nobody_answers_make_room(desk: Desk, server: Server, notes: Notes, refusals: Path) -> None:
+    """A server may not say that they have vanished."""
+    (refusals / "unsaved").touch()
+    begin(desk, server)
+    asked = [asked_about_text(desk, server, notes, f"draft {number}") for number in range(4)]
+    offers(notes, "letter")
+    server.says("ActionInvoked", server.shows()["id"], "default")
+    said = [server.next() for _ in range(3)]
+    assert {"close": asked[0]} in said
+    assert any("has text that is not saved" in str(each) for each in said)
+
+
+def test_a_question_that_vanishes_before_the_answer_makes_room(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    (refusals / "unsaved").touch()
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.order(hangs=True)
+    server.says("ActionInvoked", id, "default")
+    said = [server.next(), server.next()]
+    question = next(each["notify"]["id"] for each in said if "notify" in each)
+    server.says("NotificationClosed", question, 2)
+    answers(server)
+    server.stays_quiet()
+    server.says("ActionInvoked", question, "without-text")
+    server.stays_quiet()
+    assert "request continue-without-text" not in desk.program.said
+
+
+def test_a_locked_screen_keeps_none_while_the_agent_is_asked_about_the_next(
+    desk: Desk, server: Server, notes: Notes, laptop: AgentDevice, refusals: Path
+) -> None:
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    (refusals / "slow").touch()
+    desk.app(laptop, "others").tell("offer film").hears("offered")
+    desk.program.wait_for("^request route")  # that about the budget
+    desk.program.wait_for("^request route")
+    desk.session(LockedHint=True)
+    assert server.closes() == id
+    (refusals / "slow").unlink()
+
+
+def test_an_agent_that_is_busy_for_one_offer_delays_no_other(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    """It is asked again after pauses that grow, here one of 8 s."""
+    (refusals / "busy").touch()
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    for _ in range(4):
+        desk.program.wait_for("^request route")
+    (refusals / "busy").unlink()
+    offers(notes, "letter")
+    assert server.shows(4)["summary"] == "Continue 'letter'"
+
+
+def test_what_has_vanished_does_not_come_again_by_switching(
+    desk: Desk, server: Server, notes: Notes, laptop: AgentDevice
+) -> None:
+    """What has vanished by itself comes at the next arrival, and not when the user there goes between two windows."""
+    other = desk.app(laptop, "notes")
+    begin(desk, server)
+    offers(notes, "budget.md")
+    server.says("NotificationClosed", server.shows()["id"], 1)
+    other.tell("offer letter").hears("offered")
+    server.says("NotificationClosed", server.shows()["id"], 1)
+    for _ in range(2):
+        for window in (notes[1], other):
+            window.tell("current")
+            server.stays_quiet()
+    desk.arrive()
+    server.shows()

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the notification server was asked to show, and what it says of it: the inner side of the notifier. */
+#ifndef SHOWING_H
+#define SHOWING_H
+
+#include "notifier.h"
+
+#define SERVER "org.freedesktop.Notifications"
+#define SERVER_PATH "/org/freedesktop/Notifications"
+/** The server may take any time; if it dies, the bus says so. */
+#define SERVER_USEC UINT64_MAX
+
+/* Signals of the server. */
+
+void showing_take_action(struct notifier *notifier, uint32_t id, const char *action);
+void showing_take_end(struct notifier *notifier, uint32_t id, uint32_t reason);
+/** Forgets the token of a notification. */
+void showing_drop_token(struct notifier *notifier, uint32_t id);
+
+/** The server is gone, and may yet answer what it was asked. */
+void showing_end_server(struct notifier *notifier);
+/** The connection is gone. */
+void showing_end_bus(struct notifier *notifier);
+
+#endif
