@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "continuations.h"
 #include "parameters.h"
 
 /** The context of a delegate, which outlives the activity for the sake of receipts. */
@@ -49,6 +50,7 @@ static segue_reply will_save(void *context, segue_activity *handle, segue_save *
   segue_release(activity->save);
   activity->save = save;
   segue_limit_get(SEGUE_LIMIT_SAVE_MS, &milliseconds);
+  continuations_tell(activities->continuations);
   activity->save_number = channel_begin_request(activities->channel, "activity/save");
   channel_put_text(activities->channel, "activity", activity->id, SEGUE_NUL_TERMINATED);
   channel_put_real(activities->channel, "seconds", (double)milliseconds / 1000);
@@ -61,6 +63,7 @@ static void begin_receipt(struct origin *origin, const char *method, segue_recei
   struct channel *channel = origin->activities->channel;
   double date = 0;
   bool stale = false;
+  continuations_tell(origin->activities->continuations);
   channel_begin_notification(channel, method);
   channel_put_text(channel, "activity", origin->id, SEGUE_NUL_TERMINATED);
   channel_put_got(channel, "app", segue_receipt_get_app_name, receipt);

@@ -32,8 +32,12 @@ struct activity {
   int64_t request;
 };
 
+struct continuations;
+
 struct activities {
   struct channel *channel;
+  /** the host hears of these first */
+  struct continuations *continuations;
   segue_app *app;
   /** the host is asked before a save */
   bool asks;

@@ -128,7 +128,7 @@ void continuations_tell(struct continuations *continuations) {
 static void tell_failure(struct continuations *continuations, struct continuation *continuation, const char *type,
                          size_t type_length, const struct problem *problem) {
   struct channel *channel = continuations->channel;
-  tell(channel, continuation);
+  continuations_tell(continuations);
   channel_begin_notification(channel, "continuation/failed");
   channel_put_text(channel, "continuation", continuation->id, SEGUE_NUL_TERMINATED);
   channel_put_text(channel, "type", type, type_length);
@@ -232,7 +232,7 @@ static void deliver(struct continuations *continuations, struct continuation *co
   segue_activity_get_type(continuation->activity, &name, NULL);
   const struct public_type *type = name ? public_type_named(name) : NULL;
   segue_free(name);
-  tell(continuations->channel, continuation);
+  continuations_tell(continuations);
   segue_activity_get_user_info(continuation->activity, &info);
   bool is_good = !type || public_type_convert(type, info, text, FOR_HOST, continuation->id, &converted, NULL, &problem);
   /* One that is delivered again comes under the same id. */

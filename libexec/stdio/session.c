@@ -16,6 +16,7 @@ void session_prepare(struct session *session, int output) {
   session->channel.lines.most = LINE_MOST;
   session->agent.descriptor = -1;
   session->activities.channel = session->offers.channel = session->continuations.channel = &session->channel;
+  session->activities.continuations = &session->continuations;
   session->continuations.activities = &session->activities;
   session->offers.continuations = &session->continuations;
 }
