@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A preloaded library. While there is a file of the name in the folder REFUSALS: busy, the agent has no time to look for
- * a route; slow, it does not answer; unsaved, a launch is refused since text is not saved.
+ * A preloaded library. Files in the folder REFUSALS say what happens while they are there: "busy", the agent has no
+ * time to look for a route; "slow", it does not answer; "unsaved", a launch is refused since text is not saved.
  */
 #include <dlfcn.h>
 #include <segue.h>

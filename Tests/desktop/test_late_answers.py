@@ -347,7 +347,7 @@ def test_an_agent_that_is_busy_for_one_offer_delays_no_other(
 def test_what_has_vanished_does_not_come_again_by_switching(
     desk: Desk, server: Server, notes: Notes, laptop: AgentDevice
 ) -> None:
-    """What has vanished by itself comes at the next arrival, and not when the user there goes between two windows."""
+    """One that has vanished by itself comes at the next arrival, not when the user there goes between two windows."""
     other = desk.app(laptop, "notes")
     begin(desk, server)
     offers(notes, "budget.md")

@@ -209,7 +209,7 @@ bool cards_acted(struct devices *devices, uint32_t id, const char *action, const
   if (!device)
     ended->number = 0;
   else if (!device->is_showing) {
-    /* What is on its way takes its place otherwise, and may have its number. */
+    /* Otherwise the one that is on its way takes its place, and may have its number. */
     notifier_close_clicked(devices->notifier, id);
     forget(&device->card);
   }

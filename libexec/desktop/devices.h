@@ -30,7 +30,7 @@ enum place { PLACE_UNKNOWN, PLACE_HERE, PLACE_ELSEWHERE };
 /** LIKELY: it is of the kind of a former one that can be continued; the agent is asked while it is shown. */
 enum verdict { VERDICT_NONE, VERDICT_LIKELY, VERDICT_YES, VERDICT_NO };
 
-/** What a notification of a device says, and the offer that a click continues. */
+/** The words of a notification of a device, and the offer that a click continues. */
 struct card {
   /** 0: it is not shown, or not yet */
   uint32_t number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the notification server was asked to show, and what it says of it: the inner side of the notifier. */
+/* The inner side of the notifier: the notifications that the server was asked for, and its signals about them. */
 #ifndef SHOWING_H
 #define SHOWING_H
 
