@@ -89,7 +89,7 @@ static void show(struct device *device) {
   struct card card = {.offer = device->front, .words = text_hash(text_hash(TEXT_FIRST_HASH, summary), escaped)};
   memcpy(card.id, device->front_id, SEGUE_ID_SIZE);
   bool is_same = memcmp(device->card.id, card.id, SEGUE_ID_SIZE) == 0 && device->card.words == card.words;
-  if (device->card.number != 0 && is_same)
+  if (device->card.offer && is_same)
     return;
   struct notice notice = {.replaces = device->card.number,
                           .urgency = URGENCY_LOW,
