@@ -748,6 +748,17 @@ import Testing
     #expect(try continued().title == "one")
   }
 
+  @Test func `R2.5: nobody replaces what the agent has kept longer than the hub has run`() throws {
+    world.close(editor)
+    world.killAgent()
+    world.wait(1_000)
+    let second = world.startAgent(agent.inbox)
+    world.wait(5_000)
+    try RawPeer(app: "enemy", in: world).leave(activity, try document("forged"))
+    #expect(second.inbox.kept.map { $0.app.name } == ["editor"] && titles == ["one"])
+    #expect(try continued().title == "one")
+  }
+
   @Test func `R2.5: nobody leaves what another app offers`() throws {
     agent.isStuck = true
     try RawPeer(app: "enemy", in: world).leave(activity, try document("forged"))

@@ -175,6 +175,7 @@ import Testing
       try ExecLine.arguments(Array(exec.utf8), ExecLine.Fields(icon: "icon", name: "A Name", path: "/a"))
     }
     #expect(try arguments(#"app "a b" \s %f %i %c %k %%"#) == ["app", "a b", "--icon", "icon", "A Name", "/a", "%"])
+    #expect(try arguments("app %f %d %D %n %N %v %m %u a%d") == ["app", "a"], "a word of a code alone is left out")
     #expect(try arguments(#"app "\\$HOME" "\\\\" "100%%""#) == ["app", "$HOME", "\\", "100%"])
     for bad in ["app $HOME", "app \"$HOME\"", "app 'x'", "app \"x", "app \"%f\"", "app %q", "A=1 app", "./app", "%f"] {
       #expect(throws: SegueError.self, "\(bad)") { try arguments(bad) }

@@ -142,6 +142,8 @@ import Testing
     #expect(!reaches(by: "reader") && !reaches(by: "unknown") && !reaches(team: "OTHER"))
     #expect(!reaches(type: "com.example.other") && !reaches(type: browsing))
     #expect(!reaches(listing: []) && !reaches(listing: ["TEAM.reader"]))
+    let silent = router([try app("notes", types: [note], claims: []), try app("reader")])
+    #expect(!silent.mayReachPage(query(by: "notes", team: "TEAM")), "another app claims the page")
   }
 
   @Test func `an app's activity goes to another browser only if the user says so (R12.7, R12.3)`() throws {
