@@ -13,8 +13,8 @@ func fuzzFrames(_ bytes: UnsafeRawBufferPointer) {
   require(whole == read(stream, cuts: cuts), "pieces make a difference")
 }
 
-/// The frames that were read, as they would be sent, but with heads of data frames only where the channel changes,
-/// since their bodies arrive in parts.
+/// The frames that were read, as they would be sent. Bodies of data frames and relayed frames arrive in parts: they have
+/// heads only where the channel or the offset does not continue the part before.
 private struct Outcome: Equatable {
   var bytes: [UInt8] = []
   var error: SegueError?
@@ -24,7 +24,7 @@ private struct Outcome: Equatable {
 private func read(_ stream: UnsafeRawBufferPointer, cuts: UnsafeRawBufferPointer) -> Outcome {
   var reader = FrameReader()
   var outcome = Outcome()
-  var channel: UInt32 = 0
+  var former: (kind: Frame.Kind, channel: UInt32, end: UInt64) = (.message, 0, 0)
   var offset = 0
   var turn = 0
   var size = 0
@@ -38,11 +38,14 @@ private func read(_ stream: UnsafeRawBufferPointer, cuts: UnsafeRawBufferPointer
       while let head = try reader.next() {
         let body = reader.withBody { Array($0) }
         require(body.count == head.length, "a body of another length")
-        if head.kind != .data || head.channel != channel {
-          outcome.bytes += Frame.bytes(head.kind, channel: head.channel, head.kind == .data ? [] : body[...])
+        let isPart = head.kind == .data || head.kind == .relayed
+        let isNext = head.kind == former.kind && head.channel == former.channel
+        if !isPart || !isNext || (head.kind == .relayed && reader.offset != former.end) {
+          outcome.bytes += Frame.bytes(head.kind, channel: head.channel, isPart ? [] : body[...])
+          if head.kind == .relayed { outcome.bytes += withUnsafeBytes(of: reader.offset.bigEndian) { Array($0) } }
         }
-        channel = head.kind == .data ? head.channel : 0
-        if head.kind == .data { outcome.bytes += body }
+        if isPart { outcome.bytes += body }
+        former = (head.kind, head.channel, reader.offset &+ UInt64(body.count))
         size += body.count
       }
       require(size + reader.count <= offset, "more than came")
