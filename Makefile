@@ -269,7 +269,7 @@ mutants: ## breaks each rule, and the modules at random: the tests must notice; 
 coverage: ## lines of model, wire, engine, driver, routing and store that their tests reach; about three minutes
 	@Tests/coverage
 
-bench: deps embedded ## the figures of bench/README.md, in about five minutes
+bench: deps embedded ## the figures of bench/README.md, in some forty minutes
 	@$(MAKE) --no-print-directory .venv/.segue
 	@bench/run
 
