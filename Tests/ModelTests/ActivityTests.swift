@@ -406,6 +406,13 @@ import Testing
     }
   }
 
+  @Test(arguments: ["https://example.com:0/", "https://example.com:65536/"])
+  func `a URL at which no server can be is no page (R12.1)`(url: String) throws {
+    var activity = activity
+    try activity.setWebpageURL(url)
+    #expect(throws: SegueError.self) { try activity.page(.nothing) }
+  }
+
   @Test func `the page of an activity that is not public is not public (R6.3, R13.1)`() throws {
     var activity = activity
     try activity.setWebpageURL("https://example.com/")
