@@ -35,6 +35,8 @@ def test_a_tab_without_an_app_goes_on_in_a_browser_and_comes_back_into_its_tab(t
         # Natively, where an app has the type.
         big.tell("plan")
         big.tell("= Monday: rest & sleep")
+        big.tell("plan")
+        big.wait_for("^shows plan: Monday: rest & sleep$")
         offer = desk.offer("plan", OFFICE_APP)
         assert (offer.web_origin, offer.supports_continuation_streams) == ("https://localhost", True)
         until(
@@ -45,6 +47,8 @@ def test_a_tab_without_an_app_goes_on_in_a_browser_and_comes_back_into_its_tab(t
         # In the browser, where none has it.
         big.tell("letter")
         big.tell("= Dear \U0001f30d, a=b & c")
+        big.tell("letter")
+        big.wait_for("^shows letter: Dear \U0001f30d, a=b & c$")
         there = desk.continue_in(browser, desk.offer("letter", OFFICE_APP))
         assert (there.bundle_identifier, there.outcome) == (browser.bundle, RESTORED)
         (page,) = until(lambda: browser.with_url(f"{PAGE}letter"))
