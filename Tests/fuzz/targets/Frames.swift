@@ -13,8 +13,8 @@ func fuzzFrames(_ bytes: UnsafeRawBufferPointer) {
   require(whole == read(stream, cuts: cuts), "pieces make a difference")
 }
 
-/// The frames that were read, as they would be sent. Bodies of data frames and relayed frames arrive in parts: they have
-/// heads only where the channel or the offset does not continue the part before.
+/// The frames that were read, as they would be sent. Bodies of data frames and relayed frames arrive in parts: a part
+/// has a head only where its channel or offset does not continue the part before.
 private struct Outcome: Equatable {
   var bytes: [UInt8] = []
   var error: SegueError?
