@@ -155,7 +155,7 @@ def test_a_locked_screen_keeps_none_that_comes_late(desk: Desk, server: Server, 
     answers(server)
     began = time.monotonic()
     assert server.closes() == first
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 0.9
 
 
 def test_one_that_is_replaced_does_not_stay_on_a_locked_screen(desk: Desk, server: Server, replacing: int) -> None:
@@ -177,7 +177,7 @@ def test_the_end_of_an_offer_right_after_its_notification_closes_it_at_once(
     notes[1].tell("invalidate")
     began = time.monotonic()
     assert server.closes() == id
-    assert time.monotonic() - began < 0.6
+    assert time.monotonic() - began < 0.9
 
 
 def test_a_click_that_crosses_the_end_of_its_offer_is_told(desk: Desk, server: Server, notes: Notes) -> None:

@@ -147,7 +147,7 @@ void devices_changed(struct devices *devices) {
   if (devices->looked_at == 0 || now >= devices->looked_at + LOOK_PAUSE)
     look(devices);
   else
-    // The end of an offer and the one that follows come one after the other. A click that has come goes first.
+    /* The end of an offer and the one that follows come one after the other. A click that has come goes first. */
     look_in(devices, now + SETTLING < next ? next - now : SETTLING);
 }
 
