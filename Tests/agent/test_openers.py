@@ -146,7 +146,10 @@ def test_people_are_asked_before_text_stays_behind(agent, desktop, offer, folder
         terminal.keys(answer)
         terminal.press("Enter")
         terminal.shows("first: unknown" if answer == "y" else "not saved")
-    assert (desktop.home / "first.opened").exists() == (answer == "y")
+    if answer == "y":
+        assert desktop.opened("first")[-1] == str(note)
+    else:
+        assert not (desktop.home / "first.opened").exists()
 
 
 @pytest.mark.parametrize(
