@@ -201,14 +201,14 @@ static inline ssize_t linux_write_now(int fd, const void *bytes, size_t size) {
   return linux_write(fd, bytes, size < 4096 ? size : 4096);
 }
 /** Opens a pipe again, such that writes do not wait and the other descriptors of it stay as they are. A descriptor; or
- * -1: it is no pipe, nobody reads it, there is no /proc, or the thread has descriptors of its own: those of /proc are
- * the first thread's. */
+ * -1: it is no pipe, nobody reads it, or there is no /proc. */
 static inline int linux_reopen_pipe(int fd) {
   struct stat status, reopened;
-  char path[32];
+  char path[40];
   if (fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode))
     return -1;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  /* A thread may have descriptors of its own (`unshare`). */
+  snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
   int opened = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (opened >= 0 &&
       (fstat(opened, &reopened) != 0 || reopened.st_dev != status.st_dev || reopened.st_ino != status.st_ino)) {

@@ -3,7 +3,7 @@
 import SegueModel
 import SegueSystem
 
-/// Calls back on the library thread at an uptime, or slightly before; then the timer is unset.
+/// Calls back on the library thread at an uptime, or soon after it; then the timer is unset.
 public final class LoopTimer {
   private let timer: DeadlineTimer
   private var watch: Watch?

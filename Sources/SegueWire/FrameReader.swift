@@ -143,6 +143,8 @@ struct FrameReader {
     }
     let length = Int(truncatingIfNeeded: word >> 32 & 0xff_ffff)
     let channel = UInt32(truncatingIfNeeded: word)
+    // The highest bit says which of the two has the relay's role; none of its channels is 0.
+    let isRelayed = channel & 0x7fff_ffff != 0
     let isGood =
       switch kind {
       case .message, .transfer: length <= Frame.messageLimit && channel == 0
@@ -151,9 +153,9 @@ struct FrameReader {
       case .reset: length == 0
       case .credit: length == 4
       case .ack: length == 8 && channel == 0
-      case .relayed: RelayFrame.headSize + 1...RelayFrame.headSize + RelayFrame.dataLimit ~= length && channel != 0
-      case .relayedCredit: length == 2 * RelayFrame.headSize && channel != 0
-      case .relayedEnd: length == 1 && channel != 0
+      case .relayed: RelayFrame.headSize + 1...RelayFrame.headSize + RelayFrame.dataLimit ~= length && isRelayed
+      case .relayedCredit: length == 2 * RelayFrame.headSize && isRelayed
+      case .relayedEnd: length == 1 && isRelayed
       }
     guard isGood else {
       throw SegueError(.malformed, "link: a frame of kind \(kind.rawValue) with \(length) bytes on channel \(channel)")

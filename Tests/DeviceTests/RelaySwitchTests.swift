@@ -218,6 +218,31 @@ import Testing
     #expect(relay.nextDeadline == 25 + RelaySwitch.creditPause)
   }
 
+  @Test func `R14.3 credit that is held later is looked at after the pause, too`() {
+    let backlog = Backlog()
+    backlog.bytes = RelaySwitch.unsentLimit + 1
+    var relay = spliced { _ in backlog.bytes }
+    relay.take(.data(0, bytes(16_384)), 1, from: Self.one, 0)
+    relay.take(.data(0, bytes(16_384)), 2, from: Self.two, 0)
+    relay.take(Self.read(16_384), 2, from: Self.two, 0)
+    #expect(relay.nextDeadline == RelaySwitch.creditPause)
+    let later = RelaySwitch.creditPause + 30
+    relay.take(Self.read(16_384), 1, from: Self.one, later)
+    #expect(relay.nextDeadline == later + RelaySwitch.creditPause)
+  }
+
+  @Test(arguments: [one, two])
+  func `A23 no channel opens between devices of which one does not read what former ones have left`(slow: Identifier) {
+    let backlog = Backlog()
+    var relay = relay { $0 == slow ? backlog.bytes : 0 }
+    backlog.bytes = Int(RelayRoom.size) + 1
+    relay.take(.open(Self.two), 1, from: Self.one, 0)
+    #expect(said(&relay) == ["1 1 closed tooMany"] && relay.count == 0)
+    backlog.bytes = Int(RelayRoom.size)
+    relay.take(.open(Self.two), 3, from: Self.one, 0)
+    #expect(said(&relay) == ["2 2 open 1"])
+  }
+
   @Test(arguments: 0...RelayEnd.refused.rawValue)
   func `R14.3 a device gives a reason of its own for an end, and none of the relay's`(number: UInt8) throws {
     let reason = try #require(RelayEnd(rawValue: number))

@@ -512,6 +512,26 @@ import Testing
     #expect(heard.count == 3 && !app.peer.isConnected && app.peer.goodbye?.status == .malformed)
   }
 
+  @Test func `A23 a message about an account costs the device that sends it eight times a small one`() throws {
+    let peer = try world.linkHub(device: one).peer
+    let before = try #require(world.hub?.work)
+    try peer.say(.account([7]), .account([8]))
+    let work = try #require(world.hub?.work)
+    try peer.say(.pong(0), .pong(0))
+    #expect(work - before == 2 * 8 && world.hub?.work == work + 2)
+  }
+
+  @Test func `R14.3 bytes that wait for a session that nothing is sent in are none that wait for its device`() throws {
+    let peer = try world.linkHub(device: one).peer
+    let frame = RelayFrame.bytes(channel: 1, offset: 0, ArraySlice(repeating: 7, count: RelayFrame.dataLimit))
+    world.hub?.sendRelay([(frame: frame, device: one)], world.now)
+    #expect(world.hub.map { $0.unsent(to: one) > RelayFrame.dataLimit && $0.unsent(to: other) == 0 } ?? false)
+    peer.disconnect()
+    // It has started again, and knows of no former session.
+    _ = try world.linkHub(device: one)
+    #expect(world.hub?.unsent(to: one) == 0)
+  }
+
   @Test func `a session that resumes is told of`() throws {
     var count = 0
     world.hub?.trustHandler = { _, message in

@@ -111,6 +111,7 @@ import Testing
     arguments: [
       [7, 0, 0, 9, 0, 0, 0, 0], [7, 0, 0, 8, 0, 0, 0, 1], [7, 1, 0, 1, 0, 0, 0, 1], [8, 0, 0, 16, 0, 0, 0, 0],
       [8, 0, 0, 15, 0, 0, 0, 1], [9, 0, 0, 0, 0, 0, 0, 1], [9, 0, 0, 1, 0, 0, 0, 0], [9, 0, 0, 2, 0, 0, 0, 1],
+      [7, 0, 0, 9, 128, 0, 0, 0], [8, 0, 0, 16, 128, 0, 0, 0], [9, 0, 0, 1, 128, 0, 0, 0],
     ] as [[UInt8]])
   func `A9 a frame of a relay of another size, or of channel 0, is refused by its head`(_ head: [UInt8]) {
     two.receive(head)

@@ -148,24 +148,34 @@ final class HubLinks: HubFeature {
 
   // MARK: Accounts
 
+  /// The units of work of a message about an account besides one: an agent may look at all its devices for it.
+  private static let accountWork: UInt64 = 7
+
   func receivedAccount(_ message: [UInt8], from peer: Peer) throws(SegueError) {
     guard let device = peer.device else {
       throw SegueError(.malformed, "a message about an account came on a link that an app has made")
     }
+    connections.countWork(Self.accountWork)
     reportAccount(message, of: device)
   }
 
   func sendAccount(_ message: [UInt8], to device: Identifier) {
     for peer in peers.hubs where peer.device == device && !peer.isClosing {
       let isAwaited = peer.handshake.map { $0.isAwaited && !$0.isResuming } ?? false
-      if peer.isLinked || isAwaited || peer.hub != nil && peers.isBeingReplaced(peer) {
-        send(.account(message), to: peer)
-      }
+      if isAwaited || hasSession(peer) { send(.account(message), to: peer) }
     }
   }
 
+  /// Whether messages for its device go into its session. While one connection replaces another, they go into both; the
+  /// session of a device that has vanished gets none.
+  private func hasSession(_ peer: Peer) -> Bool {
+    !peer.isClosing && (peer.isLinked || peer.hub != nil && peers.isBeingReplaced(peer))
+  }
+
   func unsent(to device: Identifier) -> Int {
-    peers.hubs.reduce(0) { $1.device == device ? $0 + $1.link.pendingBytes + $1.link.relayedBytes : $0 }
+    peers.hubs.reduce(0) {
+      $1.device == device && hasSession($1) ? $0 + $1.link.pendingBytes + $1.link.relayedBytes : $0
+    }
   }
 
   // MARK: Relays
@@ -184,8 +194,7 @@ final class HubLinks: HubFeature {
 
   /// Sends a frame of a relay to a device, if it is linked; over two connections while one replaces the other.
   func send(_ frame: RelayFrame, to device: Identifier) {
-    for peer in peers.hubs where peer.device == device && !peer.isClosing {
-      guard peer.isLinked || peer.hub != nil && peers.isBeingReplaced(peer) else { continue }
+    for peer in peers.hubs where peer.device == device && hasSession(peer) {
       peer.link.send(frame)
       flush(peer)
     }

@@ -78,6 +78,12 @@ import Testing
       #expect(status { try read(interim, isEnded: false) } == .limitExceeded)
       #expect(status { try read(interim + head + "\r\n") } == .limitExceeded)
     }
+    let interim = "HTTP/1.1 100 a\r\n\r\n", start = "HTTP/1.1 204 b\r\n"
+    let padding = HTTPAnswer.headLimit - interim.utf8.count - start.utf8.count - "X: \r\n\r\n".utf8.count
+    for (more, wanted) in [(0, nil), (1, Status.limitExceeded), (4, .limitExceeded)] {
+      let field = "X: " + String(repeating: "y", count: padding + more)
+      #expect(status { try read(interim + start + field + "\r\n\r\n") } == wanted)
+    }
   }
 
   private func status<Result>(_ body: () throws -> Result) -> Status? {

@@ -27,7 +27,7 @@ public enum RelayEnd: UInt8, Sendable {
   /// The other device takes no connection now.
   case refused
 
-  /// Whether a device may have ended a channel for it. The others are the relay's own, and name the relay.
+  /// Whether a device may have ended a channel for it. The others are the relay's own: their errors are about the relay.
   var isOfDevice: Bool {
     switch self {
     case .ended, .violated, .lost, .unknown, .refused: true
@@ -47,9 +47,9 @@ public enum RelayEnd: UInt8, Sendable {
       SegueError(.notAllowed, "\(relay) reaches \(device) or this device through another relay: one hop is all")
     case .tooMany: SegueError(.limitExceeded, "\(relay) passes on as many connections as it may")
     case .tooOften: SegueError(.limitExceeded, "\(relay) was asked too often by this device")
-    case .violated: SegueError(.malformed, "\(relay): bytes that are none of this connection")
-    case .lost: SegueError(.connectionUnavailable, "\(relay) has lost bytes of this connection")
-    case .unknown: SegueError(.connectionUnavailable, "\(relay) does not know this connection")
+    case .violated: SegueError(.malformed, "bytes through \(relay) were none of the connection with \(device)")
+    case .lost: SegueError(.connectionUnavailable, "bytes of the connection with \(device) through \(relay) were lost")
+    case .unknown: SegueError(.connectionUnavailable, "the connection with \(device) through \(relay) is over")
     case .cut: SegueError(.connectionUnavailable, "\(relay) has lost the link with \(device)")
     case .refused: SegueError(.connectionUnavailable, "\(device) takes no connection through \(relay) now")
     }

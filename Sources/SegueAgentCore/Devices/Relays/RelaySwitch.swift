@@ -184,6 +184,8 @@ struct RelaySwitch {
     guard splices.count < RelayAllowance.channels, own.count < RelayAllowance.channelsOfDevice,
       own.count(where: { $0.ends[1].device == other }) < RelayAllowance.channelsOfTwo
     else { return .tooMany }
+    // Bytes of channels that have ended are in no window, and may still wait.
+    guard max(unsent(device), unsent(other)) <= Int(RelayRoom.size) else { return .tooMany }
     return nil
   }
 
@@ -195,7 +197,7 @@ struct RelaySwitch {
     guard allowance.sendsAt(end.device) <= uptime, unsent(splices[index].ends[1 - side].device) <= Self.unsentLimit
     else {
       // Later credit does not put off the look.
-      if !splices.contains(where: { $0.ends.contains { $0.isHeld } }) { looksAt = uptime + Self.creditPause }
+      if looksAt <= uptime { looksAt = uptime + Self.creditPause }
       splices[index].ends[side].isHeld = true
       return
     }
