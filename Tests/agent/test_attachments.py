@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import inbox
 import pytest
 from conftest import CARRIES
 from inbox import NAME, command_line
-from programs import Program, programs
+from programs import PATIENCE, Program, programs
 from segue import App, LimitExceededError
 
 SIZE = 3_000_000
@@ -154,6 +155,11 @@ def descriptors(process: int) -> list[str]:
     return held
 
 
+def copies_in(process: int, state: Path) -> set[str]:
+    """The files without a name that a process has open in the state folder."""
+    return {name for name in descriptors(process) if name.startswith(f"{state}/segue/") and "deleted" in name}
+
+
 def test_an_app_that_fetches_over_and_over_has_a_quarter(agent, state, folder, start, segue, entries):
     """It reads nothing of what it fetches: others are served, and the disk has one copy for all of it."""
     service = agent()
@@ -178,8 +184,11 @@ def test_an_app_that_fetches_over_and_over_has_a_quarter(agent, state, folder, s
                 more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 refused |= more
             assert all(isinstance(fetch.exception(), LimitExceededError) for fetch in refused)
-            held = descriptors(service.pid)
-            assert len({name for name in held if name.startswith(f"{state}/segue/") and "deleted" in name}) == 1
+            # It is made on the thread of the inbox, for which no refusal waits.
+            deadline = time.monotonic() + PATIENCE
+            while not (copies := copies_in(service.pid, state)) and time.monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            assert len(copies) == 1
             for fetch in waiting:
                 fetch.cancel()
 

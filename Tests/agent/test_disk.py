@@ -123,7 +123,7 @@ def test_an_answer_is_acknowledged_once_the_full_disk_has_room(agent, start, dis
     editor = start("editor").ready()
     editor.ask("offer one", "offered")
     viewer = start("viewer", "--later").ready()
-    output(folder, "continue", "--app", "com.example.viewer", "--timeout", "1", status=1)
+    output(folder, "continue", "--app", "com.example.viewer", "--timeout", "3", status=1)
     Path(disk["DISK_FULL"]).touch()
     viewer.tell("complete yes")
     assert len(waiting(folder)) == 1

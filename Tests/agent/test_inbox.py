@@ -319,7 +319,7 @@ def test_a_killed_origin_is_not_needed_any_more(agent, start, segue, output, ent
 
 def test_a_late_answer_ends_the_entry_and_the_origin_has_one_receipt(editor, start, segue, output, entries):
     viewer = start("viewer", "--later").ready()
-    asking = segue("continue", "--app", "com.example.viewer", "--timeout", "1")
+    asking = segue("continue", "--app", "com.example.viewer", "--timeout", "3")
     name = viewer.hears(rf"continue ({NAME}) \d+ one")[2]
     editor.hears(rf"ended {name} unknown REMOTE_APPLICATION_TIMED_OUT fresh .*")
     asking.wait_for("^com.example.viewer: unknown: the app has not answered yet")

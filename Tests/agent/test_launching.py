@@ -212,7 +212,7 @@ def test_a_bus_that_does_not_answer_delays_a_program_by_seconds(probe, tmp_path)
 
 
 SERVICE = """\
-import sys
+import os, sys
 from gi.repository import Gio, GLib
 INTERFACE = "org.freedesktop.Application"
 METHOD = "<method name='Activate'><arg type='a{sv}' direction='in'/></method>"
@@ -220,7 +220,9 @@ XML = f"<node><interface name='{INTERFACE}'>{METHOD}</interface></node>"
 
 def called(bus, sender, path, interface, method, arguments, call):
     told = arguments.unpack()[0]
-    open(sys.argv[1], "a").write(f"{path} {told['activation-token']} {told['desktop-startup-id']}\\n")
+    with open(sys.argv[1] + ".new", "a") as report:
+        report.write(f"{path} {told['activation-token']} {told['desktop-startup-id']}\\n")
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
     call.return_value(None)
     loop.quit()
 

@@ -127,7 +127,7 @@ def test_a_stopped_agent_takes_its_place_again(pair, agent, start):
     stopped = milliseconds()
     newcomer = start("newcomer")
     newcomer.hears("appeared one")
-    assert float(newcomer.hears("connection ready")["at"]) - stopped < 1500
+    assert float(newcomer.hears("connection ready")["at"]) - stopped < 3000
     for app in pair:
         app.hears("connection searching")
         app.hears("connection ready")

@@ -108,7 +108,7 @@ def test_an_app_that_does_not_run_is_started_with_the_time_of_the_click(
     script, entry = tmp_path / "sketches", data / "applications" / "sketches.desktop"
     command = participant(app_program, "sketches", SEGUE_RUNTIME_DIR=str(desk.device.folder))
     script.write_text(
-        f'#!/bin/sh\necho "$XDG_ACTIVATION_TOKEN" >>{report}\nsleep 1 | {shlex.join(map(str, command))}\n'
+        f'#!/bin/sh\necho "$XDG_ACTIVATION_TOKEN" >>{report}\nsleep 3 | {shlex.join(map(str, command))}\n'
     )
     script.chmod(0o755)
     sketches = desk.app(desk.device, "sketches")

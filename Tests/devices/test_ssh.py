@@ -172,7 +172,7 @@ def test_r14_4_another_command_ends_the_link_of_the_former_one(pair, tmp_path):
     pair.laptop.device.linked("desktop", patience=1)
     pair.fails("false", "ended with status 1")
     assert not pair.laptop.device.device("desktop")["linked"]
-    assert not of(pair.laptop.device, "segue-agent")
+    awaits(lambda: not of(pair.laptop.device, "segue-agent"), "the former command goes on")
     pair.add(f"env LANG=C {pair.there}")
     pair.linked()
 

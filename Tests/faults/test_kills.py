@@ -182,7 +182,7 @@ def perform(built: Path, what: str, victims: list[str], count: int) -> Fates:
 def check_times(fates: Fates) -> None:
     """R2.8: within a second, but for a machine that has other things to do now and then."""
     late = [time for time in fates.times if time > 1000]
-    assert len(late) <= len(fates.times) // 50 and max(fates.times) < 2000, late
+    assert len(late) <= 1 + len(fates.times) // 50 and max(fates.times) < 2000, late
 
 
 def report(fates: Fates, capsys) -> None:

@@ -8,15 +8,26 @@ import pytest
 ID = "(?P<id>[0-9a-f]{32})"
 
 
-@pytest.fixture
-def pair(start):
+def offering(start, *options: str):
     """An editor that offers "one", and a viewer that sees it; the hub is neither's."""
     start("hub").ready()
-    editor = start("editor", "--limit", "10", "0", "--limit", "8", "300").ready()
+    editor = start("editor", "--limit", "10", "0", *options).ready()
     viewer = start("viewer").ready()
     editor.ask("offer one", "offered")
     viewer.hears("appeared one")
     return editor, viewer
+
+
+@pytest.fixture
+def pair(start):
+    """The editor has the usual 5 s to save: only a test of that time waits for it."""
+    return offering(start)
+
+
+@pytest.fixture
+def hurried(start):
+    """The same, and the editor has 300 ms to save."""
+    return offering(start, "--limit", "8", "300")
 
 
 def begin(viewer, text: str = "one") -> str:
@@ -104,9 +115,9 @@ def test_an_app_that_never_answers_is_answered_for_by_the_deadline(pair):
     """R3.9, A20"""
     editor, viewer = pair
     viewer.tell("on_continue later")
-    name = begin(viewer, "one/400")
+    name = begin(viewer, "one/2000")
     viewer.hears(f"continue {name} .*")
-    editor.hears(f"ended {name} failed REMOTE_APPLICATION_TIMED_OUT fresh .*", 3.0)
+    editor.hears(f"ended {name} failed REMOTE_APPLICATION_TIMED_OUT fresh .*", 10.0)
     assert ended_once(viewer, name)
     # Both ends get the same result of an answer that comes too late, and of the next one.
     for _ in range(2):
@@ -156,35 +167,35 @@ def test_will_save_may_be_answered_later(pair, answer):
     editor.ask("saved", "error .* INVALID_STATE: .*")
 
 
-def test_an_origin_that_never_saved_times_out(pair):
+def test_an_origin_that_never_saved_times_out(hurried):
     """R2.4: there is no older snapshot. The limit is lowered to 300 ms."""
-    editor, viewer = pair
+    editor, viewer = hurried
     editor.ask("on_save later", "on_save later")
     name = begin(viewer)
-    viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 2.0)
+    viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 10.0)
     editor.hears(f"ended {name} failed REMOTE_APPLICATION_TIMED_OUT .*")
     editor.tell("saved")  # too late: fine, and of no effect
     assert ended_once(viewer, name)
     assert not any("error" in line for line in editor.events())
 
 
-def test_the_last_snapshot_stands_in_and_is_called_stale(pair):
+def test_the_last_snapshot_stands_in_and_is_called_stale(hurried):
     """R2.4"""
-    editor, viewer = pair
+    editor, viewer = hurried
     name = begin(viewer)
     editor.hears(f"ended {name} restored OK fresh ")
     editor.tell("on_save later").ask("dirty", "dirty")
     name = begin(viewer)
-    viewer.hears(f"continue {name} .*", 2.0)
+    viewer.hears(f"continue {name} .*", 10.0)
     editor.hears(f"ended {name} restored OK stale the origin did not save in time")
 
 
-def test_it_has_one_deadline(pair):
+def test_it_has_one_deadline(hurried):
     """R3.9, A20: 20 s by default; here 200 ms, which is before the origin's 300."""
-    editor, viewer = pair
+    editor, viewer = hurried
     editor.ask("on_save later", "on_save later")
     name = begin(viewer, "one/200")
-    viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 1.0)
+    viewer.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 10.0)
     editor.hears(f"ended {name} failed .*")
 
 
@@ -195,7 +206,7 @@ def test_an_origin_that_dies_meanwhile_ends_it(pair):
     name = begin(viewer)
     editor.hears("will_save")
     editor.kill()
-    viewer.hears(f"did_fail {name} CONNECTION_UNAVAILABLE .*", 1.0)
+    viewer.hears(f"did_fail {name} CONNECTION_UNAVAILABLE .*", 10.0)
     assert ended_once(viewer, name)
 
 

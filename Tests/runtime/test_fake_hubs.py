@@ -152,8 +152,9 @@ def test_a_hub_that_closes_at_once_is_not_asked_over_and_over(start, fake):
     """No busy loop; and in the end another hub takes its place."""
     hub = fake()
     app = start("app")
-    assert 1 <= hub.connections_within(0.4) <= 20
-    app.hears("connection ready", 3.0)
+    hub.listening.accept()[0].close()  # it may take a while to begin
+    assert hub.connections_within(0.4) < 20
+    app.hears("connection ready", 10.0)
 
 
 class ManyHubs:
@@ -310,21 +311,21 @@ def test_an_offer_expires_though_its_hub_does_not_say_so(start, fake):
     """A18: the date is the receiver's to keep, too."""
     hub = fake()
     app = start("app")
-    greeted(hub).send(offer("kept", remaining=60_000), offer("short", remaining=300), message("ready"))
+    greeted(hub).send(offer("kept", remaining=60_000), offer("short", remaining=2_000), message("ready"))
     app.hears("appeared short")
-    app.hears("gone short", 3.0)
+    app.hears("gone short", 10.0)
     app.ask("list", "offers 1 kept")
 
 
 def test_a_hub_that_is_silent_about_a_continuation_does_not_hold_it_up(offered):
     """A20: it answers pings, and no more; the deadline ends it."""
     app, connection = offered
-    name = app.ask("continue one/1500", "continuation (.*)")[2]
     began = time.monotonic()
+    name = app.ask("continue one/1500", "continuation (.*)")[2]
     connection.receive_kind("fetch")
     connection.send(message("pong", connection.receive_kind("ping")[1]))
-    app.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 5.0)
-    assert 1.0 < time.monotonic() - began < 3.0
+    app.hears(f"did_fail {name} REMOTE_APPLICATION_TIMED_OUT .*", 10.0)
+    assert 1.4 < time.monotonic() - began < 10.0
 
 
 def test_state_that_lies_about_its_size_fails(offered):

@@ -191,10 +191,10 @@ def test_silence_does_not_lock_apps_out(pair, connect, start):
     newcomer = start("newcomer")
     newcomer.hears("appeared one")
     newcomer.ready()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 4.0  # those that say nothing have 5 s
     hub, _ = pair
     assert len(list(Path(f"/proc/{hub.pid}/fd").iterdir())) < 150
-    assert silent[0].is_closed_within(1.0)
+    assert silent[0].is_closed_within(3.0)
     newcomer.end()
 
 

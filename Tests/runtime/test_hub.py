@@ -129,7 +129,7 @@ def test_without_a_hub_it_fails_within_two_seconds(start, folder):
     killed = milliseconds()
     hub.kill()
     failed = float(viewer.hears(f"did_fail {name} CONNECTION_UNAVAILABLE .*")["at"])
-    assert failed - killed < 2200
+    assert 1900 < failed - killed < 5000  # the next deadline is that of the continuation, after 20 s
     for lock in locks:
         os.close(lock)
 
@@ -180,7 +180,7 @@ def test_a_newcomer_replaces_a_stopped_hub(start, stopped, folder):
     hub, editor, viewer, since = stopped
     newcomer = start("newcomer")
     newcomer.hears("appeared one")
-    assert float(newcomer.hears("connection ready")["at"]) - since < 1500
+    assert float(newcomer.hears("connection ready")["at"]) - since < 3000
     for app in (editor, viewer):
         app.hears("connection searching", 2.0)
         app.hears("connection ready", 2.0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import signal
 import time
@@ -27,14 +28,19 @@ def trio(start, place):
 
 def remove(place: Path) -> None:
     """As cleaners do; what comes back while it does so does not keep it."""
-    for path in place.iterdir():
-        path.unlink()
-    place.rmdir()
+    while True:
+        for path in place.iterdir():
+            path.unlink(missing_ok=True)
+        try:
+            return place.rmdir()
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
 
 
 LOSSES = {
     "removed": remove,
-    "removed and made again": lambda place: (shutil.rmtree(place), place.mkdir(mode=0o700)),
+    "removed and made again": lambda place: (remove(place), place.mkdir(mode=0o700, exist_ok=True)),
     "emptied": lambda place: [path.unlink() for path in place.iterdir()],
     "moved away": lambda place: place.rename(place.with_name("elsewhere")),
     "its socket deleted": lambda place: (place / "hub.1").unlink(),

@@ -172,7 +172,7 @@ static void timeouts(void) {
   OK(segue_app_dispatch(self.app, 50, &delivered));
   clock_gettime(CLOCK_MONOTONIC, &after);
   long took = (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
-  REQUIRE(delivered == 0 && took >= 49 && took < 500);
+  REQUIRE(delivered == 0 && took >= 49 && took < 10000);
   close_participant(&self);
 }
 

@@ -247,7 +247,7 @@ def test_no_result_by_the_deadline_ends_the_attempt_and_a_late_one_has_no_effect
     origin, receiver = pair(start, save=False)
     offer(origin)
     id = receiver.offer_of("Shopping")["offer"]
-    receiver.call("offers/continue", offer=id, seconds=1)
+    receiver.call("offers/continue", offer=id, seconds=3)
     request = receiver.hear_message("continuation/continue")
     assert origin.hear("activity/ended")["outcome"] in ("failed", "unknown")
     receiver.respond(request, {"handled": True})

@@ -27,7 +27,7 @@ public enum RelayEnd: UInt8, Sendable {
   /// The other device takes no connection now.
   case refused
 
-  /// Whether a device may have ended a channel for it. The others are the relay's own: their errors are about the relay.
+  /// Whether a device may have ended a channel for it. The others are the relay's own, and name the relay.
   var isOfDevice: Bool {
     switch self {
     case .ended, .violated, .lost, .unknown, .refused: true
