@@ -26,7 +26,7 @@ def run(built: Path, folder: Path, program: str, *arguments: str, under=()) -> s
         env={**os.environ, "SEGUE_RUNTIME_DIR": str(folder)},
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=900,
     )
 
 
