@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, Opener, environment
+from conftest import PATIENCE, ROOT, Opener, environment
 
 import segue
 from segue._command.output import table
@@ -131,6 +132,17 @@ def test_the_name_of_a_linked_device_is_escaped(folder: str, tmp_path: Path) -> 
 def test_what_is_shown(text: str, expected: str) -> None:
     assert shown(text) == expected
     assert shown(text).isprintable()
+
+
+def test_what_the_core_takes_for_blank_or_hidden_is_escaped() -> None:
+    core = (ROOT / "Sources/SegueAgentCore/Trust/Values/DisplayName.swift").read_text()
+    told = re.findall(r"func (?:isBlank|isHidden)\(_ value: UInt32\) -> Bool \{(.*?)default", core, re.DOTALL)
+    assert len(told) == 2
+    for first, last in re.findall(r"0x([0-9a-f]+)(?:\.\.\.0x([0-9a-f]+))?", "".join(told)):
+        for number in range(int(first, 16), int(last or first, 16) + 1):
+            character = chr(number)
+            assert number == 0x20 or shown(character) == character.encode("unicode_escape").decode() != character
+    assert shown_lines("a\u3164b", ["\u3164"]) == "a\\u3164b"
 
 
 ACUTE, FLAG, SYLLABLE = "e\u0301", "\U0001f1eb\U0001f1f7", "\u1112\u1161\u11ab"

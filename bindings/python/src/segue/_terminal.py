@@ -4,11 +4,14 @@ and how many columns it takes there."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
 NAME = 64
 """Columns that are shown of a name or title."""
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Letters, marks and signs of which nothing is seen: the core leaves them out of names of devices, too."""
 _LONGEST_GRAPHEME = 31
 """Characters; one with more is no text of a language (UAX #15, Stream-Safe Text Format)."""
 
@@ -36,7 +39,7 @@ def shown_line(text: str) -> str:
 
 def shown_lines(text: str, names: Iterable[str] = ()) -> str:
     """A text of several lines, written by us around names of others. Line breaks in these names end no line of ours."""
-    for name in sorted({each for each in names if not each.isprintable()}, key=len, reverse=True):
+    for name in sorted({each for each in names if not _is_visible(each)}, key=len, reverse=True):
         text = text.replace(name, shown(name))
     return "\n".join(map(shown_line, text.split("\n")))
 
@@ -84,5 +87,10 @@ def _shown(character: str) -> str:
 
 
 def _visible(character: str) -> str:
-    """Controls, formats (directions, zero width), separators but the space, surrogates, unassigned: escaped."""
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
+    """Controls, formats (directions, zero width), separators but the space, surrogates, unassigned, and letters that
+    are blank: escaped."""
+    return character if _is_visible(character) else character.encode("unicode_escape").decode()
+
+
+def _is_visible(text: str) -> bool:
+    return text.isprintable() and not _BLANK.search(text)
