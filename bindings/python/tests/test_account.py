@@ -306,6 +306,10 @@ def test_r14_1_the_doctor_names_paths_that_have_failed_and_tailnets(
     assert "\x1b" not in path.message
     assert "tailscale0 is up" in tailnet.message
     assert "`segue devices --add-address phone HOST`" in (tailnet.advice or "")
+    # An option begins with a dash.
+    dashed = device("-x")
+    tailnet = device_checks.findings(account(here, dashed))[-1]
+    assert f"`segue devices --add-address {str(dashed['device'])[:8]} HOST`" in (tailnet.advice or "")
     # Once its address there is set, or it is linked, there is nothing to say.
     assert "tailnet" not in problems(device_checks.findings(account(here, {**away, "addresses": ["phone.ts.net"]})))
     assert problems(device_checks.findings(account(here, {**away, "linked": True}))) == []
@@ -331,6 +335,9 @@ def test_r14_1_kinds_of_paths_that_are_not_used_are_shown_and_are_reasons(monkey
     here = device("laptop", this_device=True)
     known = {"address": "10.0.0.7:1", "state": "avoided", "cost": "same network"}
     away = device("my phone", paths=[known], avoided=["same network", "relay"])
+    dashed = device("--help", avoided=["relay"])
+    advice = [each.advice for each in device_checks.findings(account(here, dashed)) if each.about == "path"]
+    assert advice == [f"`segue devices --use {str(dashed['device'])[:8]} relay`"]
     found = account(here, away)
     assert details(found.devices[1], True) == [
         "my phone: not by same-network, relay",

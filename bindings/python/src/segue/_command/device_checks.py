@@ -161,7 +161,7 @@ def network(account: Account) -> Iterator[Finding]:
                 yield Finding("path", State.NOTE, why, advice_on(tried))
         for kind in map(kind_of, each.avoided):
             why = f"{named(each)} is not reached by {kind}, since you have said so here"
-            yield Finding("path", State.NOTE, why, f"`segue devices --use {quoted(shown(each.name))} {kind}`")
+            yield Finding("path", State.NOTE, why, f"`segue devices --use {word_for(each)} {kind}`")
     yield from tailnets(missing)
     if not account.settings.discovery:
         why = "discovery is off: only addresses that are set are dialled"
@@ -210,8 +210,13 @@ def tailnets(missing: list[KnownDevice]) -> Iterator[Finding]:
     for name in sorted(each.name for each in INTERFACES.glob("*") if TAILNET.match(each.name)):
         for each in unset[:3]:
             why = f"{name} is up, which passes no multicast on, and no address of {named(each)} in it is set"
-            command = f"`segue devices --add-address {quoted(shown(each.name))} HOST`"
+            command = f"`segue devices --add-address {word_for(each)} HOST`"
             yield Finding("tailnet", State.NOTE, why, f"{command}, with its name or address there")
+
+
+def word_for(device: KnownDevice) -> str:
+    """Returns the word for a device in a command: one that begins with `-` would be taken for an option."""
+    return str(device.device)[:8] if device.name.startswith("-") else quoted(shown(device.name))
 
 
 def interfaces() -> Iterator[int]:
