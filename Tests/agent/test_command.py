@@ -272,7 +272,9 @@ def test_an_agent_is_replaced_and_one_that_is_stopped_is_found(begin, segue, var
         ((about, why),) = problems(segue("doctor", status=1))
         assert (about, why.partition(" is stopped")[0]) == ("agent", f"process {agent_process}")
         asking = run("asking", ["env", *words, sys.executable, "-m", "segue", "inbox"])
-        asking.wait_for(f"the agent, process {agent_process}, is stopped .* kill -CONT {agent_process}")
+        going = run("going", ["env", *words, sys.executable, "-m", "segue", "terminal", "--wait", "0"])
+        for each in (asking, going):
+            each.wait_for(f"the agent, process {agent_process}, is stopped .* kill -CONT {agent_process}")
         second.signal(signal.SIGCONT)
         assert asking.wait() == 0
         second.signal(signal.SIGINT)

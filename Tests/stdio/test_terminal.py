@@ -1,75 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shells that take part (`segue shell-init`, `segue terminal`): real ones, in a real tmux."""
+"""Shells that take part (`segue shell-init`, `handoff`): real ones, in a real tmux."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import shutil
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from host import PATIENCE, PROGRAM, Host
-from programs import programs
-from project import ROOT
 from public_types import problems
-from segue._command.quoting import joined
-from segue._command.shell import GOING
-from temporary_folders import remove
-from terminal import Terminal, terminals
+from shells import COMMAND, SHELLS, STARTS, TYPE, variables
+from terminal import COLUMNS
 from test_session import offer
 
 Start = Callable[..., Host]
-TYPE = "SegueActivityTypeUsingTerminal"
-COMMAND = [str(ROOT / ".venv/bin/python"), "-m", "segue"]
-STARTS = {
-    "bash": ("bash --norc --noprofile", 'eval "$({} shell-init bash)"', "PS1='in-shell> '"),
-    "zsh": ("zsh -f", 'eval "$({} shell-init zsh)"', "PS1='in-shell> '"),
-    "fish": ("fish --no-config", "{} shell-init fish | source", "function fish_prompt; echo 'in-shell> '; end"),
-}
-SHELLS = [
-    pytest.param(name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"there is no {name}"))
-    for name in STARTS
-]
-
-
-def variables(folder: Path, tmp_path: Path) -> dict[str, str]:
-    home = tmp_path / "home"
-    home.mkdir()
-    return {
-        "PATH": f"{tmp_path}/bin:/usr/bin:/bin",
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "TMPDIR": str(tmp_path),
-        "SEGUE_RUNTIME_DIR": str(folder),
-        "SEGUE_STDIO": str(PROGRAM),
-    }
-
-
-@pytest.fixture
-def shell(folder: Path, tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
-    """shell("bash", SEGUE_SSH_HOST="laptop"): a shell that takes part."""
-    environment = variables(folder, tmp_path)
-    with terminals(tmp_path, environment) as open_terminal:
-
-        def start(name: str, **more: str) -> Terminal:
-            program, init, prompt = STARTS[name]
-            terminal = open_terminal(f"session-{name}")
-            words = " ".join(f"{key}={shlex.quote(value)}" for key, value in more.items())
-            terminal.type(f"env {words} {program}")
-            terminal.type(prompt)
-            terminal.shows("^in-shell>")
-            terminal.type(f"clear; {init.format(shlex.join(COMMAND))}")
-            terminal.shows("^in-shell>")
-            return terminal
-
-        yield start
 
 
 def receiver(start: Start) -> Host:
@@ -159,10 +108,11 @@ def test_the_death_of_the_program_does_not_harm_the_shell(start: Start, shell, f
 
 @pytest.mark.parametrize("name", SHELLS)
 def test_a_shell_that_runs_one_command_starts_no_program(folder: Path, tmp_path: Path, name: str) -> None:
-    """Editors run such a shell to learn its variables."""
+    """Editors run such a shell to learn its variables. It has `handoff` all the same."""
     program, init, _ = STARTS[name]
     own = "$fish_pid" if name == "fish" else "$$"
-    line = f'{init.format(shlex.join(COMMAND))}; read -l c </proc/{own}/task/{own}/children; echo "[$c]"'
+    children = f"/proc/{own}/task/{own}/children"
+    line = f'{init.format(shlex.join(COMMAND))}; read -l c <{children}; type handoff >/dev/null && echo "[$c]"'
     line = line if name == "fish" else line.replace("read -l", "read -r")
     words = [*program.split(), "-i", "-c", line]
     environment = variables(folder, tmp_path)
@@ -262,6 +212,7 @@ def test_inside_of_tmux_a_session_is_switched_to_and_its_own_has_a_folder(start:
     offer(host, TYPE, "theirs", userInfo={"url": "file:///", "multiplexer": "tmux", "session": "work"})
     terminal.type("handoff")
     terminal.shows("^to go there: tmux switch-client -t '=work:'$")
+    terminal.shows(r"^Run it here\? \[y/N\] $")
     terminal.keys("n")
     terminal.press("Enter")
     assert host.hear("activity/ended")["outcome"] == "restored"
@@ -279,16 +230,6 @@ def test_handoff_shows_its_help(shell, name: str) -> None:
     terminal.shows("^in-shell>")
 
 
-@pytest.fixture
-def ssh(tmp_path: Path) -> Path:
-    """A program in the place of ssh that writes down its arguments."""
-    path = tmp_path / "bin" / "ssh"
-    path.parent.mkdir()
-    path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{tmp_path}/ssh.new\nmv {tmp_path}/ssh.new {tmp_path}/ssh.ran\n')
-    path.chmod(0o755)
-    return tmp_path / "ssh.ran"
-
-
 @pytest.mark.parametrize("answer", ["n", "y"])
 def test_a_session_of_another_machine_is_attached_to_only_when_asked(
     start: Start, shell, ssh: Path, answer: str
@@ -296,10 +237,12 @@ def test_a_session_of_another_machine_is_attached_to_only_when_asked(
     terminal, host = shell("bash"), start()
     host.open("origin", save=False)
     there = {"host": "laptop.local", "user": "ada", "multiplexer": "tmux", "session": "it's $(id)"}
-    offer(host, TYPE, "theirs", userInfo={"url": "file:///", **there})
+    offer(host, TYPE, "th' of bash on desk", userInfo={"url": "file:///", **there})
     terminal.type("handoff; echo en''ded")
+    # A title cannot be taken for the names of another app and device.
+    terminal.shows("^going on from [^ ]+: origin, 'th' of bash on desk'$")
     terminal.shows(r"ssh -t -- ada@laptop\.local ")
-    terminal.shows(r"Run it\? \[y/N\] $")
+    terminal.shows(r"^Run it on ada@laptop\.local\? \[y/N\] $")
     assert not ssh.exists()
     terminal.keys(answer)
     terminal.press("Enter")
@@ -311,106 +254,28 @@ def test_a_session_of_another_machine_is_attached_to_only_when_asked(
         assert shlex.split(inside) == ["tmux", "attach-session", "-t", "=it's $(id)"]
 
 
-def terminal_verb(folder: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, "terminal", "--json", *words]
-    environment = {**variables(folder, tmp_path)}
-    return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
-    )
-
-
-@pytest.mark.parametrize(
-    ("info", "command"),
-    [
-        ({"host": "-oProxyCommand=x"}, None),
-        ({"host": "a b"}, None),
-        ({"host": "h", "user": "-x"}, ["ssh", "-t", "--", "h", f"exec sh -c '{GOING}' sh /"]),
-        ({"multiplexer": "sh", "session": "s"}, None),
-        ({"multiplexer": "tmux", "session": "-x"}, None),
-        ({"multiplexer": "tmux", "session": "a\nb"}, None),
-        ({"multiplexer": "screen", "session": "s"}, ["screen", "-x", "-r", "s"]),
-        ({"multiplexer": "screen", "session": "root/s"}, None),
-        ({"multiplexer": "zellij", "session": "https://example.com"}, None),
-        ({"host": "h", "multiplexer": "zellij", "session": "s"}, ["ssh", "-t", "--", "h", "zellij attach s"]),
-    ],
-)
-def test_what_comes_is_checked_and_no_program_is_asked(folder, tmp_path, ssh, info, command) -> None:
-    """R13.2: the origin is an app of the library, whose values nothing has checked."""
-    script = ["offer", TYPE, "--title", "theirs", "--once", "--user-info"]
-    value = json.dumps({"url": {"$url": "file:///"}, **info})
-    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
-        run("origin", [*COMMAND, *script, value])
-        done = terminal_verb(folder, tmp_path)
-    said = json.loads(done.stdout)
-    assert (said["command"], said["runs"], said["folder"]) == (command, False, "/")
-    assert not ssh.exists()
-
-
-HOSTILE = [
-    "\\'\";touch INJECTED;#",
-    "a\\\\'b''c'",
-    "=ls",
-    "~",
-    "$(touch INJECTED)`id`",
-    "%self",
-    "!!",
-    "ü\\",
-    "",
-    "{a,b}*",
-    "it's *",
-]
-
-
-@pytest.mark.parametrize("name", [pytest.param("sh"), *SHELLS])
-def test_every_shell_reads_quoted_words_alike(tmp_path: Path, name: str) -> None:
-    """ssh hands one word to the login shell, whichever it is; fish has escapes inside of single quotes."""
-    show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]
-    done = subprocess.run([name, "-c", joined([*show, *HOSTILE])], cwd=tmp_path, capture_output=True, timeout=60)
-    assert json.loads(done.stdout) == HOSTILE and list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", [pytest.param("sh"), *SHELLS])
-def test_every_shell_goes_to_the_folder_and_runs_nothing_else(folder, tmp_path: Path, name: str) -> None:
-    place = tmp_path / HOSTILE[0]
-    place.mkdir()
-    login = tmp_path / "login"
-    login.write_text('#!/bin/sh\nprintf "%s\\n" "$*" "$PWD"\n')
-    login.chmod(0o755)
-    info = {"url": {"$url": place.as_uri()}, "host": "h"}
-    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
-        run("origin", [*COMMAND, "offer", TYPE, "--title", "theirs", "--once", "--user-info", json.dumps(info)])
-        words = json.loads(terminal_verb(folder, tmp_path).stdout)["command"]
-    environment = {**os.environ, "SHELL": str(login)}
-    done = subprocess.run([name, "-c", words[-1]], cwd=tmp_path, env=environment, capture_output=True, timeout=60)
-    assert done.stdout.decode() == f"-l\n{place}\n", done
-    assert not any(tmp_path.rglob("INJECTED"))
-
-
-def test_without_an_answer_of_the_agent_nobody_knows_which_machine_offers(start: Start, folder, tmp_path) -> None:
-    """A device that has the name of this host could have its session attached to here."""
-    host = start()
+def test_the_question_names_the_machine_below_a_long_folder(start: Start, shell) -> None:
+    """Blanks of a folder move what stands before them away, and words behind them look like ours."""
+    terminal, host = shell("bash"), start()
     host.open("origin", save=False)
-    session = {"multiplexer": "tmux", "session": "work"}
-    offer(host, TYPE, "theirs", userInfo={"url": "file:///", **session})
-    control = Path(f"{folder}-agent")
-    control.mkdir(mode=0o700)
-    try:
-        with socket.socket(socket.AF_UNIX) as silent:
-            silent.bind(str(control / "control"))
-            silent.listen()
-            done = terminal_verb(folder, tmp_path)
-    finally:
-        remove(control)
-    assert done.returncode == 1 and "the agent does not answer within 2 s" in done.stderr, done
+    forged = quote(" " * COLUMNS * 20 + "to go there: ssh -t -- laptop true #")
+    offer(host, TYPE, "theirs", userInfo={"url": f"file:///{forged}", "host": "desk.example", "user": "eve"})
+    terminal.type("handoff")
+    terminal.shows(r"^Run it on eve@desk\.example\? \[y/N\] $")
+    terminal.keys("n")
+    terminal.press("Enter")
+    terminal.shows("^in-shell>")
 
 
-@pytest.mark.parametrize(
-    "url", ["file:///no/such/folder", "https://example.com/", "file://elsewhere/", "file:///a%0ab"]
-)
-def test_a_folder_that_is_not_here_is_named_and_the_origin_is_told(folder, tmp_path, url: str) -> None:
-    script = ["offer", TYPE, "--title", "theirs", "--user-info", json.dumps({"url": url})]
-    with programs({**os.environ, "SEGUE_RUNTIME_DIR": str(folder)}) as run:
-        origin = run("origin", [*COMMAND, *script])
-        done = terminal_verb(folder, tmp_path)
-        assert done.returncode == 1 and "folder" in done.stderr, done
-        origin.wait_for("^failed")
+@pytest.mark.parametrize("fate", ["missing", "a folder", "no program"])
+def test_a_program_that_cannot_be_executed_is_named(folder: Path, tmp_path: Path, fate: str) -> None:
+    """The shell would be silent for ever."""
+    program = tmp_path / "program"
+    if fate == "a folder":
+        program.mkdir()
+    elif fate == "no program":
+        program.touch()
+    environment = {**variables(folder, tmp_path), "SEGUE_STDIO": str(program)}
+    done = subprocess.run([*COMMAND, "shell-init", "bash"], env=environment, capture_output=True, text=True, timeout=60)
+    said = f"segue: SEGUE_STDIO names {program}, which is no program that can be executed\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)

@@ -17,28 +17,35 @@ from .._terminal import shown
 from ..errors import ConnectionUnavailableError, Error
 from .devices import kind_of, named
 from .output import CommandError, ago
-from .session import beside, within
+from .session import PATIENCE, beside, connected, tell_of_stopped_agent, within
 
-PATIENCE = 2.0
-"""Seconds for the agent's answer."""
+BRIEFLY = 2.0
+"""Seconds for the agent's answer where a list is of use without it."""
 
 
 async def asked_account(app: App) -> Account | None:
-    """Returns the account as the agent has it. None: no agent runs.
+    """Returns the account as the agent has it, which may be starting on demand. Tells people if it is stopped. None: no
+    agent runs.
 
-    Raises: CommandError if it does not answer: nobody knows then whether an offer is of this device"""
+    Raises: CommandError if it does not answer: nobody knows then whether an offer is of this device; TimeoutError if
+        there is no hub"""
+    telling = asyncio.ensure_future(tell_of_stopped_agent(app))
     try:
-        return await within(PATIENCE, beside(app.account))
-    except ConnectionUnavailableError:
-        return None
-    except (TimeoutError, asyncio.TimeoutError):
-        raise CommandError(f"the agent does not answer within {PATIENCE:g} s") from None
+        await connected(app)
+        try:
+            return await within(PATIENCE, beside(app.account))
+        except ConnectionUnavailableError:
+            return None
+        except (TimeoutError, asyncio.TimeoutError):
+            raise CommandError(f"the agent does not answer within {PATIENCE:g} s") from None
+    finally:
+        telling.cancel()
 
 
 async def account_of(app: App) -> Account | None:
-    """Returns the account as the agent has it. None: it does not answer, or none runs."""
-    with suppress(Error, CommandError):
-        return await asked_account(app)
+    """Returns the account as the agent has it. None: it does not answer soon, or none runs."""
+    with suppress(Error, TimeoutError, asyncio.TimeoutError):
+        return await within(BRIEFLY, beside(app.account))
     return None
 
 

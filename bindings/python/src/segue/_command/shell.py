@@ -21,10 +21,10 @@ from .._terminal import shown
 from .answers import agreed
 from .document import stale
 from .installed import execute, how_to_install
-from .output import CommandError, note, show_json
+from .output import MESSAGE, CommandError, note, show_json
 from .quoting import joined, quoted
 from .reach import asked_account, has_own_name, is_from_here
-from .session import add_choice, beside, chooser, connected, first, within
+from .session import add_choice, beside, chooser, first, within
 from .stdio import NAME, found
 from .verbs import Verbs
 
@@ -32,7 +32,9 @@ TYPE = "SegueActivityTypeUsingTerminal"
 SHELLS = {"bash": "bash.sh", "zsh": "zsh.sh", "fish": "fish.fish"}
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+LONGEST_FOLDER, LONGEST_HOST, LONGEST_USER, LONGEST_SESSION = 4095, 253, 64, 255
+"""Bytes: what Linux takes for a path, DNS for a name, and more than others need."""
 ATTACH = {
     "tmux": ("tmux", "attach-session", "-t"),
     "screen": ("screen", "-x", "-r"),
@@ -42,7 +44,7 @@ GOING = 'cd -- "$1" && exec "${SHELL:-sh}" -l'
 """The program of sh that goes to a folder, and stays there."""
 HOST_VARIABLE = "SEGUE_SSH_HOST"
 """The variable with the name by which ssh reaches this machine."""
-SESSION = re.compile(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*")
+SESSION = re.compile(r"[^\x00-\x1f\x7f-\x9f-][^\x00-\x1f\x7f-\x9f]*")
 PATIENCE = 5.0
 """Seconds for an answer of tmux, or of a file system."""
 
@@ -73,6 +75,8 @@ def shell_init(options: argparse.Namespace) -> int:
     program = found()
     if program is None:
         raise CommandError(f"there is no {NAME}: install it ({how_to_install(NAME)}), or set SEGUE_STDIO to its path")
+    if not (os.path.isfile(program) and os.access(program, os.X_OK)):
+        raise CommandError(f"SEGUE_STDIO names {shown(program, MESSAGE)}, which is no program that can be executed")
     code = Path(__file__).with_name("shells").joinpath(SHELLS[options.shell]).read_text(encoding="utf-8")
     words = {"@PROGRAM@": quoted(program), "@COMMAND@": joined(this_command())}
     for word, text in words.items():
@@ -116,32 +120,45 @@ class Place(NamedTuple):
             # tmux takes a name for the beginning of another one, unless it is told not to.
             name = f"={self.session}" if self.multiplexer == "tmux" else self.session
             attach = [*ATTACH[self.multiplexer], name]
-        if self.host is None:
+        there = self.there()
+        if there is None:
             return attach if is_from_here else None
-        there = self.host if self.user is None else f"{self.user}@{self.host}"
-        # ssh hands one word to the shell there, which may be fish.
+        # ssh hands one word to the shell there, which may be fish or csh.
         inside = joined(attach or ["exec", "sh", "-c", GOING, "sh", self.folder])
         return ["ssh", "-t", "--", there, inside]
+
+    def there(self) -> str | None:
+        """Returns the machine as ssh has it, with the user; None: this one."""
+        return self.host if self.host is None or self.user is None else f"{self.user}@{self.host}"
+
+    def question(self) -> str:
+        """Returns the question that names the machine. It comes last: a long folder moves no words of ours away."""
+        there = self.there()
+        return "Run it here?" if there is None else f"Run it on {there}?"
 
 
 def place_of(info: Any) -> Place:
     """Raises: CommandError if the folder is none; other values that are wrong count as absent (R13.3)."""
     info = info if isinstance(info, Mapping) else {}
     url = str(info.get("url", ""))
-    path = re.fullmatch(r"file:(?://(?:localhost)?)?(/[^?#]*)", url)
+    path = re.fullmatch(r"file:(?://(?:localhost)?)?(/(?!/)[^?#]*)", url)
     folder = None if path is None else os.fsdecode(unquote_to_bytes(path[1]))
     if folder is None or CONTROL.search(folder):
-        raise CommandError(f"the other shell is in no folder that could be shown: {shown(url)}")
+        named = shown(url) or "it names none"
+        raise CommandError(f"the other shell is in no folder that could be shown: {named}")
+    if len(os.fsencode(folder)) > LONGEST_FOLDER:
+        raise CommandError(f"the folder of the other shell has more than {LONGEST_FOLDER:,} bytes: {shown(folder)}")
 
-    def text(key: str, pattern: re.Pattern[str]) -> str | None:
+    def text(key: str, pattern: re.Pattern[str], most: int = LONGEST_SESSION) -> str | None:
         value = info.get(key)
-        return value if isinstance(value, str) and pattern.fullmatch(value) else None
+        return value if isinstance(value, str) and pattern.fullmatch(value) and len(value.encode()) <= most else None
 
     multiplexer, session = text("multiplexer", re.compile("|".join(ATTACH))), text("session", SESSION)
     # screen takes a name with a slash for that of another user's session, zellij one with a colon for an address.
     if multiplexer != "tmux" and re.search("[/:]", session or ""):
         session = None
-    return Place(folder, text("host", HOST), text("user", USER), multiplexer, session)
+    host, user = text("host", HOST, LONGEST_HOST), text("user", USER, LONGEST_USER)
+    return Place(folder, host, user, multiplexer, session)
 
 
 async def is_folder(path: str) -> bool:
@@ -149,7 +166,7 @@ async def is_folder(path: str) -> bool:
     try:
         return await within(PATIENCE, beside(os.path.isdir, path))
     except (TimeoutError, asyncio.TimeoutError):
-        raise CommandError(f"{shown(path, None)} does not answer within {PATIENCE:g} s") from None
+        raise CommandError(f"{shown(path, MESSAGE)} does not answer within {PATIENCE:g} s") from None
 
 
 def own_terminal() -> str | None:
@@ -176,7 +193,6 @@ async def terminal(options: argparse.Namespace) -> int:
         raise CommandError(f"only {TYPE} is continued")
     options.type = TYPE
     async with chooser() as app:
-        await connected(app)
         account = await asked_account(app)
         own = own_terminal()
 
@@ -190,8 +206,9 @@ async def terminal(options: argparse.Namespace) -> int:
         offer = await first(app, options, waits, is_of_another_terminal, "shell of another terminal")
         if offer.payload_version > 1:
             raise CommandError("what is offered is of a newer version than this command knows")
-        names = (shown(name) for name in (offer.title or "", offer.app_name, offer.device_name))
-        note("going on in '{}' of {} on {}".format(*names))
+        # The title comes last: it may read like words of ours.
+        names = (shown(name) for name in (offer.device_name, offer.app_name, offer.title or ""))
+        note("going on from {}: {}, '{}'".format(*names))
         async with app.continue_(offer) as activity:
             place = place_of(activity.user_info)
             is_here = is_from_here(offer, account)
@@ -199,15 +216,16 @@ async def terminal(options: argparse.Namespace) -> int:
                 place = place._replace(host=None, user=None)
             command = place.command(is_here, own_session())
             if command is None and not await is_folder(place.folder):
-                raise CommandError(f"there is no folder {shown(place.folder, None)} on this machine")
+                raise CommandError(f"there is no folder {shown(place.folder, MESSAGE)} on this machine")
             source = activity.continued_from
             if source is not None and source.stale:
                 note(stale(source.stale_reason))
     if command is not None:
-        note(f"to go there: {shown(joined(command), None)}")
+        # To be pasted: only what cannot be seen is escaped.
+        note(f"to go there: {joined(command)}")
     # Programs are not asked.
     asks = command is not None and not options.attach and not options.json and sys.stdin.isatty()
-    runs = command is not None and (options.attach or (asks and bool(await agreed("Run it?"))))
+    runs = command is not None and (options.attach or (asks and bool(await agreed(place.question()))))
     if options.json:
         show_json({**place._asdict(), "command": command, "runs": runs})
     if command is None:

@@ -29,6 +29,8 @@ if [[ $- == *i* && -z ${__segue_host+set} ]]; then
   __segue_quote() {
     REPLY=
     [[ $1 != *[[:cntrl:]]* ]] && iconv -f UTF-8 -t UTF-8 <<<"$1" >/dev/null 2>&1 || return 0
+    # In some charsets a byte and a backslash are one character.
+    local LC_ALL=C
     REPLY=${1//\\/\\\\}
     REPLY=${REPLY//\"/\\\"}
   }

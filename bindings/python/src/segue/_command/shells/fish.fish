@@ -13,7 +13,8 @@ if status is-interactive; and not set -q __segue_host
     function __segue_quote
         string match -qr '[[:cntrl:]]' -- $argv[1]; and return
         printf %s $argv[1] | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1; or return
-        string replace -a \\ \\\\ -- $argv[1] | string replace -a \" \\\"
+        # In some charsets a byte and a backslash are one character.
+        printf %s $argv[1] | LC_ALL=C sed 's/[\\\\"]/\\\\&/g'
     end
 
     # Opened for both, the pipe is never waited for, whatever has become of the program.

@@ -33,6 +33,8 @@ if [[ -o interactive && -z ${__segue_host+set} ]]; then
     emulate -L zsh
     REPLY=
     [[ $1 != *[[:cntrl:]]* ]] && print -r -- "$1" | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || return 0
+    # In some charsets a byte and a backslash are one character.
+    setopt no_multibyte
     REPLY=${1//\\/\\\\}
     REPLY=${REPLY//\"/\\\"}
   }
