@@ -9,13 +9,14 @@ import re
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import commands
 import pytest
-from agents import AgentDevice
+from agents import PATIENCE, AgentDevice
 from commands import Said
 from programs import Program, programs
 from project import ROOT
@@ -300,6 +301,21 @@ while input():
     asking.kill()
 
 
+def shows(pattern: str, ask: Callable[[], str]) -> None:
+    """Asks until it is said: commands leave out what the agent does not answer within two seconds."""
+    deadline = time.monotonic() + PATIENCE
+    while not re.search(pattern, said := ask(), re.M):
+        assert time.monotonic() < deadline, said
+
+
+def explained(machine: Machine, *words: str) -> dict[str, Any]:
+    """The same, as JSON: asks until there are reasons."""
+    deadline = time.monotonic() + PATIENCE
+    while not (answer := machine.json("explain", *words, status=1))["reasons"]:
+        assert time.monotonic() < deadline, answer
+    return answer
+
+
 def test_the_command_says_which_devices_are_not_linked_and_what_stays_here(home):
     """R6.5: at the device that misses an offer, and at the one that makes it."""
     desktop, laptop = home
@@ -307,31 +323,30 @@ def test_the_command_says_which_devices_are_not_linked_and_what_stays_here(home)
     desktop.device.linked("laptop")
     offering = desktop.types("offer", "com.example.editing", "--team", "T", "--title", "letter")
     offering.wait_for("^offering")
-    said = desktop.does("explain", status=1).out
-    assert "laptop: is linked, and is offered it unless its app has made it private\n" in said
+    linked = "^laptop: is linked, and is offered it unless its app has made it private$"
+    shows(linked, lambda: desktop.does("explain", status=1).out)
     assert desktop.json("explain", status=1)["reasons"] == []
     settings = ("type", "com.example.editing"), ("app", desktop.json("list")[0]["bundle_identifier"])
     for what, name in settings:
         desktop.does("account", "set", f"--private-{what}", name)
-        assert f"private: it stays on this device: its {what} is kept here" in desktop.does("explain", status=1).out
-        (reason,) = desktop.json("explain", status=1)["reasons"]
+        kept = f"private: it stays on this device: its {what} is kept here"
+        shows(kept, lambda: desktop.does("explain", status=1).out)
+        (reason,) = explained(desktop)["reasons"]
         assert (reason["reason"], reason["device"]) == ("private", None)
         desktop.does("account", "set", f"--private-{what}", "")
     laptop.device.end()
     desktop.device.linked()
-    assert re.search(
-        r"^laptop: is not linked, seen \d+ s ago: it is not offered there$", desktop.does("explain", status=1).out, re.M
-    )
-    (reason,) = desktop.json("explain", status=1)["reasons"]
+    missed = r"^laptop: is not linked, seen \d+ s ago: it is not offered there$"
+    shows(missed, lambda: desktop.does("explain", status=1).out)
+    (reason,) = explained(desktop)["reasons"]
     assert (reason["reason"], reason["device"]) == ("not linked", "laptop")
     offering.signal(signal.SIGINT)
     assert offering.wait() == -signal.SIGINT
     away = r"^laptop: is not linked, seen \d+ s ago: what it offers is not here$"
-    assert re.search(away, desktop.does("list").err, re.M)
+    shows(away, lambda: desktop.does("list").err)
     assert desktop.json("list") == []
-    said = desktop.does("explain", "--wait", "0", status=1).out
-    assert re.search(away, said, re.M)
-    answer = desktop.json("explain", "--wait", "0", status=1)
+    shows(away, lambda: desktop.does("explain", "--wait", "0", status=1).out)
+    answer = explained(desktop, "--wait", "0")
     assert (answer["reason"]["reason"], answer["reasons"][0]["device"]) == ("not offered", "laptop")
     laptop.device.begin()
     laptop.device.linked("desktop")
