@@ -85,6 +85,20 @@ class Server:
         id: int = said["close"]
         return id
 
+    def closes_at_once(self) -> int:
+        """It is asked to do so by the time the program has taken all that this server has said."""
+        self.order(ping=True)
+        id = self.closes()
+        assert self.next() == {"pong": True}
+        return id
+
+    def is_asked_nothing(self) -> None:
+        """The program has taken all that this server has said, and asks for nothing at once. What waits for the agent or
+        for a time may follow."""
+        self.order(ping=True)
+        said = self.next()
+        assert said == {"pong": True}, said
+
     def stays_quiet(self, seconds: float = SOON) -> None:
         try:
             said = self.came.get(timeout=seconds)
@@ -139,11 +153,18 @@ class Desk:
         self.logind.wait_for("ready")
 
     def session(self, **state: object) -> None:
-        """Changes the session, and waits until the program has asked for its state."""
+        """Changes the session, and waits until the program knows its state."""
         assert self.logind is not None
         self.logind.tell(json.dumps(state))
         if state.get("sleep") is not True:
             self.logind.wait_for("^asked")
+            self._is_known({name: value for name, value in state.items() if name == "session"})
+
+    def _is_known(self, session: dict[str, object]) -> None:
+        """The program has the answer of logind: it asks again, as the session may have changed, and only then."""
+        assert self.logind is not None
+        self.logind.tell(json.dumps(session))
+        self.logind.wait_for("^asked")
 
     def arrive(self) -> None:
         """The user unlocks the session."""
@@ -159,6 +180,7 @@ class Desk:
         self.program = self.start("desktop", [PROGRAM])
         if self.logind is not None:
             self.logind.wait_for("^asked")
+            self._is_known({})
         return self.program
 
     def app(self, device: AgentDevice, name: str, *options: str) -> Participant:

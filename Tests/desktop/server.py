@@ -4,8 +4,10 @@
 
 It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
 {"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}: it keeps its answers, {"answers": bool}:
-it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. A second
-one takes the place of the first, which stays connected.
+it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. {"ping":
+true}: it says "pong" once segue-desktop has taken all that this connection has sent before. As real servers do, it says
+with reason 3 that it has closed what it was asked to close. A second one takes the place of the first, which stays
+connected.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 from gi.repository import Gio, GLib
 
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+PROGRAM = "local.segue.Segue"
 INTERFACE = """<node><interface name="org.freedesktop.Notifications">
 <method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
 <arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="as" direction="in"/>
@@ -28,6 +31,7 @@ INTERFACE = """<node><interface name="org.freedesktop.Notifications">
 <signal name="NotificationClosed"><arg type="u"/><arg type="u"/></signal>
 </interface></node>"""
 SIGNATURES = {"ActionInvoked": "(us)", "ActivationToken": "(us)", "NotificationClosed": "(uu)"}
+CLOSED_BY_CALL = 3
 KEYS = ("app", "replaces", "icon", "summary", "body", "actions", "hints", "timeout")
 
 
@@ -39,6 +43,7 @@ class Server:
     def __init__(self, capabilities: list[str]):
         self.capabilities, self.last, self.hangs, self.refuses, self.rest = capabilities, 100, False, False, b""
         self.kept: list[tuple[Gio.DBusMethodInvocation, GLib.Variant | None]] = []
+        self.open: set[int] = set()
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
         address = os.environ["DBUS_SESSION_BUS_ADDRESS"]
         self.bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
@@ -54,6 +59,7 @@ class Server:
             given = dict(zip(KEYS, values, strict=True))
             id = given["replaces"] or self.last + 1
             self.last = max(self.last, id)
+            self.open.add(id)
             say(notify=given | {"id": id})
             answer = GLib.Variant("(u)", (id,))
         elif method == "GetCapabilities":
@@ -68,10 +74,26 @@ class Server:
             self.give(invocation, answer, not self.refuses)
 
     def give(self, invocation: Gio.DBusMethodInvocation, answer: GLib.Variant | None, is_good: bool) -> None:
-        if is_good:
-            invocation.return_value(answer)
-        else:
+        if not is_good:
             invocation.return_dbus_error("local.Refused", "not now")
+            return
+        closed = invocation.get_parameters()[0] if invocation.get_method_name() == "CloseNotification" else None
+        invocation.return_value(answer)
+        if closed in self.open:
+            self.signal(None, "NotificationClosed", closed, CLOSED_BY_CALL)
+
+    def signal(self, to: str | None, name: str, *arguments: object) -> None:
+        if name == "NotificationClosed":
+            self.open.discard(arguments[0])
+        self.bus.emit_signal(to, PATH, NAME, name, GLib.Variant(SIGNATURES[name], arguments))
+
+    def ping(self) -> None:
+        def answered(bus: Gio.DBusConnection, result: Gio.AsyncResult) -> None:
+            bus.call_finish(result)
+            say(pong=True)
+
+        peer = "org.freedesktop.DBus.Peer"
+        self.bus.call(PROGRAM, "/", peer, "Ping", None, None, Gio.DBusCallFlags.NO_AUTO_START, -1, None, answered)
 
     def order(self, *_: object) -> bool:
         came = os.read(0, 65536)
@@ -83,11 +105,12 @@ class Server:
                 kept, self.kept = self.kept, []
                 for invocation, answer in kept:
                     self.give(invocation, answer, order["answers"])
-            elif "signal" not in order:
-                vars(self).update(order)
+            elif "ping" in order:
+                self.ping()
+            elif "signal" in order:
+                self.signal(order.get("to"), order["signal"], *order["arguments"])
             else:
-                arguments = GLib.Variant(SIGNATURES[order["signal"]], tuple(order["arguments"]))
-                self.bus.emit_signal(order.get("to"), PATH, NAME, order["signal"], arguments)
+                vars(self).update(order)
         return True
 
 

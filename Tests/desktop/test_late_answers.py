@@ -66,7 +66,7 @@ def test_what_is_closed_before_the_answer_is_what_was_seen(
     server.says("NotificationClosed", replacing, 2)
     until(dismissed(desk).exists)
     answers(server)
-    server.stays_quiet()  # the letter was not dismissed
+    server.is_asked_nothing()  # the letter was not dismissed
     server.says("ActionInvoked", replacing, "default")
     notes[0].hears(r"continue \w+ \d+ letter")
 
@@ -74,7 +74,7 @@ def test_what_is_closed_before_the_answer_is_what_was_seen(
 def test_what_expires_before_the_answer_leaves_what_comes(server: Server, notes: Notes, replacing: int) -> None:
     server.says("NotificationClosed", replacing, 1)
     answers(server)
-    server.stays_quiet()
+    server.is_asked_nothing()
     server.says("ActionInvoked", replacing, "default")
     notes[0].hears(r"continue \w+ \d+ letter")
 
@@ -82,15 +82,14 @@ def test_what_expires_before_the_answer_leaves_what_comes(server: Server, notes:
 def test_what_cannot_be_replaced_is_closed(server: Server, notes: Notes, replacing: int) -> None:
     """It says what is no longer so."""
     answers(server, False)
-    assert server.closes() == replacing
-    server.stays_quiet()
+    assert server.closes_at_once() == replacing
 
 
 @pytest.fixture
 def first(desk: Desk, server: Server, notes: Notes) -> int:
     """A notification for which the server has not answered yet."""
     begin(desk, server)
-    server.order(hangs=True)
+    server.order(hangs=True, last=200)  # a server that takes its place uses none of its numbers
     offers(notes, "budget.md")
     id: int = server.shows()["id"]
     return id
@@ -123,8 +122,8 @@ def test_one_that_is_never_answered_for_is_shown_again_at_an_arrival(desk: Desk,
     id = server.shows()["id"]
     assert id != former
     answers(server)
-    assert server.closes() == former
-    server.stays_quiet()
+    assert server.closes_at_once() == former
+    server.is_asked_nothing()
     server.says("ActionInvoked", id, "default")
     notes[0].hears(r"continue \w+ \d+ budget.md")
 
@@ -140,7 +139,7 @@ def test_one_dismissed_before_the_answer_never_comes_again(desk: Desk, server: S
 def test_one_clicked_before_the_answer_is_continued(server: Server, notes: Notes, first: int) -> None:
     server.says("ActivationToken", first, "token-1")
     server.says("ActionInvoked", first, "default")
-    server.stays_quiet()
+    server.is_asked_nothing()
     answers(server)
     notes[0].hears(r"continue \w+ \d+ budget.md")
     notes[0].hears("token token-1")
@@ -151,33 +150,38 @@ def test_a_locked_screen_keeps_none_that_comes_late(desk: Desk, server: Server, 
     """It is closed with the answer, and not with the next look, which may be a second away."""
     for number in range(5):
         notes[1].tell(f"title draft {number}")
+    notes[0].hears("changed draft 4")
     desk.session(LockedHint=True)
     answers(server)
-    began = time.monotonic()
-    assert server.closes() == first
-    assert time.monotonic() - began < 0.9
+    assert server.closes_at_once() == first
 
 
 def test_one_that_is_replaced_does_not_stay_on_a_locked_screen(desk: Desk, server: Server, replacing: int) -> None:
     desk.session(LockedHint=True)
     assert server.closes() == replacing
     answers(server)
-    assert server.closes() == replacing
-    server.stays_quiet()
+    assert server.closes_at_once() == replacing
+    server.is_asked_nothing()
 
 
 def test_the_end_of_an_offer_right_after_its_notification_closes_it_at_once(
     desk: Desk, server: Server, notes: Notes
 ) -> None:
+    """Otherwise it would be closed a second later, with the next look. One of five times is enough: the machine may be
+    slow."""
     begin(desk, server)
-    time.sleep(2.5)
-    offers(notes, "budget.md")
-    id = server.shows()["id"]
-    time.sleep(0.02)
-    notes[1].tell("invalidate")
-    began = time.monotonic()
-    assert server.closes() == id
-    assert time.monotonic() - began < 0.9
+    for _ in range(5):
+        time.sleep(2.5)  # no look of before counts
+        offers(notes, "budget.md")
+        id = server.shows()["id"]
+        began = time.monotonic()
+        server.is_asked_nothing()  # its answer has come
+        notes[1].tell("invalidate")
+        assert server.closes() == id
+        if time.monotonic() - began < 0.7:
+            return
+        notes[0].hears("gone budget.md")
+    raise AssertionError("it was closed late each time")
 
 
 def test_a_click_that_crosses_the_end_of_its_offer_is_told(desk: Desk, server: Server, notes: Notes) -> None:
@@ -185,6 +189,7 @@ def test_a_click_that_crosses_the_end_of_its_offer_is_told(desk: Desk, server: S
     begin(desk, server)
     offers(notes, "budget.md")
     id = server.shows()["id"]
+    server.order(hangs=True)  # it does not close yet
     notes[1].tell("invalidate")
     assert server.closes() == id
     server.says("ActionInvoked", id, "default")
@@ -201,15 +206,14 @@ def test_late_answers_of_a_former_server_are_not_believed(
     desk: Desk, server: Server, notes: Notes, first: int, is_good: bool
 ) -> None:
     again = Server(desk, *CAPABILITIES)
-    again.order(last=200)
-    desk.arrive()
     id = again.shows()["id"]
     assert id != first
     answers(server, is_good)
-    again.stays_quiet()
+    server.is_asked_nothing()
+    again.is_asked_nothing()
     notes[1].tell("invalidate")
     assert again.closes() == id
-    server.stays_quiet(0)
+    server.is_asked_nothing()
 
 
 def test_what_a_former_server_can_do_does_not_count(desk: Desk, server: Server, notes: Notes) -> None:
@@ -220,7 +224,8 @@ def test_what_a_former_server_can_do_does_not_count(desk: Desk, server: Server, 
     offers(notes, "budget.md")
     id = again.shows()["id"]
     answers(server)
-    again.stays_quiet()
+    server.is_asked_nothing()
+    again.is_asked_nothing()
     again.says("ActionInvoked", id, "default")
     notes[0].hears(r"continue \w+ \d+ budget.md")
 
@@ -307,7 +312,7 @@ def test_a_question_that_vanishes_before_the_answer_makes_room(
     question = next(each["notify"]["id"] for each in said if "notify" in each)
     server.says("NotificationClosed", question, 2)
     answers(server)
-    server.stays_quiet()
+    server.is_asked_nothing()
     server.says("ActionInvoked", question, "without-text")
     server.stays_quiet()
     assert "request continue-without-text" not in desk.program.said
@@ -329,19 +334,19 @@ def test_a_locked_screen_keeps_none_while_the_agent_is_asked_about_the_next(
     (refusals / "slow").unlink()
 
 
-def test_an_agent_that_is_busy_for_one_offer_delays_no_other(
+def test_an_agent_that_is_busy_for_one_offer_does_not_delay_the_next_one(
     desk: Desk, server: Server, notes: Notes, refusals: Path
 ) -> None:
-    """It is asked again after pauses that grow, here one of 8 s."""
+    """It is asked again after pauses that grow, here one of 16 s."""
     (refusals / "busy").touch()
     begin(desk, server)
     assert desk.program is not None
     offers(notes, "budget.md")
-    for _ in range(4):
+    for _ in range(5):
         desk.program.wait_for("^request route")
     (refusals / "busy").unlink()
     offers(notes, "letter")
-    assert server.shows(4)["summary"] == "Continue 'letter'"
+    assert server.shows(12)["summary"] == "Continue 'letter'"
 
 
 def test_what_has_vanished_does_not_come_again_by_switching(
