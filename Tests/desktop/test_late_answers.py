@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import queue
 import time
 from pathlib import Path
 
@@ -246,6 +247,32 @@ def test_a_server_that_refuses_to_say_what_it_can_do_is_asked_again(desk: Desk, 
     offers(notes, "budget.md")
     server.order(refuses=False)
     server.shows()
+
+
+def pushed(desk: Desk, server: Server, there: Participant) -> int:
+    """Pushes what the laptop offers until somebody is there to be asked, and returns the notification that asks."""
+    while True:
+        there.tell(f"push_to_device {desk.device.device('desk')['device'].hex}")
+        try:
+            id: int = server.shows(3)["id"]
+        except queue.Empty:
+            there.hears("push_to_device DECLINED.*")
+        else:
+            return id
+
+
+def test_a_number_of_a_former_server_is_no_consent_to_a_push(desk: Desk, server: Server, notes: Notes) -> None:
+    """R3.15: the new server's notification of that number is of another program."""
+    here, there = notes
+    desk.begin()
+    there.tell("offer letter").hears("offered")
+    here.hears("appeared letter")
+    id = pushed(desk, server, there)
+    again = Server(desk, "body")
+    again.program.wait_for("^asked")
+    again.is_asked_nothing()
+    again.says("ActionInvoked", id, "accept")
+    again.is_asked_nothing()  # an answer would close it
 
 
 # Questions, and an agent that is busy.

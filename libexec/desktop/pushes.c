@@ -223,7 +223,7 @@ bool pushes_closed(struct pushes *pushes, uint32_t id) {
 
 void pushes_forget_cards(struct pushes *pushes) {
   for (int index = 0; index < PUSHES_MOST; index++)
-    pushes->list[index].is_used = false;
+    pushes->list[index] = (struct push){0};
 }
 
 void pushes_end(struct pushes *pushes) {
