@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A preloaded library. Files in the folder REFUSALS say what happens while they are there: "busy", the agent has no
- * time to look for a route; "slow", it does not answer; "unsaved", a launch is refused since text is not saved.
+ * time to look for a route; "slow", it does not answer; "unsaved", a launch is refused since text is not saved; "lost",
+ * since the offer is gone.
  */
 #include <dlfcn.h>
 #include <segue.h>
@@ -36,7 +37,9 @@ segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const ch
   segue_status (*next)(segue_app *, const segue_offer *, const char *, size_t, uint32_t, segue_value **) =
       (segue_status(*)(segue_app *, const segue_offer *, const char *, size_t, uint32_t, segue_value **))dlsym(
           RTLD_NEXT, "segue_app_launch");
-  if (!is_there("unsaved"))
-    return next(app, offer, bundle_identifier, length, timeout_ms, result);
-  return SEGUE_ERROR_NOT_ALLOWED;
+  segue_status refusal = is_there("unsaved") ? SEGUE_ERROR_NOT_ALLOWED : is_there("lost") ? SEGUE_ERROR_NOT_FOUND : 0;
+  fprintf(stderr, "launch\n");
+  while (is_there("slow"))
+    usleep(10000);
+  return refusal ? refusal : next(app, offer, bundle_identifier, length, timeout_ms, result);
 }

@@ -345,6 +345,77 @@ def test_a_question_that_vanishes_before_the_answer_makes_room(
     assert "request continue-without-text" not in desk.program.said
 
 
+def test_a_question_does_not_stay_on_a_locked_screen(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    """R13.7: nobody is there to agree."""
+    (refusals / "unsaved").touch()
+    begin(desk, server)
+    assert desk.program is not None
+    id = asked_about_text(desk, server, notes, "budget.md")
+    desk.session(LockedHint=True)
+    assert server.closes_at_once() == id
+    server.says("ActionInvoked", id, "without-text")
+    server.stays_quiet()
+    assert "request continue-without-text" not in desk.program.said
+
+
+def test_a_question_that_comes_late_does_not_stay_on_a_locked_screen(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    (refusals / "unsaved").touch()
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.order(hangs=True)
+    server.says("ActionInvoked", id, "default")
+    said = [server.next(), server.next()]
+    question = next(each["notify"]["id"] for each in said if "notify" in each)
+    desk.session(LockedHint=True)
+    answers(server)
+    assert server.closes_at_once() == question
+
+
+@pytest.mark.parametrize("refusal", ["unsaved", "lost"])
+def test_a_click_that_the_agent_answers_on_a_locked_screen_shows_nothing(
+    desk: Desk, server: Server, notes: Notes, refusals: Path, refusal: str
+) -> None:
+    """Neither the question about text nor the failure, which have titles."""
+    (refusals / refusal).touch()
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.is_asked_nothing()
+    (refusals / "slow").touch()
+    server.says("ActionInvoked", id, "default")
+    desk.program.wait_for("^launch$")
+    assert server.closes() == id
+    desk.session(LockedHint=True)
+    (refusals / "slow").unlink()
+    desk.program.wait_for("a click continued nothing: ")
+    server.is_asked_nothing()
+    desk.session(LockedHint=False)
+    assert server.shows()["summary"] == "Continue 'budget.md'"
+
+
+def test_the_failure_of_a_click_does_not_stay_on_a_locked_screen(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    (refusals / "lost").touch()
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.says("ActionInvoked", id, "default")
+    said = [server.next(), server.next()]
+    assert {"close": id} in said
+    failure = next(each["notify"] for each in said if "notify" in each)
+    assert failure["summary"] == "'budget.md' is not continued"
+    server.is_asked_nothing()
+    desk.session(LockedHint=True)
+    assert server.closes_at_once() == failure["id"]
+
+
 def test_a_locked_screen_keeps_none_while_the_agent_is_asked_about_the_next(
     desk: Desk, server: Server, notes: Notes, laptop: AgentDevice, refusals: Path
 ) -> None:

@@ -225,4 +225,8 @@ def test_a_click_that_continues_nothing_says_why(desk: Desk, notes: Notes, edito
     assert server.shows()["summary"] == "'budget.md' is not continued"
     editor.ask("delete all", r"deleted 1 OK")
     shell.activate(ids[1], "bud")
-    assert server.shows()["summary"] == "'Old budget' is not continued"
+    failure = server.shows()
+    assert failure["summary"] == "'Old budget' is not continued"
+    assert desk.logind is not None
+    desk.logind.tell('{"LockedHint": true}')
+    assert {server.closes(), server.closes()} == {failure["id"] - 1, failure["id"]}  # titles on a locked screen

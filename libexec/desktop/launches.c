@@ -11,6 +11,7 @@
 
 /** The action that is the user's consent; a click beside the button is none. */
 #define WITHOUT_TEXT "without-text"
+#define NO_MEMORY "There is no memory for it."
 
 struct launching {
   struct job job;
@@ -34,14 +35,26 @@ static void release(struct launch *launch) {
 
 /* Words. */
 
+static void failure_shown(void *context, uint32_t id) {
+  struct launches *launches = context;
+  if (id != 0 && launches->presence->is_locked) {
+    notifier_close(launches->notifier, id);
+    return;
+  }
+  launches->failures[launches->next_failure] = id;
+  launches->next_failure = (launches->next_failure + 1) % LAUNCHES_MOST;
+}
+
 void launches_show_failure(struct launches *launches, const char *title, const char *message) {
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3], clean[TEXT_SIZE], escaped[ESCAPED_SIZE];
+  if (launches->presence->is_locked)
+    return;
   text_unmark(title, unmarked);
   text_clean(message, clean);
   text_escape(clean, launches->notifier->has_markup, escaped);
   snprintf(summary, sizeof summary, "'%s' is not continued", unmarked);
-  notifier_show(launches->notifier, &(struct notice){.urgency = URGENCY_LOW, .summary = summary, .body = escaped}, NULL,
-                NULL);
+  struct notice notice = {.urgency = URGENCY_LOW, .summary = summary, .body = escaped};
+  notifier_show(launches->notifier, &notice, failure_shown, launches);
 }
 
 static void question_shown(void *context, uint32_t id) {
@@ -56,6 +69,11 @@ static void question_shown(void *context, uint32_t id) {
 static void ask_about_text(struct launch *launch) {
   static const char *const actions[] = {WITHOUT_TEXT, "Open the file without it", NULL};
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3];
+  if (launch->launches->presence->is_locked) {
+    log_line("a click continued nothing: its text is not saved, and the session is locked");
+    release(launch);
+    return;
+  }
   text_unmark(launch->title, unmarked);
   snprintf(summary, sizeof summary, "'%s' has text that is not saved", unmarked);
   struct notice notice = {.urgency = URGENCY_NORMAL,
@@ -63,8 +81,10 @@ static void ask_about_text(struct launch *launch) {
                           .body = "The program here opens the file. What was not saved stays on the other device.",
                           .actions = actions};
   launch->is_showing = notifier_show(launch->launches->notifier, &notice, question_shown, launch);
-  if (!launch->is_showing)
-    release(launch);
+  if (launch->is_showing)
+    return;
+  log_line("a click continued nothing: the question about its text could not be asked");
+  release(launch);
 }
 
 /** Tells whether a click waits for the user alone. */
@@ -182,7 +202,7 @@ static void begin(struct launches *launches, segue_offer *offer, segue_value *sa
   *launch = (struct launch){.launches = launches, .offer = offer, .saved = saved, .number = ++launches->count};
   strcpy(launch->title, title);
   if (!add(launch, token, false)) {
-    launches_show_failure(launches, title, "There is no memory for it.");
+    launches_show_failure(launches, title, NO_MEMORY);
     release(launch);
   }
 }
@@ -223,20 +243,41 @@ bool launches_acted(struct launches *launches, uint32_t id, const char *action, 
   if (strcmp(action, WITHOUT_TEXT) != 0)
     return true;
   launch->card = 0;
-  if (!add(launch, token, true))
+  if (!add(launch, token, true)) {
+    launches_show_failure(launches, launch->title, NO_MEMORY);
     release(launch);
+  }
   notifier_close_clicked(launches->notifier, id);
   return true;
 }
 
 bool launches_closed(struct launches *launches, uint32_t id) {
   struct launch *launch = of_card(launches, id);
+  for (int index = 0; index < LAUNCHES_MOST && id != 0; index++) {
+    if (launches->failures[index] != id)
+      continue;
+    launches->failures[index] = 0;
+    return true;
+  }
   if (launch)
     release(launch);
   return launch != NULL;
 }
 
+void launches_locked(struct launches *launches) {
+  if (!launches->presence->is_locked)
+    return;
+  for (int index = 0; index < LAUNCHES_MOST; index++) {
+    if (launches->failures[index] != 0)
+      notifier_close(launches->notifier, launches->failures[index]);
+    launches->failures[index] = 0;
+    if (is_question(&launches->list[index]))
+      end_question(&launches->list[index]);
+  }
+}
+
 void launches_forget_cards(struct launches *launches) {
+  memset(launches->failures, 0, sizeof launches->failures);
   for (int index = 0; index < LAUNCHES_MOST; index++)
     if (is_question(&launches->list[index]))
       release(&launches->list[index]);

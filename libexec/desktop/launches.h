@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "notifier.h"
+#include "presence.h"
 #include "settings.h"
 #include "text.h"
 #include "worker.h"
@@ -32,10 +33,14 @@ struct launches {
   segue_app *app;
   struct notifier *notifier;
   const struct settings *settings;
+  const struct presence *presence;
   /** does one launch at a time: the environment has room for one activation token */
   struct worker *worker;
   struct launch list[LAUNCHES_MOST];
   uint64_t count;
+  /** the notifications that told failures last, and the place of the next one; 0: none */
+  uint32_t failures[LAUNCHES_MOST];
+  size_t next_failure;
 };
 
 /** Has the agent continue the offer in the app that fits. offer  retained */
@@ -48,11 +53,13 @@ void launches_begin(struct launches *launches, segue_offer *offer, const char *t
 void launches_begin_saved(struct launches *launches, segue_value *saved, const char *title, const char *token);
 /** Tells whether a click is under way, or asks something. */
 bool launches_are_busy(const struct launches *launches);
-/** Tells the user why nothing came to the front. title  clean */
+/** Tells the user why nothing came to the front, unless the session is locked. title  clean */
 void launches_show_failure(struct launches *launches, const char *title, const char *message);
 /** Each returns false if the notification is of somebody else. */
 bool launches_acted(struct launches *launches, uint32_t id, const char *action, const char *token);
 bool launches_closed(struct launches *launches, uint32_t id);
+/** The session was locked or unlocked. One that is locked shows no titles, and nobody is there to agree. */
+void launches_locked(struct launches *launches);
 void launches_forget_cards(struct launches *launches);
 void launches_end(struct launches *launches);
 

@@ -102,6 +102,7 @@ static void arrived(void *context) {
 static void locked(void *context) {
   struct desktop *desktop = context;
   devices_locked(&desktop->devices);
+  launches_locked(&desktop->launches);
   pushes_update(&desktop->pushes);
 }
 
@@ -154,6 +155,7 @@ static void connect_parts(struct desktop *desktop) {
   desktop->launches = (struct launches){.app = desktop->app,
                                         .notifier = &desktop->notifier,
                                         .settings = &desktop->devices.settings,
+                                        .presence = &desktop->presence,
                                         .worker = &desktop->launching};
   desktop->devices.app = desktop->pushes.app = desktop->app;
   desktop->devices.loop = desktop->loop;

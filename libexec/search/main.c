@@ -92,7 +92,10 @@ static void superseded(void *context) {
   sd_event_exit(((struct search *)context)->loop, 0);
 }
 
-static void locked(void *context) { query_begin_waiting(context); }
+static void locked(void *context) {
+  launches_locked(&((struct search *)context)->launches);
+  query_begin_waiting(context);
+}
 
 static int exported(void *context, sd_bus *bus) {
   int result = gnome_export(context, bus);
@@ -161,8 +164,11 @@ static void connect_parts(struct search *search) {
   search->presence.locked = locked;
   search->notifier.context = search->presence.context = search;
   search->presence.settings = &search->settings;
-  search->launches = (struct launches){
-      .app = search->app, .notifier = &search->notifier, .settings = &search->settings, .worker = &search->launching};
+  search->launches = (struct launches){.app = search->app,
+                                       .notifier = &search->notifier,
+                                       .settings = &search->settings,
+                                       .presence = &search->presence,
+                                       .worker = &search->launching};
 }
 
 /** Adds what the loop waits for. Returns a negative errno if the system refuses it. */
