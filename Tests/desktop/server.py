@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A stand-in for a notification server, for attacks that no real one makes: server.py [CAPABILITY...]
+"""A stand-in for a notification server, for attacks that no real one makes: server.py [--mute] [CAPABILITY...]
 
+A mute one never answers for a notification.
 It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
 {"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}: it keeps its answers, {"answers": bool}:
 it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. {"ping":
@@ -40,7 +41,8 @@ def say(**words: object) -> None:
 
 
 class Server:
-    def __init__(self, capabilities: list[str]):
+    def __init__(self, capabilities: list[str], is_mute: bool):
+        self.is_mute = is_mute
         self.capabilities, self.last, self.hangs, self.refuses, self.rest = capabilities, 100, False, False, b""
         self.kept: list[tuple[Gio.DBusMethodInvocation, GLib.Variant | None]] = []
         self.open: set[int] = set()
@@ -68,6 +70,8 @@ class Server:
         else:
             say(close=values[0])
             answer = None
+        if self.is_mute and method == "Notify":
+            return
         if self.hangs:
             self.kept.append((invocation, answer))
         else:
@@ -114,5 +118,5 @@ class Server:
         return True
 
 
-Server(sys.argv[1:])
+Server([word for word in sys.argv[1:] if word != "--mute"], "--mute" in sys.argv)
 GLib.MainLoop().run()

@@ -81,9 +81,11 @@ def test_what_expires_before_the_answer_leaves_what_comes(server: Server, notes:
 
 
 def test_what_cannot_be_replaced_is_closed(server: Server, notes: Notes, replacing: int) -> None:
-    """It says what is no longer so."""
+    """It says what is no longer so. What the server has refused is shown a second later."""
     answers(server, False)
     assert server.closes_at_once() == replacing
+    notice = server.shows()
+    assert (notice["replaces"], notice["summary"]) == (0, "Continue 'letter'")
 
 
 @pytest.fixture
@@ -165,6 +167,59 @@ def test_one_that_is_replaced_does_not_stay_on_a_locked_screen(desk: Desk, serve
     server.is_asked_nothing()
 
 
+def test_one_dismissed_before_a_lock_and_before_the_answer_never_comes_again(
+    desk: Desk, server: Server, first: int
+) -> None:
+    server.says("NotificationClosed", first, 2)
+    desk.session(LockedHint=True)
+    answers(server)
+    assert server.closes_at_once() == first
+    until(dismissed(desk).exists)
+    desk.session(LockedHint=False)
+    server.stays_quiet()
+
+
+def test_one_that_is_replaced_during_a_lock_comes_when_it_is_unlocked(
+    desk: Desk, server: Server, notes: Notes, replacing: int
+) -> None:
+    """What was closed had its number already."""
+    desk.session(LockedHint=True)
+    assert server.closes() == replacing
+    desk.session(LockedHint=False)
+    answers(server)
+    assert server.closes() == replacing
+    notice = server.shows()
+    assert (notice["replaces"], notice["summary"]) == (0, "Continue 'letter'")
+    server.says("ActionInvoked", notice["id"], "default")
+    notes[0].hears(r"continue \w+ \d+ letter")
+
+
+def test_what_the_server_refuses_is_shown_again_after_pauses_that_grow(
+    desk: Desk, server: Server, notes: Notes
+) -> None:
+    begin(desk, server)
+    server.order(refuses=True)
+    began = time.monotonic()
+    offers(notes, "budget.md")
+    for _ in range(3):
+        server.shows()
+    assert time.monotonic() - began >= 3  # 1 s, and 2 s
+    server.order(refuses=False)
+    server.says("ActionInvoked", server.shows()["id"], "default")
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_a_server_that_dies_of_a_notification_gets_it_again_after_pauses_that_grow(
+    desk: Desk, server: Server, first: int
+) -> None:
+    for pause in (1, 2):
+        began = time.monotonic()
+        server.program.kill()
+        server = Server(desk, "--mute", *CAPABILITIES)
+        server.shows()
+        assert time.monotonic() - began >= pause
+
+
 def test_the_end_of_an_offer_right_after_its_notification_closes_it_at_once(
     desk: Desk, server: Server, notes: Notes
 ) -> None:
@@ -186,17 +241,75 @@ def test_the_end_of_an_offer_right_after_its_notification_closes_it_at_once(
 
 
 def test_a_click_that_crosses_the_end_of_its_offer_is_told(desk: Desk, server: Server, notes: Notes) -> None:
-    """R3.8: the server says so when it is asked to close it, or has said so before."""
+    """R3.8: until the server says that it has closed it, which may take it a while."""
     begin(desk, server)
     offers(notes, "budget.md")
     id = server.shows()["id"]
     server.order(hangs=True)  # it does not close yet
     notes[1].tell("invalidate")
     assert server.closes() == id
+    time.sleep(1.2)
     server.says("ActionInvoked", id, "default")
     assert server.shows()["summary"] == "'budget.md' is not continued"
     server.says("ActionInvoked", id, "default")
     server.stays_quiet()
+
+
+def test_a_number_means_nothing_any_longer_once_the_server_has_closed_it(
+    desk: Desk, server: Server, notes: Notes
+) -> None:
+    """It may be that of another program's notification."""
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    notes[1].tell("invalidate")
+    assert server.closes() == id
+    server.is_asked_nothing()
+    server.says("ActionInvoked", id, "default")
+    server.stays_quiet()
+
+
+def test_a_click_on_a_locked_screen_continues_nothing(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.order(hangs=True)  # it does not close yet
+    desk.session(LockedHint=True)
+    assert server.closes() == id
+    server.says("ActionInvoked", id, "default")
+    server.stays_quiet()
+    assert "launch" not in desk.program.said
+
+
+def test_one_that_the_user_closes_while_it_is_closed_here_is_dismissed(
+    desk: Desk, server: Server, notes: Notes
+) -> None:
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.order(hangs=True)
+    desk.session(LockedHint=True)
+    assert server.closes() == id
+    server.says("NotificationClosed", id, 2)
+    until(dismissed(desk).exists)
+    answers(server)
+    desk.session(LockedHint=False)
+    server.stays_quiet()
+
+
+def test_one_that_was_closed_here_is_not_dismissed(desk: Desk, server: Server, notes: Notes) -> None:
+    """The server says so itself, with another reason."""
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    desk.session(LockedHint=True)
+    assert server.closes() == id
+    desk.session(LockedHint=False)
+    assert server.shows()["summary"] == "Continue 'budget.md'"
+    assert not dismissed(desk).exists()
 
 
 # A server that another one replaces.

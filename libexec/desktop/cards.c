@@ -2,26 +2,35 @@
 /* The notifications of devices. What one says belongs to its request until the server has answered. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "devices.h"
 #include "log.h"
 #include "text.h"
 
-/** Microseconds in which a click on a notification that was closed here still counts. */
-#define CROSSING 1000000ull
+/** Microseconds in which a click on a notification that was closed here counts if the server does not say its end. */
+#define CROSSING 10000000ull
+/** Microseconds before a server that has not shown a notification is asked again. */
+#define SHOW_AGAIN 1000000ull
 
 static void forget(struct card *card) {
   segue_release(card->offer);
   *card = (struct card){0};
 }
 
-/** Remembers a notification for a click on its way: the user has seen it. */
+static void forget_ended(struct ended_card *ended) {
+  segue_release(ended->offer);
+  *ended = (struct ended_card){0};
+}
+
+/** Remembers a notification for what the user does with it before it has gone. */
 static void remember(struct devices *devices, const struct card *card) {
   struct ended_card *ended = &devices->ended[devices->next_ended];
   if (!card->offer || segue_retain(card->offer) != SEGUE_OK)
     return;
   segue_release(ended->offer);
   *ended = (struct ended_card){.number = card->number, .until = devices_now(devices) + CROSSING, .offer = card->offer};
+  memcpy(ended->id, card->id, SEGUE_ID_SIZE);
   devices->next_ended = (devices->next_ended + 1) % ENDED_MOST;
 }
 
@@ -29,6 +38,8 @@ static void close_card(struct device *device) {
   if (device->card.number != 0) {
     notifier_close(device->devices->notifier, device->card.number);
     remember(device->devices, &device->card);
+    if (device->is_showing)
+      device->closed = device->card.number;
   }
   forget(&device->card);
 }
@@ -55,12 +66,50 @@ static void clean_text(const segue_offer *offer, text_getter getter, char *clean
   segue_free(text);
 }
 
+static int show_again(sd_event_source *source, uint64_t usec, void *context) {
+  struct devices *devices = context;
+  (void)usec;
+  devices->showing_again = sd_event_source_disable_unref(source);
+  for (int index = 0; index < DEVICES_MOST; index++) {
+    struct device *device = &devices->list[index];
+    bool was_refused = device->is_refused;
+    device->is_refused = false;
+    if (was_refused)
+      card_update(device);
+  }
+  return 0;
+}
+
+/** The server has refused, or has died: it may be what it was asked for. One that refuses often is left alone. */
+static void put_off(struct device *device, const uint8_t *id) {
+  struct devices *devices = device->devices;
+  if (!devices->showing_again && devices->refusals < RETRIES_MOST)
+    sd_event_add_time_relative(devices->loop, &devices->showing_again, CLOCK_MONOTONIC,
+                               SHOW_AGAIN << devices->refusals++, 1000, show_again, devices);
+  device->is_refused = devices->showing_again != NULL;
+  if (!device->is_refused)
+    note_told(device, id);
+}
+
 static void card_shown(void *context, uint32_t number) {
   struct device *device = context;
   struct card shown = device->coming;
+  /* It was closed by the number that it has taken over, after the server was asked for it. */
+  bool was_closed = number != 0 && number == device->closed;
   device->coming = (struct card){0};
   device->is_showing = false;
-  note_told(device, shown.id);
+  device->closed = 0;
+  if (number == 0) {
+    put_off(device, shown.id);
+  } else {
+    device->devices->refusals = 0;
+    if (!was_closed)
+      note_told(device, shown.id);
+  }
+  if (was_closed) {
+    notifier_close(device->devices->notifier, number);
+    number = 0;
+  }
   /* One that was not replaced says what is no longer so. */
   if (device->card.number != number)
     close_card(device);
@@ -137,7 +186,7 @@ void card_update(struct device *device) {
       close_card(device);
     return;
   }
-  if (device->is_showing || (device->is_asking && device->verdict != VERDICT_LIKELY))
+  if (device->is_showing || device->is_refused || (device->is_asking && device->verdict != VERDICT_LIKELY))
     return;
   if (!devices->notifier->is_known || (device->card.number == 0 && !may_appear(device)))
     return;
@@ -150,29 +199,35 @@ void card_update(struct device *device) {
 void card_arrived(struct device *device) {
   bool is_late = device->is_showing && devices_now(device->devices) >= device->asked_at + ANSWER_USEC;
   device->told_count = 0;
+  device->is_refused = false;
   if (!is_late)
     return;
   log_line("a notification was not shown: the server has not answered yet");
   notifier_abandon(device->devices->notifier, device);
   device->is_showing = false;
+  device->closed = 0;
   forget(&device->coming);
 }
 
 void cards_forget(struct devices *devices) {
   for (int index = 0; index < DEVICES_MOST; index++) {
-    devices->list[index].is_showing = false;
-    forget(&devices->list[index].card);
-    forget(&devices->list[index].coming);
+    struct device *device = &devices->list[index];
+    if (device->is_showing)
+      put_off(device, device->coming.id);
+    device->is_showing = false;
+    device->closed = 0;
+    forget(&device->card);
+    forget(&device->coming);
   }
-  for (int index = 0; index < ENDED_MOST; index++) {
-    segue_release(devices->ended[index].offer);
-    devices->ended[index] = (struct ended_card){0};
-  }
+  for (int index = 0; index < ENDED_MOST; index++)
+    forget_ended(&devices->ended[index]);
 }
 
 void cards_end(struct devices *devices) {
-  for (int index = 0; index < DEVICES_MOST; index++)
+  for (int index = 0; index < DEVICES_MOST; index++) {
     close_card(&devices->list[index]);
+    devices->list[index].is_showing = false;
+  }
   cards_forget(devices);
 }
 
@@ -185,7 +240,7 @@ static struct device *of_card(struct devices *devices, uint32_t number) {
   return NULL;
 }
 
-/** Finds one that was closed a moment ago. */
+/** Finds one that was closed here, and that the server may not have closed yet. */
 static struct ended_card *of_ended(struct devices *devices, uint32_t number) {
   for (int index = 0; index < ENDED_MOST; index++) {
     struct ended_card *ended = &devices->ended[index];
@@ -197,18 +252,14 @@ static struct ended_card *of_ended(struct devices *devices, uint32_t number) {
 
 bool cards_acted(struct devices *devices, uint32_t id, const char *action, const char *token) {
   struct device *device = of_card(devices, id);
-  struct ended_card *ended = device ? NULL : of_ended(devices, id);
-  segue_offer **offer = device ? &device->card.offer : ended ? &ended->offer : NULL;
-  if (!offer)
-    return false;
-  if (!*offer || strcmp(action, "default") != 0)
-    return true;
-  launches_begin(devices->launches, *offer, token);
-  segue_release(*offer);
-  *offer = NULL;
   if (!device)
-    ended->number = 0;
-  else if (!device->is_showing) {
+    return false;
+  if (!device->card.offer || strcmp(action, "default") != 0)
+    return true;
+  launches_begin(devices->launches, device->card.offer, token);
+  segue_release(device->card.offer);
+  device->card.offer = NULL;
+  if (!device->is_showing) {
     /* Otherwise the one that is on its way takes its place, and may have its number. */
     notifier_close_clicked(devices->notifier, id);
     forget(&device->card);
@@ -223,5 +274,29 @@ bool cards_closed(struct devices *devices, uint32_t id, uint32_t reason) {
   if (reason == CLOSED_BY_USER && device->card.offer)
     dismissed_add(&devices->dismissed, device->card.id);
   forget(&device->card);
+  return true;
+}
+
+bool cards_acted_late(struct devices *devices, uint32_t id, const char *action, const char *token) {
+  struct ended_card *ended = of_ended(devices, id);
+  if (!ended)
+    return false;
+  /* Nobody who could see it is there to click. */
+  if (strcmp(action, "default") != 0 || devices->presence->is_locked)
+    return true;
+  launches_begin(devices->launches, ended->offer, token);
+  forget_ended(ended);
+  return true;
+}
+
+bool cards_closed_late(struct devices *devices, uint32_t id, uint32_t reason) {
+  struct ended_card *ended = of_ended(devices, id);
+  if (!ended)
+    return false;
+  /* The user was first: for what they were asked to close servers give the reason 3 (GNOME Shell, Plasma, dunst, mako,
+   * xfce4-notifyd). One that gave 2 for that would make all that is closed here count as dismissed. */
+  if (reason == CLOSED_BY_USER)
+    dismissed_add(&devices->dismissed, ended->id);
+  forget_ended(ended);
   return true;
 }

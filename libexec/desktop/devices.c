@@ -12,8 +12,6 @@
 #define LOOK_PAUSE (1 * SECOND)
 /** Microseconds before the second one. */
 #define SETTLING 2000ull
-/** Seconds after which the agent is asked again if it could not answer; then twice as long, so often. */
-#define RETRIES_MOST 5
 
 uint64_t devices_now(const struct devices *devices) {
   uint64_t now = 0;
@@ -68,7 +66,7 @@ static void set_front(struct device *device, segue_offer *offer) {
   if (memcmp(device->front_id, id, SEGUE_ID_SIZE) == 0)
     return;
   memcpy(device->front_id, id, SEGUE_ID_SIZE);
-  device->is_put_off = false;
+  device->is_put_off = device->is_refused = false;
   device->kind = offer ? kind_of(offer) : 0;
   device->verdict = offer && device->kind == device->good_kind ? VERDICT_LIKELY : VERDICT_NONE;
 }
@@ -153,7 +151,7 @@ void devices_changed(struct devices *devices) {
 
 void devices_arrived(struct devices *devices) {
   devices->arriving_until = devices_now(devices) + ARRIVAL;
-  devices->failures = 0;
+  devices->failures = devices->refusals = 0;
   for (int index = 0; index < DEVICES_MOST; index++) {
     struct device *device = &devices->list[index];
     card_arrived(device);
@@ -164,6 +162,7 @@ void devices_arrived(struct devices *devices) {
   }
   devices->timer = sd_event_source_disable_unref(devices->timer);
   devices->retry = sd_event_source_disable_unref(devices->retry);
+  devices->showing_again = sd_event_source_disable_unref(devices->showing_again);
   if (!devices->notifier->is_known)
     notifier_ask(devices->notifier);
   look(devices);
@@ -186,13 +185,13 @@ static int retry_is_due(sd_event_source *source, uint64_t usec, void *context) {
   return 0;
 }
 
-/** Asks about a device later; others are asked meanwhile. */
+/** Asks about a device later, or at the next arrival if it was asked often enough; others are asked meanwhile. */
 static void put_off(struct device *device) {
   struct devices *devices = device->devices;
   if (!devices->retry && devices->failures < RETRIES_MOST)
     sd_event_add_time_relative(devices->loop, &devices->retry, CLOCK_MONOTONIC, SECOND << devices->failures++, 1000,
                                retry_is_due, devices);
-  device->is_put_off = devices->retry != NULL;
+  device->is_put_off = true;
 }
 
 void devices_answered(struct device *device, const uint8_t *id, enum place place, enum verdict verdict, bool is_final) {
@@ -214,6 +213,7 @@ void devices_answered(struct device *device, const uint8_t *id, enum place place
 void devices_end(struct devices *devices) {
   devices->timer = sd_event_source_disable_unref(devices->timer);
   devices->retry = sd_event_source_disable_unref(devices->retry);
+  devices->showing_again = sd_event_source_disable_unref(devices->showing_again);
   cards_end(devices);
   for (int index = 0; index < DEVICES_MOST; index++)
     set_front(&devices->list[index], NULL);

@@ -17,13 +17,15 @@
 
 /** Devices that are followed; what further ones offer is not notified. */
 #define DEVICES_MOST 32
+/** Pauses after which the agent or the server is asked again if it refuses: 1 s, and each is twice as long. */
+#define RETRIES_MOST 5
 /** Offers that are looked at, the frontmost of all devices first. */
 #define OFFERS_MOST 1024
 /** Bytes of the name of a device, NUL included. */
 #define DEVICE_NAME_SIZE 256
 /** Activities of a device that are remembered as notified since the user has arrived. */
 #define TOLD_MOST 8
-/** Notifications that were closed here last, and are remembered for clicks on their way. */
+/** Notifications that were closed here last, and are remembered for what the user did with them. */
 #define ENDED_MOST 8
 
 enum place { PLACE_UNKNOWN, PLACE_HERE, PLACE_ELSEWHERE };
@@ -40,9 +42,10 @@ struct card {
   uint64_t words;
 };
 
-/** A notification that was closed here; a click on it may be on its way. */
+/** A notification that was closed here, until the server says so; what the user did with it may be on its way. */
 struct ended_card {
   uint32_t number;
+  uint8_t id[SEGUE_ID_SIZE];
   /** microseconds of CLOCK_MONOTONIC */
   uint64_t until;
   segue_offer *offer;
@@ -64,8 +67,12 @@ struct device {
   bool is_asking, is_showing;
   /** the agent could not answer: it is asked when `retry` is due */
   bool is_put_off;
+  /** the server has not shown what it was asked for: it is asked when `showing_again` is due */
+  bool is_refused;
   /** the notification that is shown, and the one that the server was asked for, and when */
   struct card card, coming;
+  /** the number of one that was closed while the server was asked to replace it; 0: none */
+  uint32_t closed;
   uint64_t asked_at;
   /** the activities that were notified last since the user has arrived, and how many there were */
   uint8_t told[TOLD_MOST][SEGUE_ID_SIZE];
@@ -89,6 +96,9 @@ struct devices {
   /** set while a look is due, and while the agent is to be asked again */
   sd_event_source *timer, *retry;
   unsigned failures;
+  /** set while the server is to be asked again, and how often in turn it has shown nothing */
+  sd_event_source *showing_again;
+  unsigned refusals;
   struct ended_card ended[ENDED_MOST];
   size_t next_ended;
 };
@@ -115,6 +125,9 @@ void cards_forget(struct devices *devices);
 /** Each returns false if the notification is of somebody else. */
 bool cards_acted(struct devices *devices, uint32_t id, const char *action, const char *token);
 bool cards_closed(struct devices *devices, uint32_t id, uint32_t reason);
+/** The same for those that were closed here. Nobody else may know the number: it may have been given again. */
+bool cards_acted_late(struct devices *devices, uint32_t id, const char *action, const char *token);
+bool cards_closed_late(struct devices *devices, uint32_t id, uint32_t reason);
 void cards_end(struct devices *devices);
 
 /** Begins to ask the agent where a device is, and whether something here can continue its frontmost offer. */
