@@ -128,6 +128,7 @@ class Desk:
         self.system_bus = self.bus("system-bus")
         self.logind: Program | None = None
         self.program: Program | None = None
+        self.heard: list[str] = []  # all that the program has said
 
     def start(self, name: str, command: list[str | Path], **more: Any) -> Program:
         changed = [f"{name}={value}" for name, value in self.variables.items()]
@@ -177,7 +178,7 @@ class Desk:
 
     def begin(self) -> Program:
         """Starts the program; it knows the session afterwards, if logind runs."""
-        self.program = self.start("desktop", [PROGRAM])
+        self.program = self.start("desktop", [PROGRAM], listener=self.heard.append)
         if self.logind is not None:
             self.logind.wait_for("^asked")
             self._is_known({})

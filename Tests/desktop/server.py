@@ -6,9 +6,9 @@ A mute one never answers for a notification.
 It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
 {"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}: it keeps its answers, {"answers": bool}:
 it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. {"ping":
-true}: it says "pong" once segue-desktop has taken all that this connection has sent before. As real servers do, it says
-with reason 3 that it has closed what it was asked to close. A second one takes the place of the first, which stays
-connected.
+true}: it says "pong" once segue-desktop has taken all that this connection has sent before; {"reaches": true}: it says
+"reached" once the bus has taken that. As real servers do, it says with reason 3 that it has closed what it was asked to
+close. A second one takes the place of the first, which stays connected.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 from gi.repository import Gio, GLib
 
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+BUS = "org.freedesktop.DBus"
 PROGRAM = "local.segue.Segue"
 INTERFACE = """<node><interface name="org.freedesktop.Notifications">
 <method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
@@ -96,8 +97,9 @@ class Server:
             bus.call_finish(result)
             say(pong=True)
 
-        peer = "org.freedesktop.DBus.Peer"
-        self.bus.call(PROGRAM, "/", peer, "Ping", None, None, Gio.DBusCallFlags.NO_AUTO_START, -1, None, answered)
+        self.bus.call(
+            PROGRAM, "/", f"{BUS}.Peer", "Ping", None, None, Gio.DBusCallFlags.NO_AUTO_START, -1, None, answered
+        )
 
     def order(self, *_: object) -> bool:
         came = os.read(0, 65536)
@@ -111,6 +113,9 @@ class Server:
                     self.give(invocation, answer, order["answers"])
             elif "ping" in order:
                 self.ping()
+            elif "reaches" in order:
+                self.bus.call_sync(BUS, "/", BUS, "GetId", None, None, Gio.DBusCallFlags.NONE, -1, None)
+                say(reached=True)
             elif "signal" in order:
                 self.signal(order.get("to"), order["signal"], *order["arguments"])
             else:

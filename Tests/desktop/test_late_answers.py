@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import queue
+import signal
 import time
 from pathlib import Path
 
@@ -124,11 +125,62 @@ def test_one_that_is_never_answered_for_is_shown_again_at_an_arrival(desk: Desk,
     desk.arrive()
     id = server.shows()["id"]
     assert id != former
+    server.says("ActionInvoked", former, "other")  # a click beside what can be clicked
     answers(server)
     assert server.closes_at_once() == former
     server.is_asked_nothing()
     server.says("ActionInvoked", id, "default")
     notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_one_that_was_given_up_is_clicked(desk: Desk, server: Server, notes: Notes) -> None:
+    """The server has shown it, and answers after the arrival that has given it up."""
+    desk.begin()
+    server.program.wait_for("^asked")
+    offers(notes, "budget.md")
+    server.order(hangs=True)
+    desk.arrive()
+    former = server.shows()["id"]
+    time.sleep(ANSWER)
+    desk.arrive()
+    server.shows()
+    server.says("ActionInvoked", former, "default")
+    answers(server)
+    assert server.closes() == former
+    notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_the_end_of_the_program_closes_what_the_server_has_not_answered_for(
+    desk: Desk, server: Server, first: int
+) -> None:
+    assert desk.program is not None
+    desk.program.stop()
+    answers(server)
+    server.order(reaches=True)  # the answer waits for the program, as does the signal
+    assert server.next() == {"reached": True}
+    desk.program.signal(signal.SIGTERM)
+    desk.program.signal(signal.SIGCONT)
+    assert server.closes() == first
+    assert desk.program.wait() == 0
+
+
+def test_the_end_of_the_program_closes_what_is_shown(desk: Desk, server: Server, notes: Notes) -> None:
+    begin(desk, server)
+    assert desk.program is not None
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    server.is_asked_nothing()
+    desk.program.signal(signal.SIGTERM)
+    assert server.closes() == id
+    assert desk.program.wait() == 0
+
+
+def test_a_server_that_hangs_delays_the_end_of_the_program_for_half_a_second(desk: Desk, first: int) -> None:
+    assert desk.program is not None
+    began = time.monotonic()
+    desk.program.signal(signal.SIGTERM)
+    assert desk.program.wait() == 0
+    assert 0.5 <= time.monotonic() - began < 5
 
 
 def test_one_dismissed_before_the_answer_never_comes_again(desk: Desk, server: Server, first: int) -> None:
@@ -269,9 +321,7 @@ def test_a_number_means_nothing_any_longer_once_the_server_has_closed_it(
     server.stays_quiet()
 
 
-def test_a_click_on_a_locked_screen_continues_nothing(
-    desk: Desk, server: Server, notes: Notes, refusals: Path
-) -> None:
+def test_a_click_on_a_locked_screen_continues_nothing(desk: Desk, server: Server, notes: Notes, refusals: Path) -> None:
     begin(desk, server)
     assert desk.program is not None
     offers(notes, "budget.md")
@@ -281,7 +331,7 @@ def test_a_click_on_a_locked_screen_continues_nothing(
     assert server.closes() == id
     server.says("ActionInvoked", id, "default")
     server.stays_quiet()
-    assert "launch" not in desk.program.said
+    assert "launch" not in desk.heard
 
 
 def test_one_that_the_user_closes_while_it_is_closed_here_is_dismissed(
@@ -323,11 +373,24 @@ def test_late_answers_of_a_former_server_are_not_believed(
     id = again.shows()["id"]
     assert id != first
     answers(server, is_good)
+    if is_good:
+        assert server.closes_at_once() == first  # by itself: its name is another server's
     server.is_asked_nothing()
     again.is_asked_nothing()
     notes[1].tell("invalidate")
     assert again.closes() == id
     server.is_asked_nothing()
+
+
+def test_what_a_former_server_shows_is_closed_there(desk: Desk, server: Server, notes: Notes) -> None:
+    """It lives, and would keep it."""
+    begin(desk, server)
+    offers(notes, "budget.md")
+    id = server.shows()["id"]
+    again = Server(desk, *CAPABILITIES)
+    assert server.closes() == id
+    again.program.wait_for("^asked")
+    again.is_asked_nothing()  # it closes nothing of another program, and the activity was notified
 
 
 def test_what_a_former_server_can_do_does_not_count(desk: Desk, server: Server, notes: Notes) -> None:
@@ -383,6 +446,7 @@ def test_a_number_of_a_former_server_is_no_consent_to_a_push(desk: Desk, server:
     id = pushed(desk, server, there)
     again = Server(desk, "body")
     again.program.wait_for("^asked")
+    assert server.closes() == id
     again.is_asked_nothing()
     again.says("ActionInvoked", id, "accept")
     again.is_asked_nothing()  # an answer would close it
@@ -421,7 +485,7 @@ def test_a_click_beside_the_button_is_no_consent(desk: Desk, server: Server, not
     for action in ("default", "", "accept"):
         server.says("ActionInvoked", id, action)
     server.stays_quiet()
-    assert "request continue-without-text" not in desk.program.said
+    assert "request continue-without-text" not in desk.heard
     server.says("ActionInvoked", id, "without-text")
     desk.program.wait_for("^request continue-without-text")
 
@@ -455,12 +519,10 @@ def test_a_question_that_vanishes_before_the_answer_makes_room(
     server.is_asked_nothing()
     server.says("ActionInvoked", question, "without-text")
     server.stays_quiet()
-    assert "request continue-without-text" not in desk.program.said
+    assert "request continue-without-text" not in desk.heard
 
 
-def test_a_question_does_not_stay_on_a_locked_screen(
-    desk: Desk, server: Server, notes: Notes, refusals: Path
-) -> None:
+def test_a_question_does_not_stay_on_a_locked_screen(desk: Desk, server: Server, notes: Notes, refusals: Path) -> None:
     """R13.7: nobody is there to agree."""
     (refusals / "unsaved").touch()
     begin(desk, server)
@@ -470,7 +532,7 @@ def test_a_question_does_not_stay_on_a_locked_screen(
     assert server.closes_at_once() == id
     server.says("ActionInvoked", id, "without-text")
     server.stays_quiet()
-    assert "request continue-without-text" not in desk.program.said
+    assert "request continue-without-text" not in desk.heard
 
 
 def test_a_question_that_comes_late_does_not_stay_on_a_locked_screen(

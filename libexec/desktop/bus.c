@@ -58,6 +58,9 @@ static int ready(sd_bus_message *message, void *context, sd_bus_error *error) {
 
 static void try_to_connect(struct bus *bus) {
   int result = bus->open(&bus->bus);
+  /* The end of the loop would close it, and what is still to be said would be lost. */
+  if (result >= 0)
+    result = sd_bus_set_close_on_exit(bus->bus, false);
   if (result >= 0)
     result = sd_bus_set_method_call_timeout(bus->bus, ANSWER_USEC);
   if (result >= 0)

@@ -196,6 +196,19 @@ void card_update(struct device *device) {
     device->is_asking = questions_ask(device);
 }
 
+/** One that was given up is shown, and closed. The user may have seen it before. */
+static void card_late(void *context, uint32_t number) {
+  struct device *device = context;
+  device->late.number = number;
+  remember(device->devices, &device->late);
+  forget(&device->late);
+}
+
+void card_forget_late(struct device *device) {
+  notifier_abandon(device->devices->notifier, device, NULL);
+  forget(&device->late);
+}
+
 void card_arrived(struct device *device) {
   bool is_late = device->is_showing && devices_now(device->devices) >= device->asked_at + ANSWER_USEC;
   device->told_count = 0;
@@ -203,10 +216,12 @@ void card_arrived(struct device *device) {
   if (!is_late)
     return;
   log_line("a notification was not shown: the server has not answered yet");
-  notifier_abandon(device->devices->notifier, device);
+  notifier_abandon(device->devices->notifier, device, card_late);
+  forget(&device->late);
+  device->late = device->coming;
+  device->coming = (struct card){0};
   device->is_showing = false;
   device->closed = 0;
-  forget(&device->coming);
 }
 
 void cards_forget(struct devices *devices) {
@@ -216,18 +231,17 @@ void cards_forget(struct devices *devices) {
       put_off(device, device->coming.id);
     device->is_showing = false;
     device->closed = 0;
-    forget(&device->card);
+    close_card(device);
     forget(&device->coming);
+    forget(&device->late);
   }
   for (int index = 0; index < ENDED_MOST; index++)
     forget_ended(&devices->ended[index]);
 }
 
 void cards_end(struct devices *devices) {
-  for (int index = 0; index < DEVICES_MOST; index++) {
-    close_card(&devices->list[index]);
+  for (int index = 0; index < DEVICES_MOST; index++)
     devices->list[index].is_showing = false;
-  }
   cards_forget(devices);
 }
 

@@ -120,6 +120,7 @@ static void look(struct devices *devices) {
     if (device->is_asking || device->is_showing || device->card.number != 0 || (is_needed && device->front))
       continue;
     set_front(device, NULL);
+    card_forget_late(device);
     device->name[0] = '\0';
   }
 }
@@ -145,7 +146,8 @@ void devices_changed(struct devices *devices) {
   if (devices->looked_at == 0 || now >= devices->looked_at + LOOK_PAUSE)
     look(devices);
   else
-    /* The end of an offer and the one that follows come one after the other. A click that has come goes first. */
+    /* The end of an offer may come right before the next offer: one look is for both. During the pause the loop reads a
+     * click that has come already. */
     look_in(devices, now + SETTLING < next ? next - now : SETTLING);
 }
 

@@ -69,12 +69,13 @@ struct device {
   bool is_put_off;
   /** the server has not shown what it was asked for: it is asked when `showing_again` is due */
   bool is_refused;
-  /** the notification that is shown, and the one that the server was asked for, and when */
-  struct card card, coming;
+  /** the notification that is shown, the one that the server was asked for, and when, and the last one given up */
+  struct card card, coming, late;
   /** the number of one that was closed while the server was asked to replace it; 0: none */
   uint32_t closed;
   uint64_t asked_at;
-  /** the activities that were notified last since the user has arrived, and how many there were */
+  /** the activities that were notified last since the user has arrived, and how many there were in all. One that the
+   * server has refused often enough is among them */
   uint8_t told[TOLD_MOST][SEGUE_ID_SIZE];
   unsigned told_count;
 };
@@ -118,9 +119,11 @@ void devices_end(struct devices *devices);
 
 /** Brings the notification of a device up to date. What is on its way comes here again. */
 void card_update(struct device *device);
+/** Forgets one that was given up. No other one is on its way. */
+void card_forget_late(struct device *device);
 /** Forgets what was notified: the user arrives. */
 void card_arrived(struct device *device);
-/** The notification server shows nothing of before. */
+/** The notification server has lost its name: closes and forgets what it shows. */
 void cards_forget(struct devices *devices);
 /** Each returns false if the notification is of somebody else. */
 bool cards_acted(struct devices *devices, uint32_t id, const char *action, const char *token);

@@ -94,7 +94,7 @@ static bool is_question(const struct launch *launch) { return launch->card != 0 
 static void end_question(struct launch *launch) {
   if (launch->card != 0)
     notifier_close(launch->launches->notifier, launch->card);
-  notifier_abandon(launch->launches->notifier, launch);
+  notifier_abandon(launch->launches->notifier, launch, NULL);
   release(launch);
 }
 
@@ -264,9 +264,7 @@ bool launches_closed(struct launches *launches, uint32_t id) {
   return launch != NULL;
 }
 
-void launches_locked(struct launches *launches) {
-  if (!launches->presence->is_locked)
-    return;
+void launches_forget_cards(struct launches *launches) {
   for (int index = 0; index < LAUNCHES_MOST; index++) {
     if (launches->failures[index] != 0)
       notifier_close(launches->notifier, launches->failures[index]);
@@ -276,11 +274,9 @@ void launches_locked(struct launches *launches) {
   }
 }
 
-void launches_forget_cards(struct launches *launches) {
-  memset(launches->failures, 0, sizeof launches->failures);
-  for (int index = 0; index < LAUNCHES_MOST; index++)
-    if (is_question(&launches->list[index]))
-      release(&launches->list[index]);
+void launches_locked(struct launches *launches) {
+  if (launches->presence->is_locked)
+    launches_forget_cards(launches);
 }
 
 void launches_end(struct launches *launches) {

@@ -48,7 +48,7 @@ void launches_begin(struct launches *launches, segue_offer *offer, const char *t
 /**
  * Has the agent continue a saved activity in its app.
  *   saved  retained: of the results of the request "search"
- *   title  clean
+ *   title  clean, and so shorter than TEXT_SIZE
  */
 void launches_begin_saved(struct launches *launches, segue_value *saved, const char *title, const char *token);
 /** Tells whether a click is under way, or asks something. */
@@ -60,6 +60,7 @@ bool launches_acted(struct launches *launches, uint32_t id, const char *action, 
 bool launches_closed(struct launches *launches, uint32_t id);
 /** The session was locked or unlocked. One that is locked shows no titles, and nobody is there to agree. */
 void launches_locked(struct launches *launches);
+/** Closes all notifications: the session was locked, or the server has lost its name. */
 void launches_forget_cards(struct launches *launches);
 void launches_end(struct launches *launches);
 

@@ -67,8 +67,7 @@ static int dispatch(sd_event_source *source, int descriptor, uint32_t events, vo
 static bool acted(void *context, uint32_t id, const char *action, const char *token) {
   struct desktop *desktop = context;
   return cards_acted(&desktop->devices, id, action, token) || launches_acted(&desktop->launches, id, action, token) ||
-         pushes_acted(&desktop->pushes, id, action, token) ||
-         cards_acted_late(&desktop->devices, id, action, token);
+         pushes_acted(&desktop->pushes, id, action, token) || cards_acted_late(&desktop->devices, id, action, token);
 }
 
 static bool closed(void *context, uint32_t id, uint32_t reason) {

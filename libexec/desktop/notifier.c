@@ -18,13 +18,21 @@
 /** Microseconds before a server that refuses to say what it can do is asked again; then twice as long, so often. */
 #define ASK_AGAIN_USEC 1000000ull
 #define REFUSALS_MOST 5
+/** Microseconds in which a server may answer at the end of the program. */
+#define END_USEC 500000ull
 
-/** Forgets what was said of the notifications of a server that is gone. */
-static void forget_ids(struct notifier *notifier) {
+static void forget_tokens(struct notifier *notifier) {
   for (size_t index = 0; index < TOKENS_MOST; index++)
     notifier->tokens[index].id = 0;
-  for (size_t index = 0; index < CLICKED_MOST; index++)
+}
+
+static void close_all_clicked(struct notifier *notifier) {
+  notifier->closing = sd_event_source_disable_unref(notifier->closing);
+  for (size_t index = 0; index < CLICKED_MOST; index++) {
+    if (notifier->clicked[index] != 0)
+      notifier_close(notifier, notifier->clicked[index]);
     notifier->clicked[index] = 0;
+  }
 }
 
 /* The question about what the server can do. It has no time limit: a server that hangs may answer later. */
@@ -101,16 +109,17 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
       strcmp(name, SERVER) != 0 || (owner[0] != '\0' && strcmp(owner, notifier->server) == 0))
     return 0;
   bool had_one = former[0] != '\0' || notifier->server[0] != '\0';
-  snprintf(notifier->server, sizeof notifier->server, "%s", owner);
   notifier->is_known = false;
   notifier->refusals = 0;
   forget_question(notifier);
-  forget_ids(notifier);
+  close_all_clicked(notifier);
+  forget_tokens(notifier);
   if (had_one) {
-    /* Without one, the bus has started this one for what was asked. */
+    /* Without one, the bus has started this one for what was asked. The former one may live: it closes what it shows. */
     showing_end_server(notifier);
     notifier->changed(notifier->context);
   }
+  snprintf(notifier->server, sizeof notifier->server, "%s", owner);
   if (owner[0] != '\0' && !notifier->is_lazy)
     ask_capabilities(notifier);
   return 0;
@@ -195,18 +204,10 @@ static void lost(void *context) {
   notifier->server[0] = '\0';
   notifier->is_known = false;
   forget_question(notifier);
-  forget_ids(notifier);
+  close_all_clicked(notifier);
+  forget_tokens(notifier);
   showing_end_bus(notifier);
   notifier->changed(notifier->context);
-}
-
-static void close_all_clicked(struct notifier *notifier) {
-  notifier->closing = sd_event_source_disable_unref(notifier->closing);
-  for (size_t index = 0; index < CLICKED_MOST; index++) {
-    if (notifier->clicked[index] != 0)
-      notifier_close(notifier, notifier->clicked[index]);
-    notifier->clicked[index] = 0;
-  }
 }
 
 static int close_time(sd_event_source *source, uint64_t usec, void *context) {
@@ -238,15 +239,44 @@ void notifier_begin(struct notifier *notifier, sd_event *loop) {
   bus_begin(&notifier->bus);
 }
 
+static uint64_t now_usec(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+}
+
+/** Takes answers alone: signals and calls have come too late. */
+static int ignore(sd_bus_message *message, void *context, sd_bus_error *error) {
+  (void)message, (void)context, (void)error;
+  return 1;
+}
+
+/** Waits a little for the numbers of what the server was asked for: all is closed with its answer. */
+static void await_answers(struct notifier *notifier) {
+  sd_bus *bus = notifier->bus.bus;
+  int result = bus ? sd_bus_add_filter(bus, NULL, ignore, NULL) : -ENOTCONN;
+  uint64_t until = now_usec() + END_USEC;
+  showing_end_server(notifier);
+  for (uint64_t now; result >= 0 && showing_closes(notifier) && (now = now_usec()) < until;) {
+    result = sd_bus_process(bus, NULL);
+    if (result == 0)
+      result = sd_bus_wait(bus, until - now);
+  }
+}
+
 void notifier_end(struct notifier *notifier) {
+  forget_question(notifier);
   close_all_clicked(notifier);
+  await_answers(notifier);
   bus_end(&notifier->bus);
 }
 
-void notifier_close(struct notifier *notifier, uint32_t id) {
+void notifier_close(struct notifier *notifier, uint32_t id) { notifier_close_at(notifier, notifier->server, id); }
+
+void notifier_close_at(struct notifier *notifier, const char *server, uint32_t id) {
   sd_bus_message *message = NULL;
-  if (!notifier->bus.bus ||
-      sd_bus_message_new_method_call(notifier->bus.bus, &message, SERVER, SERVER_PATH, SERVER, "CloseNotification") < 0)
+  if (!notifier->bus.bus || server[0] == '\0' ||
+      sd_bus_message_new_method_call(notifier->bus.bus, &message, server, SERVER_PATH, SERVER, "CloseNotification") < 0)
     return;
   if (sd_bus_message_append(message, "u", id) >= 0 && sd_bus_message_set_expect_reply(message, false) >= 0)
     sd_bus_send(notifier->bus.bus, message, NULL);

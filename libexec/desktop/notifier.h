@@ -33,7 +33,7 @@ struct notice {
   uint32_t replaces;
   enum urgency urgency;
   const char *summary;
-  /** with markup escaped as notifier_has_markup says */
+  /** with markup escaped if the server has markup */
   const char *body;
   /** pairs of a key and a label, ended by NULL; NULL: none */
   const char *const *actions;
@@ -42,7 +42,7 @@ struct notice {
 /** id  0: it was not shown */
 typedef void (*notifier_done)(void *context, uint32_t id);
 
-/** FORMER: of a server that is gone. UNWANTED and FORMER ones are closed if the server of now answers with a number. */
+/** FORMER: of a server that has lost its name. UNWANTED and FORMER ones are closed if who answers gives a number. */
 enum request_state { REQUEST_FREE, REQUEST_WANTED, REQUEST_UNWANTED, REQUEST_FORMER };
 
 /** A notification that the server was asked to show. It may take any time: what it shows late is somebody's. */
@@ -96,7 +96,10 @@ struct notifier {
   /** The user has chosen an action. token  borrowed, may be empty. Returns false if nobody knows the notification */
   bool (*acted)(void *context, uint32_t id, const char *action, const char *token);
   bool (*closed)(void *context, uint32_t id, uint32_t reason);
-  /** The server is known now, or else it is gone: then nothing of before is shown, or will be. */
+  /**
+   * The server is known now, or else it has lost its name: then all that it shows is to be closed, which it does if it
+   * lives, and forgotten.
+   */
   void (*changed)(void *context);
   /** The program has to end: another one has its place. */
   void (*superseded)(void *context);
@@ -105,6 +108,7 @@ struct notifier {
 
 /** Connects to the session's bus. The functions and their context are set by the caller. */
 void notifier_begin(struct notifier *notifier, sd_event *loop);
+/** Waits at most half a second for the server if it has not answered, and closes what it shows then. */
 void notifier_end(struct notifier *notifier);
 /** Asks the server what it can do, which starts one if the bus can; `changed` runs once it is known. */
 void notifier_ask(struct notifier *notifier);
@@ -114,8 +118,12 @@ void notifier_ask(struct notifier *notifier);
  * Signals about it that came before the answer follow `done`.
  */
 bool notifier_show(struct notifier *notifier, const struct notice *notice, notifier_done done, void *context);
-/** Gives up what was asked for with this context. It is closed if it is shown after all. */
-void notifier_abandon(struct notifier *notifier, const void *context);
+/**
+ * Gives up what was asked for with this context. It is closed if it is shown after all.
+ *   late  runs with its number then, for the one that was not given up before; may be NULL
+ */
+void notifier_abandon(struct notifier *notifier, const void *context, notifier_done late);
+/** Closes one that the server of now shows; not by its name on the bus, which would start one, or ask another one. */
 void notifier_close(struct notifier *notifier, uint32_t id);
 /** Closes one that was clicked, a moment later, unless the server does: what the click is for comes first. */
 void notifier_close_clicked(struct notifier *notifier, uint32_t id);

@@ -222,8 +222,11 @@ bool pushes_closed(struct pushes *pushes, uint32_t id) {
 }
 
 void pushes_forget_cards(struct pushes *pushes) {
-  for (int index = 0; index < PUSHES_MOST; index++)
+  for (int index = 0; index < PUSHES_MOST; index++) {
+    if (pushes->list[index].is_used)
+      end_card(&pushes->list[index]);
     pushes->list[index] = (struct push){0};
+  }
 }
 
 void pushes_end(struct pushes *pushes) {

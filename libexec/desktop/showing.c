@@ -10,9 +10,11 @@
 /* Signals. One that nobody knows may be about what is being shown: it is kept until the server has answered. */
 
 static bool is_under_way(const struct notifier *notifier) {
-  for (size_t index = 0; index < REQUESTS_MOST; index++)
-    if (notifier->requests[index].state == REQUEST_WANTED)
+  for (size_t index = 0; index < REQUESTS_MOST; index++) {
+    const struct request *request = &notifier->requests[index];
+    if (request->state == REQUEST_WANTED || (request->state == REQUEST_UNWANTED && request->done))
       return true;
+  }
   return false;
 }
 
@@ -111,23 +113,37 @@ void showing_end_bus(struct notifier *notifier) {
   memset(notifier->early, 0, sizeof notifier->early);
 }
 
-void notifier_abandon(struct notifier *notifier, const void *context) {
+void notifier_abandon(struct notifier *notifier, const void *context, notifier_done late) {
   for (size_t index = 0; index < REQUESTS_MOST; index++) {
     struct request *request = &notifier->requests[index];
-    if (request->state == REQUEST_WANTED && request->context == context)
-      request->state = REQUEST_UNWANTED;
+    if (request->context != context || (request->state != REQUEST_WANTED && request->state != REQUEST_UNWANTED))
+      continue;
+    request->done = request->state == REQUEST_WANTED ? late : NULL;
+    request->state = REQUEST_UNWANTED;
   }
 }
 
 /** Takes an answer that nobody waits for. A number that was given may be of a notification that is shown since. */
-static void take_unwanted(struct notifier *notifier, const struct request *request, uint32_t id) {
-  if (id != 0 && (request->state == REQUEST_FORMER || id != request->replaces))
-    notifier_close(notifier, id);
+static void take_unwanted(struct notifier *notifier, const struct request *request, const char *server, uint32_t id) {
+  bool is_former = request->state == REQUEST_FORMER;
+  if (id == 0 || (!is_former && (id == request->replaces || strcmp(server, notifier->server) != 0)))
+    return;
+  notifier_close_at(notifier, server, id);
+  if (!is_former && request->done)
+    request->done(request->context, id);
+}
+
+bool showing_closes(const struct notifier *notifier) {
+  for (size_t index = 0; index < REQUESTS_MOST; index++)
+    if (notifier->requests[index].state == REQUEST_FORMER)
+      return true;
+  return false;
 }
 
 static int shown(sd_bus_message *message, void *context, sd_bus_error *error) {
   struct request request = *(struct request *)context;
   struct notifier *notifier = request.notifier;
+  char sender[PEER_SIZE] = "";
   uint32_t id = 0;
   (void)error;
   forget(context);
@@ -136,16 +152,16 @@ static int shown(sd_bus_message *message, void *context, sd_bus_error *error) {
       log_line("a notification was not shown: %s", sd_bus_message_get_error(message)->message);
   } else {
     sd_bus_message_read(message, "u", &id);
+    bus_note_peer(message, sender);
     if (request.state == REQUEST_WANTED && notifier->server[0] == '\0')
       bus_note_peer(message, notifier->server);
-    if (!bus_is_from(message, notifier->server))
-      id = 0;
   }
+  uint32_t known_id = strcmp(sender, notifier->server) == 0 ? id : 0;
   if (request.state != REQUEST_WANTED)
-    take_unwanted(notifier, &request, id);
+    take_unwanted(notifier, &request, sender, id);
   else if (request.done)
-    request.done(request.context, id);
-  hand_over(notifier, id);
+    request.done(request.context, known_id);
+  hand_over(notifier, known_id);
   return 0;
 }
 

@@ -17,6 +17,10 @@ void showing_take_end(struct notifier *notifier, uint32_t id, uint32_t reason);
 /** Forgets the token of a notification. */
 void showing_drop_token(struct notifier *notifier, uint32_t id);
 
+/** Closes a notification of a server by its unique name; empty: nothing is done. */
+void notifier_close_at(struct notifier *notifier, const char *server, uint32_t id);
+/** Tells whether a server that was given up may yet answer. */
+bool showing_closes(const struct notifier *notifier);
 /** The server is gone, and may yet answer what it was asked. */
 void showing_end_server(struct notifier *notifier);
 /** The connection is gone. */
