@@ -93,8 +93,10 @@ class Server:
         return id
 
     def is_asked_nothing(self) -> None:
-        """The program has taken all that this server has said, and asks for nothing at once. What waits for the agent or
-        for a time may follow."""
+        """The program has taken all that this server has said, and asks for nothing at once.
+
+        What waits for the agent, or for a time, may follow.
+        """
         self.order(ping=True)
         said = self.next()
         assert said == {"pong": True}, said

@@ -11,7 +11,7 @@
 /** Seconds of the first pause, and of the longest. */
 #define BUS_PAUSE 1
 #define BUS_PAUSE_MOST 64
-/** Microseconds for a peer to answer if the call does not say another time; a notification counts as late after them. */
+/** Microseconds for a peer to answer, if the call has no other limit; an answer for a notification is late then. */
 #define ANSWER_USEC 5000000ull
 /** Bytes of the unique name of a peer, NUL included. */
 #define PEER_SIZE 64

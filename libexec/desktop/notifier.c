@@ -115,7 +115,7 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
   close_all_clicked(notifier);
   forget_tokens(notifier);
   if (had_one) {
-    /* Without one, the bus has started this one for what was asked. The former one may live: it closes what it shows. */
+    /* Without one, the bus has started this one for what was asked. The former one may live, and is to close all. */
     showing_end_server(notifier);
     notifier->changed(notifier->context);
   }
