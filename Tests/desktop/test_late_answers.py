@@ -234,7 +234,7 @@ def test_one_dismissed_before_a_lock_and_before_the_answer_never_comes_again(
 def test_one_that_is_replaced_during_a_lock_comes_when_it_is_unlocked(
     desk: Desk, server: Server, notes: Notes, replacing: int
 ) -> None:
-    """What was closed had its number already."""
+    """It had the number of the one that was closed already."""
     desk.session(LockedHint=True)
     assert server.closes() == replacing
     desk.session(LockedHint=False)

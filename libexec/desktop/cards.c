@@ -81,7 +81,7 @@ static int show_again(sd_event_source *source, uint64_t usec, void *context) {
 }
 
 /** The server has refused, or has died: it may be what it was asked for. One that refuses often is left alone. */
-static void put_off(struct device *device, const uint8_t *id) {
+static void show_later(struct device *device, const uint8_t *id) {
   struct devices *devices = device->devices;
   if (!devices->showing_again && devices->refusals < RETRIES_MOST)
     sd_event_add_time_relative(devices->loop, &devices->showing_again, CLOCK_MONOTONIC,
@@ -100,7 +100,7 @@ static void card_shown(void *context, uint32_t number) {
   device->is_showing = false;
   device->closed = 0;
   if (number == 0) {
-    put_off(device, shown.id);
+    show_later(device, shown.id);
   } else {
     device->devices->refusals = 0;
     if (!was_closed)
@@ -228,7 +228,7 @@ void cards_forget(struct devices *devices) {
   for (int index = 0; index < DEVICES_MOST; index++) {
     struct device *device = &devices->list[index];
     if (device->is_showing)
-      put_off(device, device->coming.id);
+      show_later(device, device->coming.id);
     device->is_showing = false;
     device->closed = 0;
     close_card(device);
