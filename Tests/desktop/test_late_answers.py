@@ -430,7 +430,7 @@ def pushed(desk: Desk, server: Server, there: Participant) -> int:
     while True:
         there.tell(f"push_to_device {desk.device.device('desk')['device'].hex}")
         try:
-            id: int = server.shows(3)["id"]
+            id: int = server.shows(10)["id"]
         except queue.Empty:
             there.hears("push_to_device DECLINED.*")
         else:
@@ -574,8 +574,9 @@ def test_a_click_that_the_agent_answers_on_a_locked_screen_shows_nothing(
     assert server.shows()["summary"] == "Continue 'budget.md'"
 
 
-def test_the_failure_of_a_click_does_not_stay_on_a_locked_screen(
-    desk: Desk, server: Server, notes: Notes, refusals: Path
+@pytest.mark.parametrize("change", ["lock", "end"])
+def test_the_failure_of_a_click_stays_neither_on_a_locked_screen_nor_after_the_end(
+    desk: Desk, server: Server, notes: Notes, refusals: Path, change: str
 ) -> None:
     (refusals / "lost").touch()
     begin(desk, server)
@@ -587,8 +588,32 @@ def test_the_failure_of_a_click_does_not_stay_on_a_locked_screen(
     failure = next(each["notify"] for each in said if "notify" in each)
     assert failure["summary"] == "'budget.md' is not continued"
     server.is_asked_nothing()
+    if change == "lock":
+        desk.session(LockedHint=True)
+        assert server.closes_at_once() == failure["id"]
+    else:
+        assert desk.program is not None
+        desk.program.signal(signal.SIGTERM)
+        assert server.closes() == failure["id"]
+
+
+def test_a_lock_closes_the_failures_that_later_ones_have_displaced(
+    desk: Desk, server: Server, notes: Notes, refusals: Path
+) -> None:
+    """Four are remembered: the fifth closes the first."""
+    (refusals / "lost").touch()
+    begin(desk, server)
+    failures = []
+    for number in range(5):
+        offers(notes, f"draft {number}")
+        id = server.shows()["id"]
+        server.is_asked_nothing()
+        server.says("ActionInvoked", id, "default")
+        said = [server.next() for _ in range(3 if number == 4 else 2)]
+        assert {"close": id} in said and (number < 4 or {"close": failures[0]} in said)
+        failures.append(next(each["notify"]["id"] for each in said if "notify" in each))
     desk.session(LockedHint=True)
-    assert server.closes_at_once() == failure["id"]
+    assert {server.closes() for _ in range(4)} == set(failures[1:])
 
 
 def test_a_locked_screen_keeps_none_while_the_agent_is_asked_about_the_next(

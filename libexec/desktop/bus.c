@@ -81,7 +81,8 @@ void bus_begin(struct bus *bus) { try_to_connect(bus); }
 
 void bus_end(struct bus *bus) {
   bus->timer = sd_event_source_disable_unref(bus->timer);
-  if (bus->bus)
+  /* Without an answer to its greeting nothing was sent, and flushing would wait for that. */
+  if (bus->bus && sd_bus_is_ready(bus->bus) > 0)
     sd_bus_flush(bus->bus);
   drop(bus);
 }

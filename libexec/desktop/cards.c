@@ -86,8 +86,10 @@ static void show_later(struct device *device, const uint8_t *id) {
   if (!devices->showing_again && devices->refusals < RETRIES_MOST)
     sd_event_add_time_relative(devices->loop, &devices->showing_again, CLOCK_MONOTONIC,
                                SHOW_AGAIN << devices->refusals++, 1000, show_again, devices);
-  device->is_refused = devices->showing_again != NULL;
-  if (!device->is_refused)
+  bool is_later = devices->showing_again != NULL;
+  /* Another activity that has come to the front meanwhile does not wait. */
+  device->is_refused = is_later && memcmp(id, device->front_id, SEGUE_ID_SIZE) == 0;
+  if (!is_later)
     note_told(device, id);
 }
 
@@ -205,7 +207,7 @@ static void card_late(void *context, uint32_t number) {
 }
 
 void card_forget_late(struct device *device) {
-  notifier_abandon(device->devices->notifier, device, NULL);
+  notifier_abandon(device->devices->notifier, device, device->card.number, NULL);
   forget(&device->late);
 }
 
@@ -216,7 +218,7 @@ void card_arrived(struct device *device) {
   if (!is_late)
     return;
   log_line("a notification was not shown: the server has not answered yet");
-  notifier_abandon(device->devices->notifier, device, card_late);
+  notifier_abandon(device->devices->notifier, device, device->card.number, card_late);
   forget(&device->late);
   device->late = device->coming;
   device->coming = (struct card){0};

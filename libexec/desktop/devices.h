@@ -26,7 +26,7 @@
 /** Activities of a device that are remembered as notified since the user has arrived. */
 #define TOLD_MOST 8
 /** Notifications that were closed here last, and are remembered for what the user did with them. */
-#define ENDED_MOST 8
+#define ENDED_MOST DEVICES_MOST
 
 enum place { PLACE_UNKNOWN, PLACE_HERE, PLACE_ELSEWHERE };
 /** LIKELY: it is of the kind of a former one that can be continued; the agent is asked while it is shown. */

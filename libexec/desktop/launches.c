@@ -37,24 +37,32 @@ static void release(struct launch *launch) {
 
 static void failure_shown(void *context, uint32_t id) {
   struct launches *launches = context;
-  if (id != 0 && launches->presence->is_locked) {
+  uint32_t *place = &launches->failures[launches->next_failure];
+  if (id == 0)
+    return;
+  if (launches->presence->is_locked) {
     notifier_close(launches->notifier, id);
     return;
   }
-  launches->failures[launches->next_failure] = id;
+  if (*place != 0)
+    notifier_close(launches->notifier, *place);
+  *place = id;
   launches->next_failure = (launches->next_failure + 1) % LAUNCHES_MOST;
+}
+
+void launches_tell(struct launches *launches, const char *summary, const char *body) {
+  struct notice notice = {.urgency = URGENCY_LOW, .summary = summary, .body = body};
+  if (!launches->presence->is_locked)
+    notifier_show(launches->notifier, &notice, failure_shown, launches);
 }
 
 void launches_show_failure(struct launches *launches, const char *title, const char *message) {
   char unmarked[TEXT_SIZE * 2], summary[TEXT_SIZE * 3], clean[TEXT_SIZE], escaped[ESCAPED_SIZE];
-  if (launches->presence->is_locked)
-    return;
   text_unmark(title, unmarked);
   text_clean(message, clean);
   text_escape(clean, launches->notifier->has_markup, escaped);
   snprintf(summary, sizeof summary, "'%s' is not continued", unmarked);
-  struct notice notice = {.urgency = URGENCY_LOW, .summary = summary, .body = escaped};
-  notifier_show(launches->notifier, &notice, failure_shown, launches);
+  launches_tell(launches, summary, escaped);
 }
 
 static void question_shown(void *context, uint32_t id) {
@@ -94,7 +102,7 @@ static bool is_question(const struct launch *launch) { return launch->card != 0 
 static void end_question(struct launch *launch) {
   if (launch->card != 0)
     notifier_close(launch->launches->notifier, launch->card);
-  notifier_abandon(launch->launches->notifier, launch, NULL);
+  notifier_abandon(launch->launches->notifier, launch, 0, NULL);
   release(launch);
 }
 
@@ -280,10 +288,8 @@ void launches_locked(struct launches *launches) {
 }
 
 void launches_end(struct launches *launches) {
-  for (int index = 0; index < LAUNCHES_MOST; index++) {
-    if (is_question(&launches->list[index]))
-      end_question(&launches->list[index]);
+  launches_forget_cards(launches);
+  for (int index = 0; index < LAUNCHES_MOST; index++)
     if (!is_free(&launches->list[index]))
       release(&launches->list[index]);
-  }
 }

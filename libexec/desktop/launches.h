@@ -53,14 +53,16 @@ void launches_begin(struct launches *launches, segue_offer *offer, const char *t
 void launches_begin_saved(struct launches *launches, segue_value *saved, const char *title, const char *token);
 /** Tells whether a click is under way, or asks something. */
 bool launches_are_busy(const struct launches *launches);
-/** Tells the user why nothing came to the front, unless the session is locked. title  clean */
+/** Tells the user something, unless the session is locked. A lock closes it, and the end. body  without markup */
+void launches_tell(struct launches *launches, const char *summary, const char *body);
+/** Tells the user in this way why nothing came to the front. title  clean */
 void launches_show_failure(struct launches *launches, const char *title, const char *message);
 /** Each returns false if the notification is of somebody else. */
 bool launches_acted(struct launches *launches, uint32_t id, const char *action, const char *token);
 bool launches_closed(struct launches *launches, uint32_t id);
 /** The session was locked or unlocked. One that is locked shows no titles, and nobody is there to agree. */
 void launches_locked(struct launches *launches);
-/** Closes all notifications: the session was locked, or the server has lost its name. */
+/** Closes all notifications: the session was locked, the server has lost its name, or this program ends. */
 void launches_forget_cards(struct launches *launches);
 void launches_end(struct launches *launches);
 

@@ -120,9 +120,10 @@ void notifier_ask(struct notifier *notifier);
 bool notifier_show(struct notifier *notifier, const struct notice *notice, notifier_done done, void *context);
 /**
  * Gives up what was asked for with this context. It is closed if it is shown after all.
+ *   kept  the number that is shown with this context, and stays; 0: none
  *   late  runs with its number then, for the one that was not given up before; may be NULL
  */
-void notifier_abandon(struct notifier *notifier, const void *context, notifier_done late);
+void notifier_abandon(struct notifier *notifier, const void *context, uint32_t kept, notifier_done late);
 /** Closes one that the server of now shows; not by its name on the bus, which would start one, or ask another one. */
 void notifier_close(struct notifier *notifier, uint32_t id);
 /** Closes one that was clicked, a moment later, unless the server does: what the click is for comes first. */

@@ -113,11 +113,13 @@ void showing_end_bus(struct notifier *notifier) {
   memset(notifier->early, 0, sizeof notifier->early);
 }
 
-void notifier_abandon(struct notifier *notifier, const void *context, notifier_done late) {
+void notifier_abandon(struct notifier *notifier, const void *context, uint32_t kept, notifier_done late) {
   for (size_t index = 0; index < REQUESTS_MOST; index++) {
     struct request *request = &notifier->requests[index];
     if (request->context != context || (request->state != REQUEST_WANTED && request->state != REQUEST_UNWANTED))
       continue;
+    if (request->replaces != kept)
+      request->replaces = 0;
     request->done = request->state == REQUEST_WANTED ? late : NULL;
     request->state = REQUEST_UNWANTED;
   }

@@ -9,11 +9,7 @@ static void continue_first(struct query *query, struct result *const *results, s
   if (count > 0)
     search_activate(search, results[0], query->token);
   else if (search_may_show(search))
-    notifier_show(&search->notifier,
-                  &(struct notice){.urgency = URGENCY_LOW,
-                                   .summary = "Nothing to continue",
-                                   .body = "Nothing was found that can be continued here."},
-                  NULL, NULL);
+    launches_tell(&search->launches, "Nothing to continue", "Nothing was found that can be continued here.");
   sd_bus_reply_method_return(query->call, "");
 }
 
