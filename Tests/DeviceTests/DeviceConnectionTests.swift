@@ -113,6 +113,8 @@ import Testing
       // As a loop reports what is watched.
       if socket.wanted.writing { socket.ready?(false, true) }
       connection.watch(reading: true, writing: true)
+      // As a hub does that has more to say.
+      _ = connection.sendGathered()
     }
     #expect(socket.writes == 1)
     socket.isRefusing = false

@@ -101,6 +101,58 @@ import Testing
     #expect(!viewer.heard.contains { if case .originFolders = $0 { true } else { false } })
   }
 
+  @Test func `R13.4: an origin is told by its hub whether the receiver is on this device`() throws {
+    let secret = world.identifier()
+    let origin = try RawPeer(app: "origin", as: secret, in: world)
+    let activity = world.identifier()
+    let timing = OfferTiming(age: 0, remaining: nil)
+    try origin.say(.publish(OfferDescription(activity, "Draft"), timing, activation: 1))
+    let (hub, _) = try world.linkHub()
+    let away = Receiver(id: world.identifier(), deviceName: "away", appName: "viewer", bundleIdentifier: "viewer")
+    let from = Identifier(ofSecret: secret)
+    try hub.say(
+      .fetch(
+        Message.Continuation(id: world.identifier(), origin: from, activity: activity), milliseconds: 10_000,
+        receiver: away, isNear: true))
+    let near = try RawPeer(app: "viewer", in: world)
+    try near.say(
+      .fetch(
+        Message.Continuation(id: world.identifier(), origin: from, activity: activity), milliseconds: 10_000,
+        receiver: nil))
+    let told = origin.heard.compactMap { if case .fetch(_, _, _, _, _, let isNear) = $0 { isNear } else { nil } }
+    #expect(told == [false, true])
+  }
+
+  @Test(arguments: [false, true])
+  func `R13.4: an origin says where its folders are if the receiver is on this device`(isNear: Bool) throws {
+    let hub = try RawHub()
+    hub.app.containers = try Self.docs("/home/anna/docs")
+    let id = try hub.world.offer("Draft", by: hub.app)
+    try hub.app.change(id) {
+      try $0.setUserInfo(.dictionary([(key: .string("u"), value: .url(file))]), limit: Limits.value)
+    }
+    let away = Receiver(id: world.identifier(), deviceName: "away", appName: "viewer", bundleIdentifier: "viewer")
+    let attempt = Message.Continuation(id: world.identifier(), origin: hub.app.engine.identity.id, activity: id)
+    try hub.say(.fetch(attempt, milliseconds: 10_000, receiver: away, isNear: isNear))
+    let heard = try hub.heard()
+    #expect(heard.contains { if case .state(attempt.id, _, _, _, _, _) = $0 { true } else { false } })
+    #expect(heard.contains { if case .originFolders = $0 { true } else { false } } == isNear)
+  }
+
+  @Test func `R13.4: no app but the origin says where folders of a continuation are`() throws {
+    let id = try offerFile()
+    let secret = world.identifier()
+    let (stranger, viewer) = (
+      try RawPeer(app: "stranger", in: world), try RawPeer(app: "viewer", as: secret, in: world)
+    )
+    editor.answersSaves = false
+    let attempt = Message.Continuation(id: world.identifier(), origin: editor.engine.identity.id, activity: id)
+    try viewer.say(.fetch(attempt, milliseconds: 10_000, receiver: nil))
+    let lie = Array("segue-container:docs\tfile:///etc\n".utf8)
+    try stranger.say(.originFolders(attempt.id, to: Identifier(ofSecret: secret), lie))
+    #expect(!viewer.heard.contains { if case .originFolders = $0 { true } else { false } })
+  }
+
   @Test func `R13.4: an app that does not have the continuation says nothing of folders`() throws {
     _ = try offerFile()
     let (stranger, viewer) = (try RawPeer(app: "stranger", in: world), world.open("viewer"))

@@ -44,14 +44,16 @@ final class RawHub {
     flush()
   }
 
-  /// The messages that the app has sent since the last call.
+  /// The messages that the app has sent since the last call, up to the first bytes of a document.
   func heard() throws -> [Message] {
     while connection.isReadable(1) {
       _ = connection.read(at: 1, atMost: .max, world.fleet) { bytes, _ in link.receive(bytes) }
     }
     var messages: [Message] = []
     while case .message = try link.nextEvent() {
-      if let message = try link.takeMessage(Message.decode) { messages.append(message) }
+      guard let message = try link.takeMessage(Message.decode) else { continue }
+      if case .state(_, _, let channel, _, _, _) = message { try link.accept(channel) }
+      messages.append(message)
     }
     return messages
   }

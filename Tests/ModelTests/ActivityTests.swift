@@ -406,6 +406,15 @@ import Testing
     }
   }
 
+  @Test func `an activity offers its content type while it is public (R13.1, R13.2)`() throws {
+    var activity = try Activity(type: "SegueActivityTypeReadingDocument")
+    let info = try Value.dictionary([(key: .string("contentType"), value: .string("application/pdf"))])
+    try activity.setUserInfo(info, limit: Limits.value)
+    #expect(activity.offeredContentType == "application/pdf")
+    activity.setPublic(false)
+    #expect(activity.offeredContentType == nil)
+  }
+
   @Test(arguments: ["https://example.com:0/", "https://example.com:65536/"])
   func `a URL at which no server can be is no page (R12.1)`(url: String) throws {
     var activity = activity

@@ -43,6 +43,7 @@ import Testing
     #expect(flatpak(good + blank(Sandbox.fileLimit - good.count)) == ["org.example.App"])
     #expect(flatpak(good + blank(Sandbox.fileLimit - good.count + 1)) == nil, "one byte more than is read")
     #expect(flatpak(good + [0]) == nil)
+    #expect(flatpak(good + Array("key=".utf8) + [0]) == nil)
     #expect(flatpak(Array("[Application]\nname=org.example.App".utf8) + [0] + Array(".Other\n".utf8)) == nil)
     #expect(flatpak([UInt8](repeating: UInt8(ascii: "["), count: Sandbox.fileLimit)) == nil, "no end of a line")
     #expect(flatpak([0xff, 0xfe, 0]) == nil)

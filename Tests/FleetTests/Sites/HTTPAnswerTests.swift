@@ -72,6 +72,9 @@ import Testing
     #expect(throws: SegueError.self) { try read(head + "Content-Length: \(HTTPAnswer.bodyLimit + 1)\r\n\r\n") }
     let chunks = String(repeating: "1\r\na\r\n", count: HTTPAnswer.bodyLimit)
     #expect(throws: SegueError.self) { try read(head + "Transfer-Encoding: chunked\r\n\r\n" + chunks, isEnded: false) }
+    let half = HTTPAnswer.bodyLimit / 2 + 1
+    let halves = String(repeating: String(half, radix: 16) + "\r\n" + much.prefix(half) + "\r\n", count: 2)
+    #expect(status { try read(head + "Transfer-Encoding: chunked\r\n\r\n" + halves + "0\r\n\r\n") } == .limitExceeded)
     // Interim answers count as parts of the head, however many bytes have come.
     for count in [HTTPAnswer.headLimit / 18 + 1, HTTPAnswer.readLimit / 18 + 1] {
       let interim = String(repeating: "HTTP/1.1 100 a\r\n\r\n", count: count)

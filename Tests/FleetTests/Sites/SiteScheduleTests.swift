@@ -243,7 +243,7 @@ import Testing
   }
 
   @Test func `the sites of manifests are counted, and those beyond the limit are not asked (R12.9)`() throws {
-    let apps = try (0..<20).map { number in
+    let apps = try (0..<22).map { number in
       AppDeclaration(
         path: "/\(number)", bundleIdentifier: "a\(number)", team: "T",
         domains: try (0..<30).compactMap {

@@ -96,6 +96,8 @@ import Testing
     for host in [Value.string("laptop"), .string("build_box"), .string("ada@box"), .integer(42)] {
       #expect(status { _ = try opened(terminal, folder, ("host", host)) } == .handoffFailed)
     }
+    let texts = [(key: "url", text: "file:///home/ada"), (key: "host", text: "laptop")]
+    #expect(status { _ = try OpenedDocument(type: terminal, values: texts) } == .handoffFailed)
     let newer = try activity(editing, [folder], version: 2)
     #expect(status { _ = try OpenedDocument(newer, leavesText: true) } == .unsupportedVersion)
     #expect(status { _ = try opened("com.example.note", folder) } == .handoffFailed)

@@ -50,4 +50,11 @@ import Testing
   ]) func `a line that is wrong is refused (R13.7)`(elements: [String]) {
     #expect(status { _ = try OpenerLine(elements) } != nil)
   }
+
+  @Test func `a line names keys of its types, and the document (R13.7)`() throws {
+    func problem(_ elements: String...) -> Status? { status { try OpenerLine(elements).check(for: [reading]) } }
+    #expect(problem("v", "%{path}") == nil && problem("v", "--page=%{page}", "%{url}") == nil)
+    #expect(problem("v", "%{line}", "%{path}") == .malformed, "a key of another type")
+    #expect(problem("v", "%{page}") == .malformed)
+  }
 }
