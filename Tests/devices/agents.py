@@ -93,7 +93,8 @@ class AgentDevice:
         while not condition(state):
             left = int((deadline - time.monotonic()) * 1000)
             assert left > 0, f"{self.name}: never came about: {state}\n" + "\n".join(self.agent.said[-20:])
-            question = self.asking("account", after=state["change"], timeout=max(1, left))
+            # Attempts at paths are told as they stand at the question: none of them counts as a change.
+            question = self.asking("account", after=state["change"], timeout=max(1, min(left, 500)))
             state = question.answer(patience=left / 1000 + PATIENCE)
         return state
 
