@@ -110,23 +110,4 @@ import Testing
     #expect(areLinked)
     end()
   }
-
-  @Test func `a machine that has slept dials at once whom it had dialled in vain (R2.8)`() throws {
-    fleet.beaconLoss = 1
-    join()
-    manager.name(addresses: [try #require(guest.listener)])
-    fleet.advance(2_000)
-    guest.crash(isPowerLost: true)
-    // The pause between two attempts is up to a minute then.
-    fleet.advance(600_000)
-    manager.fallAsleep()
-    fleet.advance(2_000)
-    guest.start()
-    fleet.advance(1_000)
-    #expect(guest.devices?.links?.devices == [])
-    manager.awake()
-    fleet.advance(Self.wakingTime)
-    #expect(areLinked)
-    end()
-  }
 }

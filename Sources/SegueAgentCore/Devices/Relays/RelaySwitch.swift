@@ -265,7 +265,6 @@ struct RelaySwitch {
 
   mutating func tick(_ uptime: Int64) {
     for splice in splices where !splice.isOpened && splice.deadline <= uptime { end(splice, .refused) }
-    looksAt = uptime + Self.creditPause
     for index in splices.indices { for side in 0...1 { grant(index, side, uptime) } }
   }
 }
