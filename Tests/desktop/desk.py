@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 PATIENCE = 20.0
 SOON = 1.5  # seconds in which nothing may come: the program looks at most once a second
 CAPABILITIES = ("actions", "body", "body-markup")
+Notes = tuple[Participant, Participant]
 
 
 @contextmanager
@@ -197,3 +198,22 @@ def until(holds: Callable[[], object], patience: float = PATIENCE) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def begin(desk: Desk, server: Server) -> None:
+    """Starts the program, which notifies of each new offer and knows the server."""
+    desk.settings("notify always")
+    desk.begin()
+    server.program.wait_for("^asked")
+
+
+def answers(server: Server, is_good: bool = True) -> None:
+    """It gives the answers that it has kept, and hangs no longer."""
+    server.order(hangs=False)
+    server.order(answers=is_good)
+
+
+def offers(notes: Notes, title: str) -> None:
+    here, there = notes
+    there.tell(f"offer {title}").hears("offered")
+    here.hears(f"appeared {title}")

@@ -77,6 +77,12 @@ static void try_to_connect(struct bus *bus) {
     try_later(bus, result);
 }
 
+uint64_t now_usec(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+}
+
 void bus_begin(struct bus *bus) { try_to_connect(bus); }
 
 void bus_end(struct bus *bus) {

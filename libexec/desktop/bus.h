@@ -33,6 +33,8 @@ struct bus {
   unsigned attempts;
 };
 
+/** Microseconds of CLOCK_MONOTONIC. */
+uint64_t now_usec(void);
 /** Begins to connect. The first members are set by the caller. */
 void bus_begin(struct bus *bus);
 void bus_end(struct bus *bus);

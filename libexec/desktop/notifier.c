@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "log.h"
 #include "showing.h"
@@ -237,12 +236,6 @@ void notifier_begin(struct notifier *notifier, sd_event *loop) {
                                .lost = lost,
                                .context = notifier};
   bus_begin(&notifier->bus);
-}
-
-static uint64_t now_usec(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
 }
 
 /** Takes answers alone: signals and calls have come too late. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -48,12 +47,6 @@ static int read_state(sd_bus_message *message, struct state *state) {
       result = sd_bus_message_exit_container(message);
   }
   return result;
-}
-
-static uint64_t now_usec(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
 }
 
 /** Takes a new state. Unlocking, waking up, and input after a while without are arrivals. */
