@@ -17,7 +17,7 @@ from desk import CAPABILITIES, Desk, Server, two_devices
 from network import can_make_networks
 from participants import Participant
 from programs import programs
-from project import ROOT, build
+from project import ROOT, build, run
 from temporary_folders import temporary
 
 
@@ -59,3 +59,14 @@ def server(desk: Desk) -> Server:
 def notes(desk: Desk, laptop: AgentDevice) -> tuple[Participant, Participant]:
     """An app at the desk that can continue what the same app on the laptop offers."""
     return desk.app(desk.device, "notes"), desk.app(laptop, "notes")
+
+
+@pytest.fixture
+def refusals(desk: Desk, folder: Path) -> Path:
+    """The folder that says what a preloaded library refuses to the program (refusing.c)."""
+    library, made = folder / "refusing.so", folder / "refusals"
+    made.mkdir()
+    source = ROOT / "Tests" / "desktop" / "refusing.c"
+    run("cc", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}/include", source, "-o", library, "-ldl")
+    desk.variables |= {"LD_PRELOAD": str(library), "REFUSALS": str(made)}
+    return made

@@ -11,18 +11,6 @@ import pytest
 from agents import AgentDevice
 from desk import Desk, Notes, Server, answers, begin, offers
 from participants import Participant
-from project import ROOT, run
-
-
-@pytest.fixture
-def refusals(desk: Desk, folder: Path) -> Path:
-    """The folder that says what a preloaded library refuses to the program (refusing.c)."""
-    library, made = folder / "refusing.so", folder / "refusals"
-    made.mkdir()
-    source = ROOT / "Tests" / "desktop" / "refusing.c"
-    run("cc", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{ROOT}/include", source, "-o", library, "-ldl")
-    desk.variables |= {"LD_PRELOAD": str(library), "REFUSALS": str(made)}
-    return made
 
 
 def asked_about_text(desk: Desk, server: Server, notes: Notes, title: str) -> int:
