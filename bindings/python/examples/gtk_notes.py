@@ -208,7 +208,7 @@ class Program(Gtk.Application):
         self.folder = folder
         self.names = names or ["note.txt"]
         action = Gio.SimpleAction.new("continue", None)
-        action.connect("activate", lambda *_: self.segue.continue_(self.segue.offers[0]))
+        action.connect("activate", lambda *_: self.proceed())
         self.add_action(action)
         self.set_accels_for_action("app.continue", ["<Control>Return"])
 
@@ -256,6 +256,11 @@ class Program(Gtk.Application):
         window.present()
         self.show_offers()
         return window
+
+    def proceed(self) -> None:
+        """Continues the frontmost offer, unless it has gone while the user pressed the button."""
+        for offer in self.segue.offers[:1]:
+            self.segue.continue_(offer)
 
     def show_offers(self) -> None:
         offers = self.segue.offers

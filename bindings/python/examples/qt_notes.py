@@ -107,8 +107,10 @@ class Program(QApplication):
         window.text.setFocus()
         return window
 
-    def proceed(self) -> Any:
-        return self.segue.continue_(self.segue.offers[0])
+    def proceed(self) -> None:
+        """Continues the frontmost offer, unless it has gone while the user pressed the button."""
+        for offer in self.segue.offers[:1]:
+            self.segue.continue_(offer)
 
 
 if __name__ == "__main__":

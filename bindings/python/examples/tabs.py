@@ -196,8 +196,8 @@ class Office(segue.App):
     def obey(self, line: str) -> bool:
         """Does what a line says. Whether the program goes on."""
         if line == "continue":
-            if self.offers:
-                self.continue_(self.offers[0])
+            if offers := self.offers:
+                self.continue_(offers[0])
             else:
                 print("nothing is offered", flush=True)
         elif line.startswith("= "):

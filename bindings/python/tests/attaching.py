@@ -73,19 +73,21 @@ class Both:
         fetching.wait(0)
 
 
-def sockets() -> set[int]:
-    found = set()
+def sockets() -> dict[str, int]:
+    """The sockets that this process has open, each with a descriptor of it: one that was handed over has two for a
+    moment."""
+    found = {}
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
-                found.add(int(name))
+            if (it := os.readlink(f"/proc/self/fd/{name}")).startswith("socket:"):
+                found[it] = int(name)
     return found
 
 
-def cut(before: set[int]) -> int:
+def cut(before: set[str]) -> int:
     """Ends the streams that have been made since, at both ends, as a link that breaks would."""
     number = 0
-    for fd in sockets() - before:
+    for fd in (fd for it, fd in sockets().items() if it not in before):
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(fd)) as one:
             one.shutdown(socket.SHUT_RDWR)
             number += 1

@@ -175,9 +175,9 @@ def test_close_ends_what_is_under_way_and_nothing_runs_any_more(opened: Opener, 
 # ---- going on ----
 
 
-def held_up(both: Both, size: int) -> tuple[Any, int, bytes, set[int]]:
+def held_up(both: Both, size: int) -> tuple[Any, int, bytes, set[str]]:
     """A fetch that a pipe holds up: what it is, the pipe, what has come, and the sockets of before."""
-    before = sockets()
+    before = set(sockets())
     reader, writer = os.pipe()
     fetching = both.fetch("a", writer)
     os.close(writer)

@@ -99,6 +99,7 @@ assert len(program.windows) == 1
 program.windows[0].activateWindow()
 program.windows[0].text.setFocus()
 program.windows[0].text.setPlainText("half a sentence")
+program.proceed()  # nothing is offered: what was has gone while the user clicked
 sys.exit(program.exec())
 """
 

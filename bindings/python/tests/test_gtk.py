@@ -149,9 +149,10 @@ def test_no_text_is_lost_there_and_back(screen: Screen, opened: Opener, tmp_path
         screen.do("xdotool", "key", "--clearmodifiers", *keys)
 
     def pull() -> None:
-        run_until([look], lambda: look.offers)
-        continuation = look.continue_(look.offers[0])
-        run_until([look], lambda: continuation.done)
+        for offer in look.offers[:1]:
+            continuation = look.continue_(offer)
+            run_until([look], lambda: continuation.done)
+        look.dispatch(0.1)
 
     def saved(text: str) -> None:
         """Waits until the text, which was typed, is in the file: whoever continues a note has it written."""
