@@ -149,9 +149,8 @@ def test_no_text_is_lost_there_and_back(screen: Screen, opened: Opener, tmp_path
         screen.do("xdotool", "key", "--clearmodifiers", *keys)
 
     def pull() -> None:
-        for offer in look.offers[:1]:
-            continuation = look.continue_(offer)
-            run_until([look], lambda: continuation.done)
+        pending = [look.continue_(offer) for offer in look.offers[:1]]
+        run_until([look], lambda: all(continuation.done for continuation in pending))
         look.dispatch(0.1)
 
     def saved(text: str) -> None:
