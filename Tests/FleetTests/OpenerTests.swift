@@ -100,4 +100,22 @@ import Testing
     _ = try ask(try startAgent(), "continue", try offer())
     #expect(opened == ["opener:kate 3"])
   }
+
+  @Test func `a program is started for another device once the user agrees, also where apps continue at once (R13.7)`()
+    throws
+  {
+    let house = try MailboxHouse(isRetaining: false)
+    house.office.device.installed.openers = Openers([Opener(file: "gvim", name: "GVim", types: [editing])])
+    try house.office.policy("at-once")
+    var activity = try Activity(type: editing)
+    try activity.setUserInfo(
+      try .dictionary([(key: .string("url"), value: try .url("file:///tmp/a")), (key: .string("line"), value: .integer(3))]),
+      limit: Limits.value)
+    let id = house.fleet.drawIdentifier()
+    house.laptop.notes.becomeCurrent(id, activity)
+    house.pass(5_000)
+    var opened: [String] { house.office.device.documents.map { $0.opener } }
+    let error = #expect(throws: SegueError.self) { try house.laptop.pushes(id, to: house.office) }
+    #expect(error?.message.contains("no one is there to be asked") == true && opened == [], "\(String(describing: error))")
+  }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-import SegueEngine
 import SegueModel
 import SegueWire
 import Testing
 
 @testable import SegueAgentCore
+@testable import SegueEngine
 @testable import SegueFleet
 @testable import SegueStore
 
@@ -94,7 +94,7 @@ import Testing
     house.pass(600_000)
     #expect(house.office.notes.titles == ["T1"])
     let kept = try #require(house.home.pushes.first)
-    #expect(kept["ended"] != nil)
+    #expect(kept["reason"]?.string == "office: has had it, or a later one", "home has asked again")
     house.checkAll()
   }
 
@@ -178,6 +178,26 @@ import Testing
     house.office.agent.inbox?.hasTaken(mark) { taken = try? $0.get() }
     house.pass(1_000)
     #expect(taken == true)
+    house.checkAll()
+  }
+
+  @Test func `R14_5 a push is offered to the device that it is for, and to no other`() throws {
+    let (house, _, _) = try house()
+    let cabin = try house.add("cabin")
+    house.pass(1_500)
+    try house.join(cabin)
+    house.fleet.heal()
+    try house.laptop.sleeps()
+    try house.office.policy("ask")
+    house.pass(60_000)
+    #expect(try house.office.isAsked() != nil)
+    func pushes(of member: MailboxHouse.Member) throws -> Int {
+      let hub = try #require(member.device.hub)
+      return hub.engine.parts.remoteHubs.all.flatMap { $0.retained }.count { $0.remote?.retained?.push != nil }
+    }
+    #expect(try pushes(of: house.office) == 1)
+    #expect(try pushes(of: cabin) == 0)
+    #expect(cabin.sees == ["T1 of laptop, retained at home"])
     house.checkAll()
   }
 

@@ -129,6 +129,17 @@ def run_until(apps: list[segue.App], condition: Callable[[], Any]) -> None:
             app.dispatch(0)
 
 
+def becomes(condition: Callable[[], bool]) -> bool:
+    """Whether something comes true in time that no event tells: the library closes the descriptors that others have
+    passed on threads for which no caller waits."""
+    import time
+
+    end = time.monotonic() + PATIENCE
+    while not (result := condition()) and time.monotonic() < end:
+        os.sched_yield()
+    return result
+
+
 def environment(folder: str) -> dict[str, str]:
     """For child processes: this package and the runtime folder of the test."""
     package = str(Path(segue.__file__).resolve().parents[1])

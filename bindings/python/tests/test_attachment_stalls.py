@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from attaching import LARGE, ORIGIN, Both, continued, left, sockets
-from conftest import PATIENCE, Opener, Start, stop
+from conftest import PATIENCE, Opener, Start, becomes, stop
 
 import segue
 
@@ -40,7 +40,7 @@ def test_an_origin_that_stands_still_ends_the_fetch(quick: None, opened: Opener,
     with pytest.raises(segue.Error):
         fetching.wait(2 * PATIENCE)
     assert time.monotonic() - began < SILENCE + 8
-    assert (threads(), set(sockets())) == before
+    assert becomes(lambda: (threads(), set(sockets())) == before)
     origin.send_signal(signal.SIGCONT)
 
 
