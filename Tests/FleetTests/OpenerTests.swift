@@ -109,13 +109,16 @@ import Testing
     try house.office.policy("at-once")
     var activity = try Activity(type: editing)
     try activity.setUserInfo(
-      try .dictionary([(key: .string("url"), value: try .url("file:///tmp/a")), (key: .string("line"), value: .integer(3))]),
+      try .dictionary([
+        (key: .string("url"), value: try .url("file:///tmp/a")), (key: .string("line"), value: .integer(3)),
+      ]),
       limit: Limits.value)
     let id = house.fleet.drawIdentifier()
     house.laptop.notes.becomeCurrent(id, activity)
     house.pass(5_000)
     var opened: [String] { house.office.device.documents.map { $0.opener } }
     let error = #expect(throws: SegueError.self) { try house.laptop.pushes(id, to: house.office) }
-    #expect(error?.message.contains("no one is there to be asked") == true && opened == [], "\(String(describing: error))")
+    #expect(
+      error?.message.contains("no one is there to be asked") == true && opened == [], "\(String(describing: error))")
   }
 }
