@@ -19,7 +19,7 @@ def run(scenario: str, folder: Path, **environment: str) -> subprocess.Completed
         env={**{name: value for name, value in os.environ.items() if name != "SEGUE_LOG"}, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
