@@ -111,14 +111,16 @@ class Place(NamedTuple):
         is_from_here: whether this machine has offered it: without a host, its session is one of this machine
         own_session: the session of tmux that this command runs in; None: it runs in none
         """
-        if self.host is None and self.multiplexer == "tmux" and self.session is not None and own_session is not None:
+        # Multiplexers have names in UTF-8, whatever the locale is.
+        session = None if self.session is None else os.fsdecode(self.session.encode())
+        if self.host is None and self.multiplexer == "tmux" and session is not None and own_session is not None:
             # tmux refuses to attach inside of a session. Without the colon a name with % is that of a pane.
-            words = ["tmux", "switch-client", "-t", f"={self.session}:"]
+            words = ["tmux", "switch-client", "-t", f"={session}:"]
             return words if is_from_here and self.session != own_session else None
         attach = None
-        if self.multiplexer is not None and self.session is not None:
+        if self.multiplexer is not None and session is not None:
             # tmux takes a name for the beginning of another one, unless it is told not to.
-            name = f"={self.session}" if self.multiplexer == "tmux" else self.session
+            name = f"={session}" if self.multiplexer == "tmux" else session
             attach = [*ATTACH[self.multiplexer], name]
         there = self.there()
         if there is None:
@@ -183,7 +185,8 @@ def own_session() -> str | None:
         return None
     words = ["tmux", "display-message", "-p", "#S"]
     try:
-        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.rstrip("\n")
+        done = subprocess.run(words, check=True, capture_output=True, timeout=PATIENCE)
+        return done.stdout.decode().rstrip("\n")
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
 
