@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -185,6 +186,22 @@ def test_a_value_that_is_too_long_counts_as_absent() -> None:
 @pytest.mark.parametrize("session", ["a\x7fb", "a\x9bb", "\x80"])
 def test_a_session_with_controls_of_a_terminal_counts_as_absent(session: str) -> None:
     assert place_of({"url": "file:///", "multiplexer": "tmux", "session": session}).session is None
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="there is no tmux")
+@pytest.mark.parametrize("session", ["a;", "a;b;;"])
+def test_tmux_is_given_a_name_that_ends_as_its_commands_do(tmp_path: Path, session: str) -> None:
+    """It took the `;` away, and attached to another session."""
+    command = place_of({"url": "file:///", "multiplexer": "tmux", "session": session}).command(True, None)
+    assert command is not None
+    tmux = ["tmux", "-S", str(tmp_path / "tmux"), "-f", "/dev/null"]
+    try:
+        for name in (session[:-1] + "\\;", session.rstrip(";")):
+            subprocess.run([*tmux, "new-session", "-d", "-s", name, "cat"], check=True, timeout=60)
+        words = [*tmux, "list-windows", "-F", "#S", "-t", command[-1]]
+        assert subprocess.run(words, capture_output=True, text=True, timeout=60).stdout == f"{session}\n"
+    finally:
+        subprocess.run([*tmux, "kill-server"], timeout=60)
 
 
 def test_a_file_system_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

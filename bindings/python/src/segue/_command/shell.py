@@ -119,8 +119,9 @@ class Place(NamedTuple):
             return words if is_from_here and self.session != own_session else None
         attach = None
         if self.multiplexer is not None and session is not None:
-            # tmux takes a name for the beginning of another one, unless it is told not to.
-            name = f"={session}" if self.multiplexer == "tmux" else session
+            # tmux takes a name for the beginning of another one, unless it is told not to, and a last ; for the end of
+            # the command.
+            name = re.sub(";$", r"\\;", f"={session}") if self.multiplexer == "tmux" else session
             attach = [*ATTACH[self.multiplexer], name]
         there = self.there()
         if there is None:
