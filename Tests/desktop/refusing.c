@@ -2,7 +2,7 @@
 /*
  * A preloaded library. Files in the folder REFUSALS say what happens while they are there: "busy", the agent has no
  * time to look for a route; "slow", it does not answer; "unsaved", a launch is refused since text is not saved; "lost",
- * since the offer is gone.
+ * since the offer is gone; "phone", offers whose title begins with that word are of another device, "paptop".
  */
 #include <dlfcn.h>
 #include <segue.h>
@@ -42,4 +42,18 @@ segue_status segue_app_launch(segue_app *app, const segue_offer *offer, const ch
   while (is_there("slow"))
     usleep(10000);
   return refusal ? refusal : next(app, offer, bundle_identifier, length, timeout_ms, result);
+}
+
+segue_status segue_offer_get_device_name(const segue_offer *offer, char **name, size_t *length) {
+  segue_status (*next)(const segue_offer *, char **, size_t *) =
+      (segue_status(*)(const segue_offer *, char **, size_t *))dlsym(RTLD_NEXT, "segue_offer_get_device_name");
+  segue_status status = next(offer, name, NULL);
+  char *title = NULL;
+  segue_offer_get_title(offer, &title, NULL);
+  if (status == SEGUE_OK && is_there("phone") && title && strncmp(title, "phone", 5) == 0)
+    (*name)[0] = 'p';
+  segue_free(title);
+  if (status == SEGUE_OK && length)
+    *length = strlen(*name);
+  return status;
 }

@@ -5,10 +5,10 @@
 A mute one never answers for a notification.
 It prints what it is asked for, one object of JSON a line. Its standard input has orders of the same form:
 {"signal": NAME, "arguments": [...], "to": BUS NAME or null}, {"hangs": bool}: it keeps its answers, {"answers": bool}:
-it gives those that it has kept, or refuses; {"refuses": bool}; {"last": the last number of a notification}. {"ping":
-true}: it says "pong" once segue-desktop has taken all that this connection has sent before; {"reaches": true}: it says
-"reached" once the bus has taken that. As real servers do, it says with reason 3 that it has closed what it was asked to
-close. A second one takes the place of the first, which stays connected.
+it gives those that it has kept, or refuses; {"refuses": bool, or words of what it refuses to show}; {"last": the last
+number of a notification}. {"ping": true}: it says "pong" once segue-desktop has taken all that this connection has sent
+before; {"reaches": true}: it says "reached" once the bus has taken that. As real servers do, it says with reason 3 that
+it has closed what it was asked to close. A second one takes the place of the first, which stays connected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def say(**words: object) -> None:
 class Server:
     def __init__(self, capabilities: list[str], is_mute: bool):
         self.is_mute = is_mute
-        self.capabilities, self.last, self.hangs, self.refuses, self.rest = capabilities, 100, False, False, b""
+        self.capabilities, self.last, self.hangs, self.rest = capabilities, 100, False, b""
+        self.refuses: bool | str = False
         self.kept: list[tuple[Gio.DBusMethodInvocation, GLib.Variant | None]] = []
         self.open: set[int] = set()
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
@@ -57,7 +58,7 @@ class Server:
         GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, self.order)
 
     def call(self, _bus, _sender, _path, _interface, method, arguments, invocation) -> None:
-        values = arguments.unpack()
+        values, is_good = arguments.unpack(), self.refuses is not True
         if method == "Notify":
             given = dict(zip(KEYS, values, strict=True))
             id = given["replaces"] or self.last + 1
@@ -65,6 +66,7 @@ class Server:
             self.open.add(id)
             say(notify=given | {"id": id})
             answer = GLib.Variant("(u)", (id,))
+            is_good = is_good and not (self.refuses and self.refuses in given["summary"])
         elif method == "GetCapabilities":
             print("asked", flush=True)
             answer = GLib.Variant("(as)", (self.capabilities,))
@@ -76,7 +78,7 @@ class Server:
         if self.hangs:
             self.kept.append((invocation, answer))
         else:
-            self.give(invocation, answer, not self.refuses)
+            self.give(invocation, answer, is_good)
 
     def give(self, invocation: Gio.DBusMethodInvocation, answer: GLib.Variant | None, is_good: bool) -> None:
         if not is_good:

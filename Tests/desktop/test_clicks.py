@@ -212,6 +212,23 @@ def test_what_has_vanished_does_not_come_again_by_switching(
     server.shows()
 
 
+def test_what_has_vanished_does_not_come_again_when_its_offer_does(desk: Desk, server: Server, notes: Notes) -> None:
+    """The user there goes to a window that offers nothing, and back."""
+    here, there = notes
+    begin(desk, server)
+    offers(notes, "budget.md")
+    server.says("NotificationClosed", server.shows()["id"], 1)
+    for _ in range(2):
+        there.tell("resign")
+        here.hears("gone budget.md")
+        server.stays_quiet()
+        there.tell("current")
+        here.hears("appeared budget.md")
+        server.stays_quiet()
+    desk.arrive()
+    server.shows()
+
+
 def pushed(desk: Desk, server: Server, there: Participant) -> int:
     """Pushes what the laptop offers until somebody is there to be asked, and returns the notification that asks."""
     while True:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from agents import AgentDevice
 from desk import CAPABILITIES, Desk, Notes, Server, answers, begin, offers, until
 
 ANSWER = 5.5  # seconds after which a server has not answered for a while
@@ -233,6 +234,47 @@ def test_what_the_server_refuses_is_shown_again_after_pauses_that_grow(
     server.order(refuses=False)
     server.says("ActionInvoked", server.shows()["id"], "default")
     notes[0].hears(r"continue \w+ \d+ budget.md")
+
+
+def test_what_the_server_refuses_of_one_device_waits_longer_whatever_others_show(
+    desk: Desk, server: Server, notes: Notes, laptop: AgentDevice, refusals: Path
+) -> None:
+    """One device that shows something new each second would have it shown again each second, for ever."""
+    (refusals / "phone").touch()
+    other = desk.app(laptop, "notes")
+    begin(desk, server)
+    server.order(refuses="phone")
+    began, tries = time.monotonic(), 0
+    offers(notes, "phone letter")
+    other.tell("offer draft").hears("offered")
+    while time.monotonic() - began < 6:
+        said = server.shows()["summary"]
+        tries += "phone" in said
+        if "draft" in said:
+            other.tell(f"title draft {time.monotonic()}")
+    assert tries <= 3  # at once, after 1 s, and after 2 s more
+
+
+def test_a_click_from_before_a_notification_is_none_on_it(
+    desk: Desk, server: Server, notes: Notes, laptop: AgentDevice, refusals: Path
+) -> None:
+    """The server gives the number of another program's notification again, while one of before has no answer."""
+    (refusals / "phone").touch()
+    other = desk.app(laptop, "notes")
+    begin(desk, server)
+    server.order(hangs=True)
+    offers(notes, "budget.md")
+    server.shows()
+    server.order(hangs=False)
+    server.says("ActionInvoked", 150, "default")
+    server.is_asked_nothing()
+    server.order(last=149)
+    other.tell("offer phone letter")
+    assert server.shows()["id"] == 150
+    server.stays_quiet()
+    assert "launch" not in desk.heard
+    server.says("ActionInvoked", 150, "default")
+    notes[0].hears(r"continue \w+ \d+ phone letter")
 
 
 def test_a_server_that_dies_of_a_notification_gets_it_again_after_pauses_that_grow(

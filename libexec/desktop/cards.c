@@ -67,29 +67,23 @@ static void clean_text(const segue_offer *offer, text_getter getter, char *clean
 }
 
 static int show_again(sd_event_source *source, uint64_t usec, void *context) {
-  struct devices *devices = context;
+  struct device *device = context;
   (void)usec;
-  devices->showing_again = sd_event_source_disable_unref(source);
-  for (int index = 0; index < DEVICES_MOST; index++) {
-    struct device *device = &devices->list[index];
-    bool was_refused = device->is_refused;
-    device->is_refused = false;
-    if (was_refused)
-      card_update(device);
-  }
+  device->showing_again = sd_event_source_disable_unref(source);
+  card_update(device);
   return 0;
 }
 
 /** The server has refused, or has died: it may be what it was asked for. One that refuses often is left alone. */
 static void show_later(struct device *device, const uint8_t *id) {
-  struct devices *devices = device->devices;
-  if (!devices->showing_again && devices->refusals < RETRIES_MOST)
-    sd_event_add_time_relative(devices->loop, &devices->showing_again, CLOCK_MONOTONIC,
-                               SHOW_AGAIN << devices->refusals++, 1000, show_again, devices);
-  bool is_later = devices->showing_again != NULL;
+  bool is_later = device->refusals < RETRIES_MOST;
   /* Another activity that has come to the front meanwhile does not wait. */
-  device->is_refused = is_later && memcmp(id, device->front_id, SEGUE_ID_SIZE) == 0;
-  if (!is_later)
+  if (is_later && memcmp(id, device->front_id, SEGUE_ID_SIZE) == 0)
+    is_later = sd_event_add_time_relative(device->devices->loop, &device->showing_again, CLOCK_MONOTONIC,
+                                          SHOW_AGAIN << device->refusals, 1000, show_again, device) >= 0;
+  if (is_later)
+    device->refusals++;
+  else
     note_told(device, id);
 }
 
@@ -104,7 +98,7 @@ static void card_shown(void *context, uint32_t number) {
   if (number == 0) {
     show_later(device, shown.id);
   } else {
-    device->devices->refusals = 0;
+    device->refusals = 0;
     if (!was_closed)
       note_told(device, shown.id);
   }
@@ -188,7 +182,7 @@ void card_update(struct device *device) {
       close_card(device);
     return;
   }
-  if (device->is_showing || device->is_refused || (device->is_asking && device->verdict != VERDICT_LIKELY))
+  if (device->is_showing || device->showing_again || (device->is_asking && device->verdict != VERDICT_LIKELY))
     return;
   if (!devices->notifier->is_known || (device->card.number == 0 && !may_appear(device)))
     return;
@@ -213,8 +207,8 @@ void card_forget_late(struct device *device) {
 
 void card_arrived(struct device *device) {
   bool is_late = device->is_showing && devices_now(device->devices) >= device->asked_at + ANSWER_USEC;
-  device->told_count = 0;
-  device->is_refused = false;
+  device->told_count = device->refusals = 0;
+  device->showing_again = sd_event_source_disable_unref(device->showing_again);
   if (!is_late)
     return;
   log_line("a notification was not shown: the server has not answered yet");

@@ -21,23 +21,6 @@ uint64_t devices_now(const struct devices *devices) {
 
 /* The list. */
 
-static struct device *find(struct devices *devices, const char *name) {
-  struct device *unused = NULL;
-  for (int index = 0; index < DEVICES_MOST; index++) {
-    struct device *device = &devices->list[index];
-    if (device->name[0] == '\0')
-      unused = unused ? unused : device;
-    else if (strcmp(device->name, name) == 0)
-      return device;
-  }
-  if (unused && name[0] != '\0' && strlen(name) < sizeof unused->name) {
-    *unused = (struct device){.devices = devices};
-    strcpy(unused->name, name);
-    return unused;
-  }
-  return NULL;
-}
-
 /** Makes a number of what decides who can continue an offer: app, type, version, page, and whether it is public. */
 static uint64_t kind_of(const segue_offer *offer) {
   static segue_status (*const getters[])(const segue_offer *, char **, size_t *) = {
@@ -66,9 +49,41 @@ static void set_front(struct device *device, segue_offer *offer) {
   if (memcmp(device->front_id, id, SEGUE_ID_SIZE) == 0)
     return;
   memcpy(device->front_id, id, SEGUE_ID_SIZE);
-  device->is_put_off = device->is_refused = false;
+  device->is_put_off = false;
+  device->showing_again = sd_event_source_disable_unref(device->showing_again);
   device->kind = offer ? kind_of(offer) : 0;
   device->verdict = offer && device->kind == device->good_kind ? VERDICT_LIKELY : VERDICT_NONE;
+}
+
+static bool is_busy(const struct device *device) {
+  return device->is_asking || device->is_showing || device->card.number != 0;
+}
+
+/** Makes an entry free. It is not busy. */
+static void drop(struct device *device) {
+  set_front(device, NULL);
+  card_forget_late(device);
+  device->name[0] = '\0';
+}
+
+/** Finds a device, or an entry for it: a free one, or that of a device that offers nothing. */
+static struct device *find(struct devices *devices, const char *name) {
+  struct device *unused = NULL;
+  for (int index = 0; index < DEVICES_MOST; index++) {
+    struct device *device = &devices->list[index];
+    bool is_free = device->name[0] == '\0';
+    if (!is_free && strcmp(device->name, name) == 0)
+      return device;
+    if (is_free || (!unused && !device->front && !is_busy(device)))
+      unused = device;
+  }
+  if (!unused || name[0] == '\0' || strlen(name) >= sizeof unused->name)
+    return NULL;
+  if (unused->name[0] != '\0')
+    drop(unused);
+  *unused = (struct device){.devices = devices};
+  strcpy(unused->name, name);
+  return unused;
 }
 
 /** Finds the frontmost offer of each device. */
@@ -117,11 +132,10 @@ static void look(struct devices *devices) {
     if (device->name[0] == '\0')
       continue;
     card_update(device);
-    if (device->is_asking || device->is_showing || device->card.number != 0 || (is_needed && device->front))
-      continue;
-    set_front(device, NULL);
-    card_forget_late(device);
-    device->name[0] = '\0';
+    /* One that offers nothing may offer again what was notified, or refused. */
+    bool is_kept = is_needed && (device->front || device->told_count > 0 || device->refusals > 0);
+    if (!is_busy(device) && !is_kept)
+      drop(device);
   }
 }
 
@@ -153,7 +167,7 @@ void devices_changed(struct devices *devices) {
 
 void devices_arrived(struct devices *devices) {
   devices->arriving_until = devices_now(devices) + ARRIVAL;
-  devices->failures = devices->refusals = 0;
+  devices->failures = 0;
   for (int index = 0; index < DEVICES_MOST; index++) {
     struct device *device = &devices->list[index];
     card_arrived(device);
@@ -164,7 +178,6 @@ void devices_arrived(struct devices *devices) {
   }
   devices->timer = sd_event_source_disable_unref(devices->timer);
   devices->retry = sd_event_source_disable_unref(devices->retry);
-  devices->showing_again = sd_event_source_disable_unref(devices->showing_again);
   if (!devices->notifier->is_known)
     notifier_ask(devices->notifier);
   look(devices);
@@ -215,7 +228,6 @@ void devices_answered(struct device *device, const uint8_t *id, enum place place
 void devices_end(struct devices *devices) {
   devices->timer = sd_event_source_disable_unref(devices->timer);
   devices->retry = sd_event_source_disable_unref(devices->retry);
-  devices->showing_again = sd_event_source_disable_unref(devices->showing_again);
   cards_end(devices);
   for (int index = 0; index < DEVICES_MOST; index++)
     set_front(&devices->list[index], NULL);

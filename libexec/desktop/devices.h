@@ -67,12 +67,15 @@ struct device {
   bool is_asking, is_showing;
   /** the agent could not answer: it is asked when `retry` is due */
   bool is_put_off;
-  /** the server has not shown what it was asked for: it is asked when `showing_again` is due */
-  bool is_refused;
-  /** the notification that is shown, the one that the server was asked for, and when, and the last one given up */
+  /** set while the server, which has not shown the frontmost offer, is to be asked again, and how often in turn it has
+   * shown nothing of this device */
+  sd_event_source *showing_again;
+  unsigned refusals;
+  /** the notification that is shown, the one that the server was asked for, and the last one given up */
   struct card card, coming, late;
   /** the number of one that was closed while the server was asked to replace it; 0: none */
   uint32_t closed;
+  /** microseconds of CLOCK_MONOTONIC at which the server was asked last */
   uint64_t asked_at;
   /** the activities that were notified last since the user has arrived, and how many there were in all. One that the
    * server has refused often enough is among them */
@@ -97,9 +100,6 @@ struct devices {
   /** set while a look is due, and while the agent is to be asked again */
   sd_event_source *timer, *retry;
   unsigned failures;
-  /** set while the server is to be asked again, and how often in turn it has shown nothing */
-  sd_event_source *showing_again;
-  unsigned refusals;
   struct ended_card ended[ENDED_MOST];
   size_t next_ended;
 };

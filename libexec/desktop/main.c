@@ -33,7 +33,7 @@ struct desktop {
   struct devices devices;
   struct launches launches;
   struct pushes pushes;
-  /** set when the last count of offers or the hub has changed, until the loop has handled it */
+  /** set when what is offered has changed, and when there is a hub anew, until the loop has handled it */
   bool has_changed, has_moved;
 };
 

@@ -51,6 +51,8 @@ struct request {
   struct notifier *notifier;
   sd_bus_slot *slot;
   uint32_t replaces;
+  /** how many signals had been kept when the server was asked: those are about others */
+  uint64_t since;
   notifier_done done;
   void *context;
 };
@@ -59,6 +61,8 @@ struct request {
 struct early {
   /** 0: none */
   uint32_t id;
+  /** how many were kept before it */
+  uint64_t number;
   /** 0: it is an action */
   uint32_t reason;
   char action[ACTION_SIZE];
@@ -81,9 +85,9 @@ struct notifier {
   sd_event_source *asking_again;
   unsigned refusals;
   struct request requests[REQUESTS_MOST];
-  /** the signals that came last, and the place of the next one */
+  /** the signals that were kept last, and how many there were in all */
   struct early early[EARLY_MOST];
-  size_t next_early;
+  uint64_t early_count;
   /** the tokens that came last, each with its notification, and the place of the next one */
   struct {
     uint32_t id;

@@ -21,8 +21,9 @@ static bool is_under_way(const struct notifier *notifier) {
 static void keep(struct notifier *notifier, const struct early *early) {
   if (!is_under_way(notifier))
     return;
-  notifier->early[notifier->next_early] = *early;
-  notifier->next_early = (notifier->next_early + 1) % EARLY_MOST;
+  struct early *place = &notifier->early[notifier->early_count % EARLY_MOST];
+  *place = *early;
+  place->number = notifier->early_count++;
 }
 
 static size_t place_of_token(const struct notifier *notifier, uint32_t id) {
@@ -61,13 +62,18 @@ void showing_take_end(struct notifier *notifier, uint32_t id, uint32_t reason) {
     keep(notifier, &(struct early){.id = id, .reason = reason != 0 ? reason : CLOSED_FOR_OTHER_REASONS});
 }
 
-/** Hands over what was said of a notification before its number came. Without a request nothing more is awaited. */
-static void hand_over(struct notifier *notifier, uint32_t id) {
+/**
+ * Hands over what was said of a notification between its request and its number. A server may give a number again: what
+ * came before the request is about another notification. Without a request nothing more is awaited.
+ */
+static void hand_over(struct notifier *notifier, const struct request *request, uint32_t id) {
   for (size_t count = 0; count < EARLY_MOST; count++) {
-    struct early *place = &notifier->early[(notifier->next_early + count) % EARLY_MOST], early = *place;
+    struct early *place = &notifier->early[(notifier->early_count + count) % EARLY_MOST], early = *place;
     if (id == 0 || early.id != id)
       continue;
     place->id = 0;
+    if (early.number < request->since)
+      continue;
     if (early.reason != 0)
       notifier->closed(notifier->context, id, early.reason);
     else
@@ -163,7 +169,7 @@ static int shown(sd_bus_message *message, void *context, sd_bus_error *error) {
     take_unwanted(notifier, &request, sender, id);
   else if (request.done)
     request.done(request.context, known_id);
-  hand_over(notifier, known_id);
+  hand_over(notifier, &request, known_id);
   return 0;
 }
 
@@ -198,6 +204,7 @@ bool notifier_show(struct notifier *notifier, const struct notice *notice, notif
   request->state = REQUEST_WANTED;
   request->notifier = notifier;
   request->replaces = notice->replaces;
+  request->since = notifier->early_count;
   request->done = done;
   request->context = context;
   return true;

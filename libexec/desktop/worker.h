@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-/** Jobs that wait; more are refused. */
+/** Jobs that were added and have not ended; more are refused. */
 #define JOBS_MOST 64
 
 struct job {
