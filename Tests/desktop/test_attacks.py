@@ -85,6 +85,33 @@ def test_a_system_bus_that_ends_is_no_end(desk: Desk, server: Server, offered: N
     server.shows()
 
 
+def test_a_system_bus_that_ends_unlocks_no_session(desk: Desk, server: Server, notes: Notes) -> None:
+    desk.settings("notify always")
+    program = desk.begin()
+    desk.session(LockedHint=True)
+    desk.system_bus.kill()
+    program.wait_for("system bus: ")
+    notes[1].tell("offer budget.md").hears("offered")
+    server.stays_quiet()
+    desk.bus("system-bus")
+    desk.begin_logind()  # it says that the session is not locked
+    server.shows()
+
+
+def test_a_logind_that_answers_late_is_believed(desk: Desk, server: Server, offered: Notes) -> None:
+    """R2.6: a machine may be busy for a while after a login, or after it has woken up."""
+    logind, desk.logind = desk.logind, None
+    assert logind is not None
+    logind.stop()
+    desk.begin()
+    time.sleep(11)  # no bus of here waits for that long
+    logind.signal(signal.SIGCONT)
+    desk.logind = logind
+    logind.wait_for("^asked")
+    desk.arrive()
+    server.shows()
+
+
 def test_a_server_that_comes_later_is_used(desk: Desk, offered: Notes) -> None:
     program = desk.begin()
     desk.arrive()

@@ -206,8 +206,11 @@ static int find_session(struct presence *presence) {
 
 static int connected(void *context, sd_bus *bus) {
   struct presence *presence = context;
-  int result = sd_bus_match_signal_async(bus, NULL, LOGIND, MANAGER_PATH, MANAGER, "PrepareForSleep", prepare_for_sleep,
-                                         NULL, presence);
+  /* logind may take any time: if it dies, the bus says so. */
+  int result = sd_bus_set_method_call_timeout(bus, UINT64_MAX);
+  if (result >= 0)
+    result = sd_bus_match_signal_async(bus, NULL, LOGIND, MANAGER_PATH, MANAGER, "PrepareForSleep", prepare_for_sleep,
+                                       NULL, presence);
   if (result >= 0)
     result = sd_bus_add_match_async(
         bus, NULL, "type='signal',sender='" BUS "',interface='" BUS "',member='NameOwnerChanged',arg0='" LOGIND "'",
@@ -220,7 +223,8 @@ static void lost(void *context) {
   presence->session_match = sd_bus_slot_unref(presence->session_match);
   presence->user_match = sd_bus_slot_unref(presence->user_match);
   presence->logind[0] = presence->session[0] = presence->user[0] = '\0';
-  presence->is_locked = presence->is_idle = presence->is_asking = false;
+  /* A session that was locked counts as locked until logind says otherwise. */
+  presence->is_idle = presence->is_asking = false;
   bool was_sought = presence->knowledge == SESSION_SOUGHT;
   presence->knowledge = SESSION_UNKNOWN;
   if (was_sought)
