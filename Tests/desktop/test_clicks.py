@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import queue
 import signal
+import time
 from pathlib import Path
 
 import pytest
 from agents import AgentDevice
-from desk import Desk, Notes, Server, answers, begin, offers
+from desk import CAPABILITIES, Desk, Notes, Server, answers, begin, offers
 from participants import Participant
 
 
@@ -239,6 +240,23 @@ def pushed(desk: Desk, server: Server, there: Participant) -> int:
             there.hears("push_to_device DECLINED.*")
         else:
             return id
+
+
+def test_a_server_that_dies_of_a_push_gets_it_again_after_pauses_that_grow(
+    desk: Desk, server: Server, notes: Notes
+) -> None:
+    """It was asked again as soon as it had been started again."""
+    here, there = notes
+    desk.begin()
+    there.tell("offer letter").hears("offered")
+    here.hears("appeared letter")
+    pushed(desk, server, there)
+    for pause in (0, 1, 2):
+        began = time.monotonic()
+        server.program.kill()
+        server = Server(desk, "--mute", *CAPABILITIES)
+        assert "letter" in server.shows()["summary"]
+        assert time.monotonic() - began >= pause
 
 
 def test_a_number_of_a_former_server_is_no_consent_to_a_push(desk: Desk, server: Server, notes: Notes) -> None:

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log.h"
 #include "text.h"
 #include "token.h"
+
+/** Microseconds of the first pause. */
+#define PAUSE 1000000ull
 
 /* The user's answer. */
 
@@ -78,6 +82,8 @@ static void push_shown(void *context, uint32_t id) {
   struct push *push = context;
   push->is_showing = false;
   push->card = id;
+  if (id != 0)
+    push->pushes->pauses = 0;
   if (push->is_listed && id != 0)
     return;
   /* One that the server refuses is shown with the next change of the list. */
@@ -183,7 +189,7 @@ void pushes_take(struct pushes *pushes, const segue_value *answer) {
 
 void pushes_update(struct pushes *pushes) {
   bool can_ask = pushes->notifier->is_known && pushes->notifier->has_actions && !pushes->presence->is_locked &&
-                 pushes->settings->notify != NOTIFY_NEVER;
+                 pushes->settings->notify != NOTIFY_NEVER && !pushes->pause;
   if (can_ask) {
     watcher_begin(&pushes->watcher);
     return;
@@ -221,17 +227,32 @@ bool pushes_closed(struct pushes *pushes, uint32_t id) {
   return push != NULL;
 }
 
+static int pause_is_over(sd_event_source *source, uint64_t usec, void *context) {
+  struct pushes *pushes = context;
+  (void)usec;
+  pushes->pause = sd_event_source_disable_unref(source);
+  pushes_update(pushes);
+  return 0;
+}
+
 void pushes_forget_cards(struct pushes *pushes) {
+  bool is_suspect = false;
   for (int index = 0; index < PUSHES_MOST; index++) {
+    is_suspect = is_suspect || pushes->list[index].is_showing;
     if (pushes->list[index].is_used)
       end_card(&pushes->list[index]);
     pushes->list[index] = (struct push){0};
   }
+  /* The server may have died of what it was asked for. The agent declines once nobody has been there for 5 s. */
+  if (is_suspect && !pushes->pause)
+    sd_event_add_time_relative(pushes->notifier->bus.loop, &pushes->pause, CLOCK_MONOTONIC, PAUSE << pushes->pauses,
+                               1000, pause_is_over, pushes);
+  if (is_suspect && pushes->pauses < PAUSES_MOST)
+    pushes->pauses++;
 }
 
 void pushes_end(struct pushes *pushes) {
   watcher_end(&pushes->watcher);
-  for (int index = 0; index < PUSHES_MOST; index++)
-    if (pushes->list[index].is_used)
-      end_card(&pushes->list[index]);
+  pushes_forget_cards(pushes);
+  pushes->pause = sd_event_source_disable_unref(pushes->pause);
 }

@@ -16,6 +16,8 @@
 
 /** Pushes that are shown at a time; the agent keeps no more. */
 #define PUSHES_MOST 16
+/** Pauses that grow, after servers that died while they were asked for a push: 1 s, and each is twice as long. */
+#define PAUSES_MOST 5
 
 struct push {
   struct pushes *pushes;
@@ -32,6 +34,9 @@ struct pushes {
   struct worker *worker;
   struct watcher watcher;
   struct push list[PUSHES_MOST];
+  /** set during such a pause, in which nobody is asked, and how many there have been in turn */
+  sd_event_source *pause;
+  unsigned pauses;
 };
 
 /** Begins or ends to be somebody who can ask: with a server that has buttons, and a session that is not locked. */
