@@ -52,7 +52,7 @@ final class DeadlineTimer {
     timerfd_settime(fd, Int32(TFD_TIMER_ABSTIME), &time, nil)
   }
 
-  /// Unsets the deadline if it has passed, or will very soon.
+  /// Unsets the deadline if it has passed.
   func clear(_ uptime: Int64) {
     guard let deadline, deadline <= uptime else { return }
     self.deadline = nil

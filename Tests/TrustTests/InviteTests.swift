@@ -151,6 +151,7 @@ import Testing
     ("\u{1b}[2Jphone", "[2Jphone"), ("\u{feff}", "unnamed"), ("", "unnamed"), ("\u{3000}\u{2800} x", "x"),
     ("a\u{300}\u{301}\u{302}\u{303}b", "a\u{300}\u{301}b"), ("\u{301}x", "x"), ("a  \u{a0} b", "a b"),
     ("tag\u{e0041}\u{e0042}", "tag"), ("日本語のノート", "日本語のノート"), ("line\u{2028}break", "line break"),
+    ("laptop\u{1d159}", "laptop"), ("a\u{16fe4}b", "a b"),
   ])
   func `names that are made to deceive are shown as what they are (R10.4)`(_ name: String, _ shown: String) {
     #expect(Array(DisplayName.clean(name).utf8) == Array(shown.utf8))

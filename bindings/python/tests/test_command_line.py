@@ -125,6 +125,8 @@ def test_the_name_of_a_linked_device_is_escaped(folder: str, tmp_path: Path) -> 
         ("\x1b[31m", "\\x1b[31m"),
         ("\u202e", "\\u202e"),
         ("\udc80", "\\udc80"),
+        ("\u26a0\ufe0f \u2764\ufe0f", "\u26a0 \u2764"),
+        ("a\ufe0f", "a\\ufe0f"),
         ("x" * (NAME + 1), "x" * NAME + "…"),
         ("", ""),
     ],

@@ -12,7 +12,7 @@ public enum RelayEnd: UInt8, Sendable {
   case notLinked
   /// The relay reaches one of the two through a relay itself: one hop is all.
   case secondHop
-  /// A device has as many channels as it may.
+  /// A device has as many channels as it may, or bytes of its former ones still wait.
   case tooMany
   /// A device opens channels too often.
   case tooOften
@@ -45,7 +45,7 @@ public enum RelayEnd: UInt8, Sendable {
     case .notLinked: SegueError(.connectionUnavailable, "\(relay) is not linked with \(device)")
     case .secondHop:
       SegueError(.notAllowed, "\(relay) reaches \(device) or this device through another relay: one hop is all")
-    case .tooMany: SegueError(.limitExceeded, "\(relay) passes on as many connections as it may")
+    case .tooMany: SegueError(.limitExceeded, "\(relay) passes on no more connections with \(device) now")
     case .tooOften: SegueError(.limitExceeded, "\(relay) was asked too often by this device")
     case .violated: SegueError(.malformed, "bytes through \(relay) were none of the connection with \(device)")
     case .lost: SegueError(.connectionUnavailable, "bytes of the connection with \(device) through \(relay) were lost")

@@ -10,15 +10,21 @@ from collections.abc import Iterable, Iterator
 
 NAME = 64
 """Columns that are shown of a name or title."""
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
 """Letters, marks and signs of which nothing is seen: the core leaves them out of names of devices, too."""
+_COLOURED = re.compile("(?<=[\u203c-\u3299\U0001f000-\U0001faff])\ufe0f")
+"""The selector of the coloured form of a sign, which is common in titles."""
 _LONGEST_GRAPHEME = 31
 """Characters; one with more is no text of a language (UAX #15, Stream-Safe Text Format)."""
 
 
 def shown(text: str, most: int | None = NAME) -> str:
     """Returns the text with escapes for invisible characters and backslashes; what has more than `most` columns is cut
-    between two graphemes, and ends with "…"."""
+    between two graphemes, and ends with "…". Signs have no selector of their coloured form."""
+    text = _COLOURED.sub("", text)
     if most is None:
         return "".join(map(_shown, text))
     escaped, columns = "", 0
