@@ -5,6 +5,7 @@
 
 #include "activities.h"
 #include "parameters.h"
+#include "public_values.h"
 
 /** Attaches `text` that is too long for user_info, in place of the former one. text  borrowed, may be NULL: none */
 static bool attach_text(struct activity *activity, const segue_value *text, struct problem *problem) {

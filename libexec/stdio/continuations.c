@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "parameters.h"
+#include "public_values.h"
 
 /** The context of a transfer, which may outlive the place of its continuation. */
 struct fetching {
@@ -40,7 +38,7 @@ static struct continuation *note(struct continuations *continuations, segue_cont
   continuation = find_handle(continuations, NULL);
   if (!continuation || segue_continuation_get_id(handle, id) != SEGUE_OK || segue_retain(handle) != SEGUE_OK)
     return NULL;
-  *continuation = (struct continuation){.handle = handle, .deadline = now_ms() + (int64_t)milliseconds, .file = -1};
+  *continuation = (struct continuation){.handle = handle, .deadline = now_ms() + (int64_t)milliseconds};
   uuid_write(id, continuation->id);
   return continuation;
 }
@@ -53,11 +51,7 @@ int continuations_expected(const struct continuations *continuations) {
 static void forget(struct continuation *continuation) {
   struct continuation former = *continuation;
   memset(continuation, 0, sizeof *continuation);
-  if (former.transfer) {
-    segue_transfer_cancel(former.transfer);
-    segue_release(former.transfer);
-    close(former.file);
-  }
+  attached_text_stop(&former.text);
   segue_release(former.asked);
   segue_release(former.untold);
   segue_release(former.activity);
@@ -256,37 +250,16 @@ static void deliver(struct continuations *continuations, struct continuation *co
     fail(continuations, continuation, &problem);
 }
 
-/** Reads the file in memory as a text. */
-static segue_value *read_text(int file) {
-  struct stat status;
-  segue_writer *writer = NULL;
-  segue_value *text = NULL;
-  if (fstat(file, &status) != 0 || status.st_size <= 0)
-    return NULL;
-  void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED)
-    return NULL;
-  if (segue_writer_create(&writer) == SEGUE_OK) {
-    segue_writer_put_string(writer, bytes, (size_t)status.st_size);
-    segue_writer_finish(writer, &text);
-  }
-  segue_release(writer);
-  munmap(bytes, (size_t)status.st_size);
-  return text;
-}
-
 static void fetched(void *context, segue_activity *activity, const segue_error *error) {
   struct fetching *fetching = context;
   struct continuations *continuations = fetching->continuations;
   struct continuation *continuation = find(continuations, fetching->id);
   struct problem problem;
   (void)activity;
-  if (!continuation || !continuation->transfer)
+  if (!continuation || !continuation->text.transfer)
     return;
-  segue_value *text = error ? NULL : read_text(continuation->file);
-  segue_release(continuation->transfer);
-  close(continuation->file);
-  continuation->transfer = NULL;
+  segue_value *text = error ? NULL : attached_text_read(&continuation->text);
+  attached_text_end(&continuation->text);
   if (text) {
     deliver(continuations, continuation, text);
   } else if (error) {
@@ -299,41 +272,19 @@ static void fetched(void *context, segue_activity *activity, const segue_error *
   segue_release(text);
 }
 
-/** Returns the bytes of the attachment that belongs into user_info; 0: there is none. */
-static uint64_t attached_text(segue_activity *activity) {
-  char *type = NULL;
-  int64_t bytes = 0;
-  segue_value *attachments = NULL;
-  segue_activity_get_type(activity, &type, NULL);
-  if (type && strcmp(type, "SegueActivityTypeEditingText") == 0 &&
-      segue_activity_get_attachments(activity, &attachments) == SEGUE_OK)
-    segue_dictionary_get_int64(attachments, TEXT_KEY, SEGUE_NUL_TERMINATED, &bytes);
-  segue_release(attachments);
-  segue_free(type);
-  return bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 /** Fetches the attachment, and delivers when it is there. */
 static void fetch_text(struct continuations *continuations, struct continuation *continuation) {
   struct problem problem;
   struct fetching *fetching = calloc(1, sizeof *fetching);
-  continuation->file = memfd_create("segue-text", MFD_CLOEXEC);
-  if (!fetching || continuation->file < 0) {
-    free(fetching);
-    if (continuation->file >= 0)
-      close(continuation->file);
+  if (!fetching) {
     problem_status(&problem, SEGUE_ERROR_SYSTEM, "", "there is no memory for an attachment");
     fail(continuations, continuation, &problem);
     return;
   }
   fetching->continuations = continuations;
   memcpy(fetching->id, continuation->id, sizeof fetching->id);
-  if (segue_activity_fetch_attachment_to_fd(continuation->activity, TEXT_KEY, SEGUE_NUL_TERMINATED, continuation->file,
-                                            NULL, fetched, fetching, free, &continuation->transfer) != SEGUE_OK) {
-    problem_library(&problem, "");
-    close(continuation->file);
+  if (!attached_text_fetch(&continuation->text, continuation->activity, fetched, fetching, free, &problem))
     fail(continuations, continuation, &problem);
-  }
 }
 
 segue_reply continuations_continue(struct continuations *continuations, segue_activity *activity,
@@ -348,7 +299,7 @@ segue_reply continuations_continue(struct continuations *continuations, segue_ac
     return SEGUE_REPLY_NO;
   }
   continuation->activity = activity;
-  uint64_t bytes = attached_text(activity);
+  uint64_t bytes = attached_text_size(activity);
   if (bytes > continuations->channel->lines.most) {
     problem_status(&problem, SEGUE_ERROR_LIMIT_EXCEEDED, "",
                    "the text does not fit into a line; open with a larger lineBytes");

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "activities.h"
+#include "attached_text.h"
 #include "channel.h"
 
 /** Continuations at a time. The library has one of the host, and the agent delivers one after the other. */
@@ -25,9 +26,7 @@ struct continuation {
   segue_offer *untold;
   /** retained between continue and the request to the host */
   segue_activity *activity;
-  /** the attachment `text` that is being fetched into a file in memory; NULL: none */
-  segue_transfer *transfer;
-  int file;
+  struct attached_text text;
   /** the request that waits for the host; 0: none */
   int64_t request;
 };

@@ -40,7 +40,4 @@ bool public_type_convert(const struct public_type *type, const segue_value *user
                          bool for_host, const char *id, segue_value **result, segue_value **long_text,
                          struct problem *problem);
 
-/** Tells whether a URL has a user or a password: it is never handed over. */
-bool url_has_user(const char *url, size_t length);
-
 #endif
