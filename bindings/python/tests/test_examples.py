@@ -42,6 +42,8 @@ def test_each_tab_goes_on_by_itself_in_the_app_that_has_its_type(office: dict[st
     big.tell("plan")
     big.tell("= Monday: work")
     big.tell("= Monday: rest")
+    big.tell("plan")
+    big.wait_for("^shows plan: Monday: rest$")
     plan.wait_for("^offered: plan$")
     plan.tell("continue")
     plan.wait_for("^restored plan: Monday: rest$")
