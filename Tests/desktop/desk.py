@@ -179,10 +179,10 @@ class Desk:
         (self.config / "segue").mkdir(parents=True, exist_ok=True)
         (self.config / "segue" / "desktop").write_text("".join(f"{line}\n" for line in lines))
 
-    def begin(self) -> Program:
-        """Starts the program; it knows the session afterwards, if logind runs."""
+    def begin(self, *, is_known: bool = True) -> Program:
+        """Starts the program; it knows the session afterwards, if logind runs and answers."""
         self.program = self.start("desktop", [PROGRAM], listener=self.heard.append)
-        if self.logind is not None:
+        if self.logind is not None and is_known:
             self.logind.wait_for("^asked")
             self._is_known({})
         return self.program

@@ -3,13 +3,15 @@
 """A stand-in for logind on a bus of the test, with two sessions, "1" and "2": logind.py
 
 Its standard input has orders of JSON, one a line: {"LockedHint": true, ...} changes properties of the session "1", or
-of that in "session"; {"sleep": bool} says PrepareForSleep. It says "asked" when somebody has asked for the state.
+of that in "session"; {"sleep": bool} says PrepareForSleep; {"asked": "hangs"} lets it hang, and say so, when somebody
+asks for the state. Another one takes its place on the bus. It says "asked" when somebody has asked for the state.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 
 from gi.repository import Gio, GLib
 
@@ -26,6 +28,7 @@ TYPES = {"IdleHint": "b", "LockedHint": "b", "IdleSinceHintMonotonic": "t"}
 class Logind:
     def __init__(self) -> None:
         self.rest = b""
+        self.hangs = False
         here: dict[str, object] = {"IdleHint": False, "LockedHint": False, "IdleSinceHintMonotonic": 0}
         self.states = {f"{PATH}/session/_3{id}": dict(here) for id in "12"}
         flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
@@ -36,12 +39,19 @@ class Logind:
         for path in self.states:
             self.bus.register_object(path, session, None, lambda *given: self.value(given[2], given[4]), None)
         Gio.bus_own_name_on_connection(
-            self.bus, NAME, Gio.BusNameOwnerFlags.NONE, lambda *_: print("ready", flush=True), None
+            self.bus,
+            NAME,
+            Gio.BusNameOwnerFlags.ALLOW_REPLACEMENT | Gio.BusNameOwnerFlags.REPLACE,
+            lambda *_: print("ready", flush=True),
+            None,
         )
         GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, self.order)
 
     def value(self, path: str, name: str) -> GLib.Variant:
         state = self.states[path]
+        if self.hangs:
+            print("hangs", flush=True)
+            os.kill(os.getpid(), signal.SIGSTOP)
         if name == "LockedHint":
             print(f"asked {json.dumps(state)}", flush=True)
         return GLib.Variant(TYPES[name], state[name])
@@ -62,6 +72,9 @@ class Logind:
         if "sleep" in order:
             arguments = GLib.Variant("(b)", (order["sleep"],))
             self.bus.emit_signal(None, PATH, "org.freedesktop.login1.Manager", "PrepareForSleep", arguments)
+            return
+        if "asked" in order:
+            self.hangs = order["asked"] == "hangs"
             return
         path = f"{PATH}/session/_3{order.pop('session', '1')}"
         self.states[path].update(order)

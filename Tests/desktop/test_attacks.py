@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import json
 import signal
 import time
 from pathlib import Path
@@ -108,6 +109,19 @@ def test_a_logind_that_answers_late_is_believed(desk: Desk, server: Server, offe
     logind.signal(signal.SIGCONT)
     desk.logind = logind
     logind.wait_for("^asked")
+    desk.arrive()
+    server.shows()
+
+
+def test_a_logind_in_place_of_one_that_hangs_is_asked(desk: Desk, server: Server, offered: Notes) -> None:
+    former = desk.logind
+    assert former is not None
+    former.tell(json.dumps({"asked": "hangs"}))
+    desk.begin(is_known=False)
+    former.wait_for("^hangs")
+    desk.begin_logind()
+    assert desk.logind is not None
+    desk.logind.wait_for("^asked")
     desk.arrive()
     server.shows()
 

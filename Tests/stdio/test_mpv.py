@@ -55,7 +55,7 @@ def continued(player: Mpv, host: Host) -> dict:
     """Continues what the host offers, as soon as the player knows of it: asking again would cancel the attempt."""
     for _ in range(10):
         player("script-message-to", "segue", "continue")
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + 5
         while host.read(deadline - time.monotonic()):
             found = [each for each in host.heard if each.get("method") == "activity/ended"]
             if found:

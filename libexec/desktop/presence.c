@@ -79,7 +79,7 @@ static int got_state(sd_bus_message *message, void *context, sd_bus_error *error
   struct presence *presence = context;
   struct state state = {0};
   (void)error;
-  presence->is_asking = false;
+  presence->state_call = sd_bus_slot_unref(presence->state_call);
   if (sd_bus_message_is_method_error(message, NULL) || read_state(message, &state) < 0)
     return find_none(presence);
   bus_note_peer(message, presence->logind);
@@ -90,11 +90,11 @@ static int got_state(sd_bus_message *message, void *context, sd_bus_error *error
 }
 
 static void ask_state(struct presence *presence) {
-  presence->asks_again = presence->is_asking;
-  if (presence->is_asking || presence->session[0] == '\0')
+  presence->asks_again = presence->state_call != NULL;
+  if (presence->state_call || presence->session[0] == '\0')
     return;
-  presence->is_asking = sd_bus_call_method_async(presence->bus.bus, NULL, LOGIND, presence->session, PROPERTIES,
-                                                 "GetAll", got_state, presence, "s", SESSION) >= 0;
+  sd_bus_call_method_async(presence->bus.bus, &presence->state_call, LOGIND, presence->session, PROPERTIES, "GetAll",
+                           got_state, presence, "s", SESSION);
 }
 
 /* A signal says that something may have changed; its content is not believed, but asked for. */
@@ -144,6 +144,8 @@ static int owner_changed(sd_bus_message *message, void *context, sd_bus_error *e
 /* The session: that of this process, or else the one that shows the user's desktop. */
 
 static int use_session(struct presence *presence, const char *path) {
+  /* The answer for a former session, which may be gone, says nothing about this one. */
+  presence->state_call = sd_bus_slot_unref(presence->state_call);
   snprintf(presence->session, sizeof presence->session, "%s", path);
   presence->session_match = sd_bus_slot_unref(presence->session_match);
   int result = sd_bus_match_signal_async(presence->bus.bus, &presence->session_match, LOGIND, path, PROPERTIES,
@@ -222,9 +224,10 @@ static void lost(void *context) {
   struct presence *presence = context;
   presence->session_match = sd_bus_slot_unref(presence->session_match);
   presence->user_match = sd_bus_slot_unref(presence->user_match);
+  presence->state_call = sd_bus_slot_unref(presence->state_call);
   presence->logind[0] = presence->session[0] = presence->user[0] = '\0';
   /* A session that was locked counts as locked until logind says otherwise. */
-  presence->is_idle = presence->is_asking = false;
+  presence->is_idle = false;
   bool was_sought = presence->knowledge == SESSION_SOUGHT;
   presence->knowledge = SESSION_UNKNOWN;
   if (was_sought)

@@ -28,12 +28,13 @@ struct presence {
   /** the objects of the session and of the user; empty: not known */
   char session[OBJECT_SIZE], user[OBJECT_SIZE];
   sd_bus_slot *session_match, *user_match;
+  /** the question about the state that is on its way, or NULL; another one follows */
+  sd_bus_slot *state_call;
+  bool asks_again;
   enum knowledge knowledge;
   bool is_locked, is_idle;
   /** microseconds of CLOCK_MONOTONIC; 0: not idle */
   uint64_t idle_since;
-  /** a question about the state is on its way; another one follows */
-  bool is_asking, asks_again;
   bool has_woken;
   /** The user arrives; NULL: nobody wants to know. */
   void (*arrived)(void *context);
