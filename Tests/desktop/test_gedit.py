@@ -70,7 +70,7 @@ def take(hosts: tuple[Host, Host]) -> Callable[..., dict]:
         for _ in range(10):  # gedit may not know of it yet
             editor.continues(offer)
             with contextlib.suppress(AssertionError):
-                found = other.take(lambda message: message.get("method") == "activity/ended", 2)
+                found = other.take(lambda message: message.get("method") == "activity/ended", 5)
                 return found["params"]
         raise AssertionError(other.heard)
 

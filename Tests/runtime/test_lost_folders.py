@@ -146,7 +146,7 @@ def test_without_inotify_they_meet_too(start, place, loss):
     loss(place)
     newcomer = start("newcomer", folder=place, under=NO_INOTIFY).ready()
     # Every 5 s they look.
-    meet(hub, editor, viewer, newcomer, patience=8.0)
+    meet(hub, editor, viewer, newcomer, patience=12.0)
 
 
 def test_without_inotify_an_app_hardly_wakes_up(start, place):

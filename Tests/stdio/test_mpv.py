@@ -102,7 +102,7 @@ def test_mpv_declines_a_newer_version(mpv, folder: Path, film: Path, version: in
         for _ in range(10):
             player("script-message-to", "segue", "continue")
             with contextlib.suppress(ProgramError):  # the player does not know of it yet
-                assert program.wait_for(r"^ended (\w+)", 2)[1] == outcome
+                assert program.wait_for(r"^ended (\w+)", 5)[1] == outcome
                 return
     raise AssertionError(program.said)
 
