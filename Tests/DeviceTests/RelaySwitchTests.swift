@@ -193,6 +193,17 @@ import Testing
     #expect(said(&relay) == ["1 1 closed violated", "2 2 closed violated"] && relay.count == 0)
   }
 
+  @Test func `R14.3 no honest sender of small records has sent too many messages`() {
+    var window = RelayWindow(RelayWindow.largest)
+    let record = 24
+    var sent: UInt64 = 0
+    while sent + UInt64(record) <= RelayWindow.largest {
+      guard case .next(0) = window.take(sent, record) else { break }
+      sent += UInt64(record)
+    }
+    #expect(sent == RelayWindow.largest / UInt64(record) * UInt64(record))
+  }
+
   @Test func `A23 who lies about what it has read gets no more than it reads`() {
     let backlog = Backlog()
     var relay = spliced { _ in backlog.bytes }

@@ -8,11 +8,14 @@ struct RelayWindow {
   static let largest: UInt64 = 512 * 1024
   /// The least bytes that credit is given for: the sender can go on meanwhile.
   static let step = size / 2
-  /// The most messages with these bytes: each costs more than its bytes. A sender that has sent half as many since it
-  /// heard of credit waits: those that crossed the credit count, too. Credit comes, since records of TLS have more
-  /// bytes than a step has for each of these.
+  /// The most messages since the sender was told last: each costs more than its bytes. A larger window has as many more
+  /// that their heads at most double it. A record of TLS has more bytes than a head, so a sender that keeps to the
+  /// window never sends as many, however much credit crosses them.
   private static let messageLimit = 2_048
-  static let messagesOfSender = messageLimit / 2
+  private static let headSize: UInt64 = 16
+  /// The most messages that a sender sends before it hears of credit. Credit comes, since that many records of TLS have
+  /// more bytes than a step.
+  static let messagesOfSender = 1_024
 
   /// The standing of bytes that have arrived.
   enum Arrival {
@@ -49,7 +52,7 @@ struct RelayWindow {
     guard !overflow else { return .wrong(.violated) }
     if end <= passed { return .repeated }
     guard offset <= passed else { return .wrong(.lost) }
-    guard end <= limit, messages < Self.messageLimit else { return .wrong(.violated) }
+    guard end <= limit, messages < max(Self.messageLimit, Int((limit - granted) / Self.headSize)) else { return .wrong(.violated) }
     let repeated = Int(passed - offset)
     passed = end
     messages += 1
