@@ -11,6 +11,8 @@ import SegueSystem
 /// the account, the hub. What stands for TLS and its primitives is as strict (`SimulatedSession`,
 /// `StandInCryptography`). All randomness comes from the seed.
 final class AccountFleet {
+  /// The connections that were dialled.
+  private(set) var dials = 0
   /// Steps at one time after which something does not end.
   private static let stepLimit = 20_000
 
@@ -142,7 +144,10 @@ extension AccountFleet: NetworkSimulation {
   var uptime: Int64 { clock.uptime }
   func drawDelay() -> Int64 { network.delay(&random) }
   private var hosts: [Host] { machines as [Host] + hostiles as [Host] }
-  func host(at place: Place) -> Host? { hosts.first { $0.place == place } }
+  func host(at place: Place) -> Host? {
+    dials += 1
+    return hosts.first { $0.place == place }
+  }
   func isRouted(_ network: Int, to other: Int) -> Bool {
     isRouted || network == other || routes.contains { $0 == (network, other) || $0 == (other, network) }
   }

@@ -102,9 +102,31 @@ import Testing
     guest.crash(isPowerLost: true)
     fleet.advance(2_000)
     // It knows no address of the manager, and no connection with it.
+    guest.settings = DeviceSettings()
     guest.start()
     fleet.advance(1_000)
     #expect(guest.devices?.links?.devices == [])
+    manager.awake()
+    fleet.advance(Self.wakingTime)
+    #expect(areLinked)
+    end()
+  }
+
+  @Test func `a machine that has slept dials again, however long its pauses were before (R2.8)`() throws {
+    fleet.beaconLoss = 1
+    join()
+    manager.name(addresses: [try #require(guest.listener)])
+    fleet.advance(2_000)
+    guest.crash(isPowerLost: true)
+    // A pause is a minute then, and the last one has just begun.
+    fleet.advance(600_000)
+    let former = fleet.dials
+    while fleet.dials == former { fleet.advance(1_000) }
+    manager.fallAsleep()
+    fleet.advance(3_000)
+    // It knows no address of the manager.
+    guest.settings = DeviceSettings()
+    guest.start()
     manager.awake()
     fleet.advance(Self.wakingTime)
     #expect(areLinked)
