@@ -11,7 +11,7 @@ public final class CloseDeadlockGuard: @unchecked Sendable {
 
   private struct Waiting {
     let thread: pthread_t
-    /// That of the app for which the thread waits.
+    /// The dispatcher of the app for which the thread waits.
     let dispatcher: Dispatcher
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueEngine
 import SegueModel
 
 /// The open documents of an app (R5), and those that it opens for what it continues (R3.5). Guarded by the app's lock.
