@@ -14,7 +14,7 @@ extension App {
     monitor.lock()
     defer { monitor.unlock() }
     try checkIsOpen()
-    guard downloads.count < Limits.transfers else {
+    guard !downloads.isFull else {
       throw SegueError(.limitExceeded, "app: fetches 64 attachments, which is the most")
     }
     try environment.start(download, of: self)
@@ -68,7 +68,7 @@ extension App {
 
   func turn(of download: any AppDownload) -> CallbackInvocation {
     let (tell, isEnd) = download.takeNews()
-    if isEnd, let index = downloads.firstIndex(where: { $0 === download }) { downloads.remove(at: index) }
+    if isEnd { downloads.remove(download) }
     return {
       tell()
       return true
@@ -100,7 +100,7 @@ extension App {
   func endTransfers() {
     environment.endUploads()
     monitor.lock()
-    let downloads = self.downloads
+    let downloads = self.downloads.all
     monitor.unlock()
     for download in downloads { download.stop(Self.closed) }
     for download in downloads { download.join() }

@@ -27,7 +27,7 @@ extension App: AppEngineOwner {
       guard let download = pending.download(id) else { break }
       observer?.willRun(delivery)
       pending.remove(id)
-      return downloadAnswers.append((download, error))
+      return downloads.append(answer: error, for: download)
     default: break
     }
     observer?.queued(delivery)
@@ -49,10 +49,7 @@ extension App: AppEngineOwner {
 
   /// Downloads get at once what is not for the host.
   func answerDownloads() {
-    guard !downloadAnswers.isEmpty else { return }
-    let answers = downloadAnswers
-    downloadAnswers = []
-    for (download, error) in answers { download.answered(error) }
+    for (download, error) in downloads.takeAnswers() { download.answered(error) }
   }
 
   typealias CallbackInvocation = () -> Bool

@@ -19,28 +19,16 @@ extension App {
   private func changeContainers(_ body: (inout Containers) throws(SegueError) -> Void) throws(SegueError) {
     monitor.lock()
     defer { monitor.unlock() }
-    try body(&ownContainers)
-    joinContainers()
+    note(try containerTable.change(body))
   }
 
   /// Sets the folders of the user (R13.4). Called with the lock.
-  func setFolders(_ folders: UserFolders) {
-    userFolders = folders
-    joinContainers()
-  }
+  func setFolders(_ folders: UserFolders) { note(containerTable.setUsers(folders)) }
 
-  /// The containers of the app come first: a folder of the user counts unless one of them has its identifier or its
-  /// path. Called with the lock.
-  private func joinContainers() {
-    containers = ownContainers
-    for folder in userFolders.list where containers[folder.identifier] == nil {
-      do throws(SegueError) {
-        try containers.add(folder)
-      } catch {
-        logs.append((.info, "the folder \"\(folder.identifier)\" of the user does not count here: \(error.message)"))
-      }
-    }
-  }
+  private func note(_ lines: [DiagnosticText]) { for line in lines { logs.append((.info, line)) } }
+
+  /// All of them. Called with the lock.
+  public var containers: Containers { containerTable.all }
 
   /// Looks again for the folders that were not there. Calls the system, so without the lock.
   /// - Returns: whether one is there by now.
@@ -49,8 +37,7 @@ extension App {
     for container in currentContainers.withoutFolder {
       guard let real = environment.realFolder(container.folder) else { continue }
       monitor.lock()
-      _ = ownContainers.found(container, at: real)
-      if containers.found(container, at: real) { hasFound = true }
+      if containerTable.found(container, at: real) { hasFound = true }
       monitor.unlock()
     }
     return hasFound

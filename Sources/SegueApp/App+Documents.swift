@@ -25,9 +25,7 @@ extension App {
     let last = document.moveLock.withLock {
       locked {
         document.isClosed = true
-        if let engineResponder = document.responder.engineResponder, let index = index(of: engineResponder.number) {
-          documents.remove(at: index)
-        }
+        if let engineResponder = document.responder.engineResponder { documents.remove(engineResponder.number) }
         document.endObservation(released)
         // An activity that came, and was not handed over to it, is not its own.
         return document.awaitedOpening == nil ? activityNow(of: document) : nil
@@ -44,7 +42,7 @@ extension App {
   /// - Returns: what the caller releases without it.
   func endObservations() -> ReleasedObjects {
     let released = ReleasedObjects()
-    for document in documents { document.endObservation(released) }
+    for document in documents.all { document.endObservation(released) }
     activities.forgetAttempted(released)
     return released
   }
@@ -83,19 +81,19 @@ extension App {
 
   /// The containers have changed.
   func matchActivities() throws(SegueError) {
-    let all = locked { documents }
+    let all = locked { documents.all }
     for document in all { try document.moveLock.withLock { () throws(SegueError) in try matchActivity(of: document) } }
   }
 
   /// The app has other document types or containers than before.
-  func matchAgain() { match(locked { documents }) }
+  func matchAgain() { match(locked { documents.all }) }
 
   /// The URL of the real path of a file, which is compared with the real folders of containers: a folder that has come
   /// meanwhile has its documents.
   private func realURL(of url: String) -> String? {
     // First: if there is a path through a folder, the folder is there to be found.
     let real = environment.realURL(of: url)
-    if findFolders() { match(locked { documents }) }
+    if findFolders() { match(locked { documents.all }) }
     return real
   }
 
@@ -121,29 +119,9 @@ extension App {
     return body()
   }
 
-  /// The index of the document of a responder: the documents are in the order in which they were added, which is that
-  /// of the numbers. Called with the lock.
-  private func index(of number: UInt64) -> Int? {
-    var (from, end) = (0, documents.count)
-    while from < end {
-      let middle = (from + end) / 2
-      guard let found = documents[middle].responder.engineResponder?.number, found != number else { return middle }
-      if found < number { from = middle + 1 } else { end = middle }
-    }
-    return nil
-  }
-
   /// Called with the lock.
   private func urlInContainer(of document: LiveDocument) -> String {
     containers.url(ofDocument: document.url, real: document.realURL)
-  }
-
-  /// The continuation for which the file is being opened, by its name or its real path. Called with the lock.
-  private func opening(
-    of document: LiveDocument, as place: ContainerPlace
-  ) -> (id: Identifier, activity: Identifier, url: String)? {
-    let named = containers.place(of: document.url) ?? place
-    return openings.first { containers.place(of: $0.url).map { $0.isSame(as: place) || $0.isSame(as: named) } ?? false }
   }
 
   /// Called with the lock.
@@ -205,7 +183,8 @@ extension App {
   ) throws(SegueError) -> Bool {
     var isAwaited = false
     try perform { engine, now in
-      guard let opening = opening(of: document, as: place) else { return }
+      let named = containers.place(of: document.url) ?? place
+      guard let opening = documents.opening(at: place, or: named, containers) else { return }
       engine.setActivity(opening.activity, of: responder, now)
       document.awaitedOpening = opening.id
       isAwaited = true
@@ -220,11 +199,11 @@ extension App {
 
   /// Called with the lock.
   func documentChanged(_ number: UInt64) -> CallbackInvocation {
-    guard let index = index(of: number), let engineResponder = documents[index].responder.engineResponder, let engine
+    guard let document = documents[number], let engineResponder = document.responder.engineResponder, let engine
     else { return { false } }
     let new = engine.takeChange(of: engineResponder).flatMap { activities[$0] }
     var changes: [(observer: DocumentObserver, old: LiveActivity?)] = []
-    for observer in documents[index].observers where observer.told !== new {
+    for observer in document.observers where observer.told !== new {
       changes.append((observer, observer.told))
       observer.told = new
     }
@@ -284,7 +263,9 @@ extension App {
       guard hasBegun else { return }
       switch next {
       case .opening(let activity):
-        if let url = activity.continuedFrom?.documentURL { openings.append((continuation.id, activity.id, url)) }
+        if let url = activity.continuedFrom?.documentURL {
+          documents.begin(DocumentTable.Opening(id: continuation.id, activity: activity.id, url: url))
+        }
         due.append(.opening(continuation))
       case .failed(let error): engine.failOpening(continuation.id, error, now)
       case .declined: break
@@ -328,11 +309,7 @@ extension App {
   /// The document of a continuation is open, or will not be: others of its URL get an activity of their own, with the
   /// responders that share the one that came, unless that has a document.
   func endOpening(_ id: Identifier, isOpen: Bool) {
-    let (waiting, came) = locked {
-      let came = openings.first { $0.id == id }?.activity
-      openings.removeAll { $0.id == id }
-      return (documents.filter { $0.awaitedOpening == id }, came)
-    }
+    let (waiting, came) = locked { documents.endOpening(id) }
     for document in waiting {
       // Fails if it is closed meanwhile, and then it needs none.
       try? document.moveLock.withLock { () throws(SegueError) in

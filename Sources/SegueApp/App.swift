@@ -13,8 +13,8 @@ public final class App: HandleObject {
     case created
     /// Another thread is in `open`, which may still fail.
     case opening
-    case open
-    case closing
+    case open(AppEngine)
+    case closing(AppEngine)
     case closed
   }
 
@@ -23,19 +23,12 @@ public final class App: HandleObject {
   /// Changes only before the app opens, and once an agent has said what the manifest of the app is (R6.1); the label
   /// at any time.
   public private(set) var settings: AppSettings
-  public private(set) var engine: AppEngine?
-  private(set) var delegate: AppDelegate?
-  private var isReadyForWaiting = true
+  private var handlers = HostHandlers()
   var activities = ActivityTable()
-  /// The open documents, as they were opened: App+Documents.swift.
-  var documents: [LiveDocument] = []
-  /// App+Containers.swift: those that the app has registered, the user's (R13.4), and all of them.
-  var ownContainers = Containers()
-  var userFolders = UserFolders.none
-  public internal(set) var containers = Containers()
-  /// App+Documents.swift: the continuations whose documents are being opened, the activities that they have brought,
-  /// and the URLs of the documents.
-  var openings: [(id: Identifier, activity: Identifier, url: String)] = []
+  /// App+Documents.swift.
+  var documents = DocumentTable()
+  /// App+Containers.swift.
+  var containerTable = ContainerTable()
   public let environment: any AppEnvironment
   /// Set while the app is open in a fleet.
   public var observer: (any AppObserver)?
@@ -46,11 +39,9 @@ public final class App: HandleObject {
   var pending = PendingOperations()
   /// Streams whose local end the host may still have: App+Streams.swift.
   var streams: [Identifier: LiveStream] = .init()
-  /// Attachments that the app fetches: App+Attachments.swift.
-  var downloads: [any AppDownload] = []
+  /// App+Attachments.swift.
+  var downloads = DownloadTable()
   public let dispatcher = Dispatcher()
-  /// Results for downloads about the streams that they have requested.
-  var downloadAnswers: [(download: any AppDownload, error: SegueError?)] = []
   public var logs: [(severity: Severity, message: DiagnosticText)] = []
 
   /// - Parameter hasSystemClock: its device has the clocks of this system.
@@ -74,6 +65,16 @@ public final class App: HandleObject {
 
   /// Calls that wait for the agent, or in dispatch, end: otherwise the app would stay open as long as they wait.
   public override func lastHandleReleasedInUse() { lastHandleReleased() }
+
+  /// The engine of the open app, also while it closes.
+  public var engine: AppEngine? {
+    switch state {
+    case .open(let engine), .closing(let engine): engine
+    case .created, .opening, .closed: nil
+    }
+  }
+
+  var delegate: AppDelegate? { handlers.delegate }
 
   /// Milliseconds by the clock of the device. With or without the lock. Each change of an activity reads it, so a real
   /// device is not asked by way of `environment`.
@@ -132,8 +133,8 @@ public final class App: HandleObject {
   public func setDelegate(_ delegate: AppDelegate?) {
     delegate?.give()
     monitor.lock()
-    let former = self.delegate
-    self.delegate = delegate
+    let former = handlers.delegate
+    handlers.delegate = delegate
     tellAcceptance()
     unlockAndLog()
     // The host's functions destroy its contexts, so this happens without the lock.
@@ -143,18 +144,13 @@ public final class App: HandleObject {
   /// Whether what waits for the app may come. It is true of a new app.
   public func setAcceptsWaiting(_ accepts: Bool) {
     monitor.lock()
-    isReadyForWaiting = accepts
+    handlers.takeWaiting = accepts
     tellAcceptance()
     unlockAndLog()
   }
 
-  /// Whether the agent may deliver what waits there: once there is a handler for it (R3.8). Called with the lock.
-  private var acceptsDeliveries: Bool {
-    isReadyForWaiting && delegate.map { $0.isAttached && ($0.continues || $0.opensDocuments) } ?? false
-  }
-
   private func tellAcceptance() {
-    engine?.setAcceptsDeliveries(acceptsDeliveries)
+    engine?.setAcceptsDeliveries(handlers.acceptDeliveries)
     drainEngine()
   }
 
@@ -182,12 +178,11 @@ public final class App: HandleObject {
       let engine = AppEngine(
         identity: settings.identity(try environment.drawIdentifier()), limits: environment.limits,
         savePolicy: settings.savePolicy, owner: self)
-      engine.setAcceptsDeliveries(acceptsDeliveries)
+      engine.setAcceptsDeliveries(handlers.acceptDeliveries)
       engine.setLabel(settings.label, environment.now)
       for id in activities.privateOnes { engine.changed(id, environment.now) }
       try environment.open(self, engine)
-      self.engine = engine
-      state = .open
+      state = .open(engine)
     } catch {
       state = .created
       monitor.notifyAll()
@@ -210,11 +205,10 @@ public final class App: HandleObject {
         state = .closed
         monitor.unlock()
         return CloseDeadlockGuard.shared.ended()
-      case .open: break
+      case .open(let engine): state = .closing(engine)
       }
       break
     }
-    state = .closing
     environment.endAgentCalls()
     environment.wake()
     while dispatcher.isBusy { monitor.wait() }
@@ -227,7 +221,7 @@ public final class App: HandleObject {
   /// Does the same on the thread that runs the app's callbacks, outside of them. Called with the lock while the app is
   /// open; releases the lock.
   public func closeHere() {
-    state = .closing
+    if let engine { state = .closing(engine) }
     environment.endAgentCalls()
     monitor.unlock()
     endAll()
@@ -263,14 +257,12 @@ public final class App: HandleObject {
     let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
-    let formerDocuments = documents
+    let formerDocuments = documents.removeAll()
     let released = endObservations()
     pending = PendingOperations()
     streams = .init()
     due = CallbackQueue<HostTask>()
-    downloads = []
-    documents = []
-    engine = nil
+    downloads.removeAll()
     state = .closed
     monitor.notifyAll()
     return {
@@ -287,71 +279,6 @@ public final class App: HandleObject {
       withExtendedLifetime((undelivered, open, formerDocuments)) {}
       withExtendedLifetime(released) {}
     }
-  }
-
-  // MARK: Dispatching
-
-  /// Whether this thread is inside one of the app's callbacks.
-  public var isInCallback: Bool { dispatcher.isRunningHere }
-
-  /// Runs the callbacks that are due, after waiting for the first of them (SEGUE_DELIVER_HOST).
-  /// - Parameter timeout: milliseconds; negative: no limit.
-  /// - Returns: the number of callbacks that ran.
-  public func dispatch(timeout: Int32) throws(SegueError) -> Int {
-    guard !isInCallback else { throw SegueError(.busy, "app: dispatch cannot run inside one of its callbacks") }
-    return try environment.dispatch(self, timeout: timeout)
-  }
-
-  /// Makes `dispatch` return. Safe in a signal handler.
-  public func wake() { environment.wake() }
-
-  /// Readable while `dispatch` has something to do. The callbacks run in `dispatch` only from now on.
-  public func descriptor() throws(SegueError) -> Int32 {
-    monitor.lock()
-    defer { monitor.unlock() }
-    try checkDeliversToHost()
-    let descriptor = try environment.giveDescriptor()
-    if !due.isEmpty { environment.signalDue() }
-    return descriptor
-  }
-
-  /// Whether callbacks are due. Called with the lock, like the next ones.
-  public var hasDueCallbacks: Bool { !due.isEmpty }
-
-  public func checkIsOpen() throws(SegueError) {
-    if !isOpen { throw notOpen }
-  }
-
-  private func checkDeliversToHost() throws(SegueError) {
-    try checkIsOpen()
-    guard case .host = settings.delivery else {
-      throw SegueError(.invalidState, "app: its callbacks run on a thread of the library")
-    }
-  }
-
-  public func checkMayDispatch() throws(SegueError) {
-    try checkDeliversToHost()
-    guard !dispatcher.isBusy else { throw SegueError(.busy, "app: another thread is in dispatch") }
-  }
-
-  /// Runs the due callbacks (all: also those that follow from them), each without the lock.
-  /// - Returns: the number of callbacks of the host that ran.
-  @discardableResult
-  public func runDue(all: Bool) -> Int {
-    var left = due.count
-    var count = 0
-    while all || left > 0, let item = due.popFirst() {
-      left -= 1
-      do {
-        // Releases its contents at the end of this scope, before the lock is taken: that may call the host, too.
-        let turn = turn(of: item)
-        unlockAndLog()
-        if turn() { count += 1 }
-      }
-      monitor.lock()
-      if !all, !isOpen { break }
-    }
-    return count
   }
 
   // MARK: Offers

@@ -11,8 +11,8 @@ public final class CloseDeadlockGuard: @unchecked Sendable {
 
   private struct Waiting {
     let thread: pthread_t
-    /// Retained by the waiting call.
-    unowned(unsafe) let app: App
+    /// The dispatcher of the app for which the thread waits.
+    let dispatcher: Dispatcher
   }
 
   private let lock = Lock()
@@ -31,9 +31,9 @@ public final class CloseDeadlockGuard: @unchecked Sendable {
         guard thread != here else {
           throw SegueError(.busy, "app: cannot be closed in this callback, for whose end a callback of the app waits")
         }
-        holder = waiting.first { $0.thread == thread }?.app.dispatcher.holder
+        holder = waiting.first { $0.thread == thread }?.dispatcher.holder
       }
-      waiting.append(Waiting(thread: here, app: app))
+      waiting.append(Waiting(thread: here, dispatcher: app.dispatcher))
     }
   }
 

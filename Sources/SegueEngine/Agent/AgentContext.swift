@@ -6,8 +6,6 @@ import SegueWire
 /// The context that the parts of an agent share.
 final class AgentContext {
   let limits: Limits
-  /// The owner outlives its engine.
-  unowned(unsafe) let owner: any AgentOwner
   /// For what agents and apps have in common.
   let app: AppContext
   private let events: Events
@@ -15,11 +13,11 @@ final class AgentContext {
 
   init(_ identity: AppIdentity, _ limits: Limits, _ owner: any AgentOwner) {
     self.limits = limits
-    self.owner = owner
     events = Events(owner)
     app = AppContext(identity, limits, events)
   }
 
+  var owner: any AgentOwner { events.owner }
   var origins: Origins { events.origins }
 
   /// Logs what apps cause, unless they cause too much.
@@ -53,7 +51,7 @@ final class AgentContext {
   private final class Events: AppEngineOwner {
     let origins = Origins()
     /// The owner outlives its engine.
-    private unowned(unsafe) let owner: any AgentOwner
+    unowned(unsafe) let owner: any AgentOwner
 
     init(_ owner: any AgentOwner) { self.owner = owner }
 

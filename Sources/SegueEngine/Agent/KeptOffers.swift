@@ -12,31 +12,16 @@ final class KeptOffers: AppFeature {
   /// Milliseconds until an offer that could not be connected to the hub is tried again.
   static let joinPause: Int64 = 5_000
 
-  /// A document on its way from an app.
-  private struct IncomingSnapshot {
-    let channel: FramedConnection.Channel
-    let activity: Identifier
-    let app: AppIdentity
-    /// The principal that the hub charges.
-    let principal: Identifier
-    let size: Int
-    /// The uptime by which it has arrived.
-    let deadline: Int64
-    var document: [UInt8] = []
-    /// The attachments whose files have come.
-    var files: [Attachment] = []
-  }
-
-  private let agent: AgentContext
+  let agent: AgentContext
   private let hub: HubConnection
-  private let seen: SeenOffers
-  private let deliveries: InboxDeliveries
+  let seen: SeenOffers
+  let deliveries: InboxDeliveries
   private let copies: KeptCopies
   private let writes: KeptWrites
-  private var incoming: [IncomingSnapshot] = []
-  private var load = KeptLoad()
+  private var incoming: IncomingSnapshots
+  var load = KeptLoad()
   /// The oldest first.
-  private var kept: [KeptOffer] = []
+  private(set) var kept: [KeptOffer] = []
   /// Whether it is known which apps are open, and the uptime at which it will be: not while an app carries the hub.
   private var isSettled = false
   private var settlesAt: Int64?
@@ -54,6 +39,7 @@ final class KeptOffers: AppFeature {
     self.deliveries = deliveries
     copies = KeptCopies(agent)
     writes = KeptWrites(agent)
+    incoming = IncomingSnapshots(agent, hub)
   }
 
   // MARK: From apps
@@ -64,7 +50,7 @@ final class KeptOffers: AppFeature {
   ) throws(SegueError) {
     guard let link = hub.link else { return }
     if channel != 0 { try link.accept(channel) }
-    while let index = incoming.firstIndex(where: { $0.app.id == app }) { drop(at: index) }
+    incoming.drop(of: app)
     guard channel != 0 else { return takeBack(activity, by: app, now) }
     guard let (identity, principal) = deliveries.app(app), let size = Int(exactly: size),
       size <= ActivityDocument.limit, load.hasRoom(for: principal, size)
@@ -76,48 +62,29 @@ final class KeptOffers: AppFeature {
   }
 
   func received(_ bytes: ArraySlice<UInt8>, on channel: FramedConnection.Channel, _ now: Instant) {
-    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else { return }
-    incoming[index].document.append(contentsOf: bytes)
-    if incoming[index].document.count > incoming[index].size { drop(at: index) }
-    // Only received bytes count against the limit, not announced ones.
-    while arrivedBytes > Limits.keptBytes,
-      let largest = incoming.indices.max(by: { incoming[$0].document.count < incoming[$1].document.count })
-    {
-      agent.log(.error, "\(incoming[largest].app.name) leaves more than there is room for", now)
-      drop(at: largest)
-    }
+    incoming.received(bytes, on: channel, besides: load.size, now)
   }
 
   /// The app has handed over the file of an attachment of what it leaves. One that has no room is not kept.
   func receiveAttachment(
     _ name: String, changed: UInt64, of channel: FramedConnection.Channel, _ descriptor: PassedDescriptor?
   ) {
-    guard let descriptor, !descriptor.isLost, let index = incoming.firstIndex(where: { $0.channel == channel }),
-      hasRoomForFile(of: incoming[index].principal)
+    guard let descriptor, !descriptor.isLost, let principal = incoming.principal(of: channel),
+      hasRoomForFile(of: principal)
     else { return }
-    incoming[index].files.append(
-      Attachment(name: name, size: 0, source: HandedAttachment(descriptor, changed: changed)))
+    incoming.append(
+      Attachment(name: name, size: 0, source: HandedAttachment(descriptor, changed: changed)), of: channel)
   }
 
   private func hasRoomForFile(of principal: Identifier) -> Bool {
     func count(of principal: Identifier?) -> Int {
-      incoming.reduce(copies.fileCount(of: principal) + load.fileCount(of: principal)) { count, arrival in
-        principal.map { $0 != arrival.principal } ?? false ? count : count + arrival.files.count
-      }
+      copies.fileCount(of: principal) + load.fileCount(of: principal) + incoming.fileCount(of: principal)
     }
     return count(of: nil) < KeptCopies.fileLimit && count(of: principal) < KeptCopies.fileLimit / Principal.share
   }
 
-  private var arrivedBytes: Int {
-    incoming.reduce(load.size) { $0 + $1.document.count }
-  }
-
-  private func drop(at index: Int) { hub.link?.reset(incoming.remove(at: index).channel) }
-
   func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
-    guard let index = incoming.firstIndex(where: { $0.channel == channel }) else { return }
-    let arrival = incoming.remove(at: index)
-    guard arrival.document.count == arrival.size else { return }
+    guard let arrival = incoming.end(of: channel) else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
       keep(KeptCopies.choose(arrival.files, for: record), principal: arrival.principal, now)
@@ -126,7 +93,7 @@ final class KeptOffers: AppFeature {
     }
   }
 
-  func receivedReset(of channel: FramedConnection.Channel) { incoming.removeAll { $0.channel == channel } }
+  func receivedReset(of channel: FramedConnection.Channel) { incoming.receivedReset(of: channel) }
 
   /// In place of what the same app has left before.
   private func keep(_ record: KeptRecord, principal: Identifier, _ now: Instant) {
@@ -304,7 +271,8 @@ final class KeptOffers: AppFeature {
     for record in copies.flush() { agent.owner.perform(.keep(record)) }
   }
 
-  private func remove(at index: Int, fromDisk: Bool = true, _ now: Instant) {
+  /// - Parameter fromDisk: whether the disk has it, and is to forget it.
+  func remove(at index: Int, fromDisk: Bool = true, _ now: Instant) {
     let gone = kept.remove(at: index)
     if let offer = gone.offer { end(offer, now) }
     copies.stop(gone.record.activity)
@@ -348,51 +316,6 @@ final class KeptOffers: AppFeature {
     setExpiry()
   }
 
-  /// An app offers an activity, or has opened: until the disk has said what is kept, the activity may end what another
-  /// process of the app has left, also when it is gone itself by then.
-  func note(_ activity: Identifier? = nil, of id: Identifier) {
-    guard !load.isDone, let (app, principal) = deliveries.app(id) else { return }
-    let offers = activity.map { seen.list[$0].map { [$0] } ?? [] } ?? seen.list.all
-    let latest = offers.filter { $0.origin == id && agent.origins.isOfThisDevice($0.description.id) }
-      .map { $0.activatedAt }.max()
-    if let latest { load.noteCurrent(of: app, at: latest, principal: principal) }
-  }
-
-  /// Another process of an app has made an activity current, at an uptime.
-  private func supersede(by app: AppIdentity, at: Int64, _ now: Instant) {
-    let open = deliveries.identities
-    while let index = kept.firstIndex(where: { each in
-      let former = each.record.app
-      return each.since < at && former.id != app.id && former.isSameApp(as: app)
-        && !open.contains { $0.id == former.id }
-    }) {
-      remove(at: index, now)
-    }
-  }
-
-  /// Whether the app has made another activity current since, in another process of this device. Neither another device
-  /// nor a hub behind an app's link says that for it.
-  private func isSuperseded(_ kept: KeptOffer, by open: [AppIdentity]) -> Bool {
-    let app = kept.record.app
-    for other in open
-    where other.isSameApp(as: app) {
-      let isNewer = seen.list.all.contains {
-        $0.origin == other.id && $0.activatedAt > kept.since && agent.origins.isOfThisDevice($0.description.id)
-      }
-      if isNewer { return true }
-    }
-    return false
-  }
-
-  /// Whether an open app offers that activity, and has not left it: a name of an activity is known to all who see it.
-  private func isOthers(_ record: KeptRecord) -> Bool {
-    let open = deliveries.identities
-    return seen.list.all.contains { offer in
-      offer.description.id == record.activity && offer.origin != record.app.id
-        && open.contains { $0.id == offer.origin && !$0.isSameApp(as: record.app) }
-    }
-  }
-
   private func offer(at index: Int, _ now: Instant) {
     // Nobody is to see what goes at once; if the disk refuses that, its answer leads here again.
     if writes.isForgetting(kept[index].record.activity) { return }
@@ -432,12 +355,12 @@ final class KeptOffers: AppFeature {
 
   func disconnected(_ now: Instant) {
     (isSettled, settlesAt) = (false, nil)
-    incoming = []
+    incoming.removeAll()
     for index in kept.indices { kept[index].isLeftHere = false }
   }
 
   func tick(_ now: Instant) {
-    while let index = incoming.firstIndex(where: { $0.deadline <= now.uptime }) { drop(at: index) }
+    incoming.dropOverdue(now)
     copies.tick(now)
     writes.tick(now)
     if load.isDue(now) { agent.owner.perform(.loadKept) }
@@ -455,7 +378,7 @@ final class KeptOffers: AppFeature {
   /// Nothing is due while nothing is kept: an idle agent causes no wake-ups.
   var nextDeadline: Int64? {
     let stored = earlier(copies.nextDeadline, writes.nextDeadline)
-    let arrives = incoming.reduce(earlier(stored, load.asksAt)) { earlier($0, $1.deadline) }
+    let arrives = earlier(earlier(stored, load.asksAt), incoming.nextDeadline)
     guard !kept.isEmpty else { return arrives }
     return earlier(earlier(arrives, earlier(joinsAt, looksAt)), earlier(settlesAt, expiresAt))
   }

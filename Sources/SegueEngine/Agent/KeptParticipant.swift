@@ -9,14 +9,12 @@ import SegueWire
 /// Its owner connects `engine` to the hub as an app's, and calls `refuseRequests` after each of its calls.
 public final class KeptParticipant: AppEngineOwner {
   public let activity: Identifier
-  public private(set) lazy var engine = AppEngine(identity: identity, limits: limits, owner: self)
+  public private(set) lazy var engine = AppEngine(identity: identity, limits: agent.limits, owner: self)
   private let identity: AppIdentity
-  private let limits: Limits
   private let state: Activity
   /// In the travelling form (R5.3).
   private let document: [UInt8]
-  /// Outlives its offers.
-  private unowned(unsafe) let agent: any AgentOwner
+  private let agent: AgentContext
   /// Requests of receivers, which are refused.
   private var requests: [UInt64] = []
   /// Whether it is continued once, by one device at a time (R14.5).
@@ -46,8 +44,7 @@ public final class KeptParticipant: AppEngineOwner {
     document = record.document
     continuesOnce = record.retained != nil
     self.state = state
-    limits = agent.limits
-    self.agent = agent.owner
+    self.agent = agent
     let app = record.app
     identity = AppIdentity(
       secret: secret, bundleIdentifier: app.bundleIdentifier, name: app.name, team: app.team, types: [],
@@ -75,7 +72,7 @@ public final class KeptParticipant: AppEngineOwner {
       } else if let error = engine.rejection(to: request) {
         engine.refuse(request, error)
       } else {
-        agent.serve(request, of: self)
+        agent.owner.serve(request, of: self)
       }
     }
     let requests = self.requests
@@ -96,11 +93,11 @@ public final class KeptParticipant: AppEngineOwner {
 
   public func deliver(_ delivery: Delivery) {
     switch delivery {
-    case .log(let severity, let message): agent.log(severity, message)
+    case .log(let severity, let message): agent.owner.log(severity, message)
     case .requestCame(let number, _, _): requests.append(number)
     case .continuationEnded(_, let receipt) where continuesOnce:
       if receipt.outcome == .restored { isContinued = true }
-      agent.ended(receipt, of: self)
+      agent.owner.ended(receipt, of: self)
     default: break
     }
   }

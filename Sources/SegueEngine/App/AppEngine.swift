@@ -26,10 +26,10 @@ public final class AppEngine {
   private let grants = ActivityGrants()
   private let outgoing: OutgoingContinuations
   private let originChanges: OriginChanges
-  private let appLinks: AppLinks
-  private let streams: AppStreams
-  private let requests: AppRequests
-  private let explanations: Explanations
+  let appLinks: AppLinks
+  let streams: AppStreams
+  let requests: AppRequests
+  let explanations: Explanations
   private let searchUpdates: SearchUpdates
   private let unheard: UnheardFailures
   /// All features. Invariant: each calls only those before it.
@@ -304,83 +304,6 @@ public final class AppEngine {
 
   /// The received and total bytes of the payload (total is 0 until known); nil after the end.
   public func progress(of id: Identifier) -> (received: Int, total: Int)? { incoming.progress(of: id) }
-
-  // MARK: Streams
-
-  /// Asks the origin of a continued activity for a stream (R7.1). The result is `streamAnswered`.
-  /// - Parameter id: new.
-  /// - Parameter otherEnd: the origin's.
-  /// - Parameter attachment: the attachment to send on it (R7.6); once accepted, the engine is not involved.
-  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
-  public func askStream(
-    _ id: Identifier, _ from: ContinuedFrom, attachment: Message.AttachmentPart? = nil, otherEnd: PassedDescriptor,
-    timeout: Int64?, _ now: Instant
-  ) {
-    streams.ask(id, from, attachment: attachment, otherEnd: otherEnd, timeout: timeout, now)
-  }
-
-  /// Takes the requests for streams. The owner answers each with `take` or `refuse`.
-  public func takeStreamRequests() -> [StreamRequest] { streams.takeRequests() }
-
-  /// - Returns: whether it is accepted, with its descriptor: by the app, or by the sender of the attachment.
-  public func take(_ request: StreamRequest) -> Bool { streams.take(request) }
-
-  public func refuse(_ request: StreamRequest, _ error: SegueError) { streams.refuse(request, error) }
-
-  /// The error, or nil.
-  public func rejection(to request: StreamRequest) -> SegueError? { streams.rejection(to: request) }
-
-  /// Sends the status of the local end to the other side.
-  public func reportEnd(_ status: StreamStatus, of id: Identifier) { streams.reportEnd(status, of: id) }
-
-  /// Asks how the other end ended, when it is closed, or both are shut down. The result is `streamEnded`.
-  public func askHowEnded(_ id: Identifier, _ now: Instant) { streams.askHowEnded(id, now) }
-
-  /// The other end was found shut down for writing. Across a link its hub did that, so the other app is asked.
-  public func sawEnd(of id: Identifier) { streams.sawEnd(of: id) }
-
-  public func hasHeardEnd(of id: Identifier) -> Bool { streams.hasHeardEnd(of: id) }
-
-  /// The owner has released a stream.
-  public func forgetStream(_ id: Identifier) { streams.remove(id) }
-
-  // MARK: Requests, links, explanations
-
-  /// Sends a request to the origin of a continued activity. The result is `answered` with the returned number, by its
-  /// deadline.
-  /// - Parameter bytes: at most `limits.request`.
-  /// - Parameter timeout: milliseconds; nil for the limit of a continuation.
-  public func request(_ bytes: [UInt8], _ from: ContinuedFrom, timeout: Int64?, _ now: Instant) -> UInt64 {
-    requests.ask(bytes, from, timeout: timeout, now)
-  }
-
-  /// Cancels a request; no effect on one that has ended.
-  public func cancelRequest(_ number: UInt64) { requests.cancel(number) }
-
-  /// The host answers; no effect if it is too late.
-  /// - Parameter bytes: at most `limits.request`.
-  public func respond(to number: UInt64, _ bytes: [UInt8], _ now: Instant) { requests.respond(to: number, bytes, now) }
-
-  /// The host refuses, with a reason; no effect if it is too late.
-  public func refuseRequest(_ number: UInt64, _ error: SegueError) { requests.refuse(number, error) }
-
-  /// The error for a request of that many bytes, or nil.
-  public func rejection(toSize size: UInt64, of what: String) -> SegueError? {
-    requests.rejection(toSize: size, of: what)
-  }
-
-  /// Links this device's hub with another. Deliveries carry the returned number; the last one always is the end.
-  public func link(_ descriptor: PassedDescriptor, _ now: Instant) -> UInt64 { appLinks.ask(descriptor, now) }
-
-  /// Ends a link, or the attempt to make it; no effect on one that has ended.
-  public func endLink(_ number: UInt64, _ now: Instant) { appLinks.end(number, now) }
-
-  /// Answers "why is it not offered there?" (R6.5). The delivery carries the returned number, and comes at once if the
-  /// app can answer itself.
-  /// - Parameter state: the current activity; nil if it was invalidated.
-  public func explain(_ id: Identifier, _ state: Activity?, _ now: Instant) -> UInt64 {
-    explanations.ask(id, state, now)
-  }
 
   // MARK: Saved activities
 

@@ -19,13 +19,6 @@ public enum HubFault: Sendable {
 
 /// The app's side of its connection to the hub: sends messages, and detects a hub that does not answer.
 final class HubConnection {
-  /// Milliseconds for a hub to send welcome.
-  private static let welcomeTime: Int64 = 500
-  /// Milliseconds of silence after which a hub gets a ping, and then as long again to answer.
-  private static let answerTime: Int64 = 500
-  /// Milliseconds for a hub to send the next offer, or that all have been sent. One that does not gets as long again:
-  /// perhaps this process was stopped.
-  private static let readyTime: Int64 = 5_000
   /// Pending bytes of messages above which the app leaves a hub that does not read.
   static let backlogLimit = 1024 * 1024
   /// Milliseconds that a continuation waits for the next hub (R3.14).
@@ -36,26 +29,13 @@ final class HubConnection {
   /// Nil without a connection.
   private(set) var link: FramedConnection?
   private(set) var isWelcome = false
-  private(set) var isReady = false
   private(set) var generation: UInt64 = 0
   /// The name of this device, as the last hub said.
   private(set) var deviceName = ""
   /// The agent that carries the hub; nil if an app does.
   private(set) var agent: AgentDescription?
-  /// The most milliseconds for which the app waits for the other apps of a hub that has just taken over.
-  private static let registrationLimit: Int64 = 1_000
-  /// The uptime at which it is ready, while it waits for them.
-  private(set) var readyAt: Int64?
-  /// Whether it was ready before, so that it knows the offers of the former hub.
-  private var hasBeenReady = false
-  /// The uptimes of the next ping, and at which the hub counts as silent.
-  private var pingAt: Int64?
-  private var answerBy: Int64?
-  /// The uptime by which the hub sends an offer or `ready`, nil before welcome and after ready. Whether it was late.
-  private var readyBy: Int64?
-  private var isLate = false
-  /// Whether a message that needs a live hub was sent after the unanswered ping.
-  private var isToBeAskedAgain = false
+  private var readiness = HubReadiness()
+  private var silence = HubSilence()
   /// Why the app leaves this hub.
   private var fault: HubFault?
 
@@ -67,7 +47,7 @@ final class HubConnection {
   func open(_ now: Instant) {
     reset()
     link = FramedConnection(side: .connecting)
-    answerBy = now.uptime + Self.welcomeTime
+    silence.awaitWelcome(now)
     send(
       .hello(
         app.identity, version: ProtocolVersion.current, minimum: ProtocolVersion.minimum,
@@ -78,12 +58,8 @@ final class HubConnection {
   func reset() {
     link = nil
     isWelcome = false
-    isReady = false
-    readyAt = nil
-    pingAt = nil
-    answerBy = nil
-    readyBy = nil
-    isToBeAskedAgain = false
+    readiness.reset()
+    silence = HubSilence()
     fault = nil
   }
 
@@ -142,40 +118,34 @@ final class HubConnection {
 
   private func welcomed(by generation: UInt64, _ agent: AgentDescription?, _ now: Instant) {
     self.agent = agent
-    answerBy = nil
-    awaitOffers(now)
+    silence.welcomed()
+    readiness.awaitOffers(now)
     isWelcome = true
     self.generation = generation
   }
 
+  var isReady: Bool { readiness.isReady }
+  /// The uptime at which it is ready, while it waits for the other apps of a hub that has just taken over.
+  var readyAt: Int64? { readiness.readyAt }
+
   /// The hub has sent an offer: others may follow.
-  func heardOffer(_ now: Instant) { if readyBy != nil { awaitOffers(now) } }
+  func heardOffer(_ now: Instant) { readiness.heardOffer(now) }
 
-  private func awaitOffers(_ now: Instant) {
-    readyBy = now.uptime + Self.readyTime
-    isLate = false
-  }
-
-  /// All offers that the hub knows have arrived. An app that was never ready knows no offers of a former hub. So it
-  /// waits for the apps that may still register.
-  /// - Parameter settling: milliseconds that these apps have.
+  /// All offers that the hub knows have arrived.
+  /// - Parameter settling: milliseconds that apps have that may still register.
   /// - Returns: whether it is ready.
   func receiveReady(settling: Int64, _ now: Instant) -> Bool {
-    readyBy = nil
-    guard !hasBeenReady, settling > 0 else { return becomeReady() }
-    readyAt = now.uptime + min(settling, Self.registrationLimit)
-    return false
-  }
-
-  private func becomeReady() -> Bool {
-    readyAt = nil
-    (isReady, hasBeenReady) = (true, true)
-    app.holdManifest()
-    return true
+    let isReady = readiness.receiveReady(settling: settling, now)
+    if isReady { app.holdManifest() }
+    return isReady
   }
 
   /// - Returns: whether it has become ready.
-  func becomeReadyIfDue(_ now: Instant) -> Bool { readyAt.map { $0 <= now.uptime && becomeReady() } ?? false }
+  func becomeReadyIfDue(_ now: Instant) -> Bool {
+    let isReady = readiness.becomeReadyIfDue(now)
+    if isReady { app.holdManifest() }
+    return isReady
+  }
 
   func report(_ fault: HubFault) { self.fault = fault }
 
@@ -200,52 +170,25 @@ final class HubConnection {
   /// from it.
   func sendChecked(_ message: Message, with descriptor: PassedDescriptor? = nil, _ now: Instant) {
     send(message, with: descriptor)
-    if answerBy != nil {
-      isToBeAskedAgain = true
-    } else if pingAt == nil {
-      pingAt = now.uptime + Self.answerTime
-    }
+    silence.sentChecked(now)
   }
 
   // MARK: Keep-alive
 
-  /// The hub was alive when it sent this, perhaps before it got the last messages: delays the ping, but sends it.
-  func heard(_ now: Instant) {
-    guard isWelcome else { return }
-    let later = now.uptime + Self.answerTime
-    if pingAt != nil { pingAt = later }
-    if answerBy != nil { answerBy = later }
-  }
+  /// The hub was alive when it sent this.
+  func heard(_ now: Instant) { if isWelcome { silence.heard(now) } }
 
   /// The hub has received everything sent before the ping.
-  func answered(_ now: Instant) {
-    answerBy = nil
-    guard isToBeAskedAgain else { return }
-    isToBeAskedAgain = false
-    pingAt = now.uptime + Self.answerTime
-  }
+  func answered(_ now: Instant) { silence.answered(now) }
 
   /// Waits again for a hub that does not answer, but shows a heartbeat.
-  func waitLonger(_ now: Instant) {
-    guard link != nil else { return }
-    answerBy = now.uptime + Self.answerTime
-  }
+  func waitLonger(_ now: Instant) { if link != nil { silence.waitLonger(now) } }
 
   func tick(_ now: Instant) {
-    if let pingAt, pingAt <= now.uptime {
-      self.pingAt = nil
-      answerBy = now.uptime + Self.answerTime
-      send(.ping(UInt64(clamping: now.uptime)), isUrgent: true)
-    }
-    if let by = readyBy, by <= now.uptime {
-      readyBy = isLate ? nil : now.uptime + Self.readyTime
-      if isLate { fault = .unready }
-      isLate = true
-    }
-    guard let answerBy, answerBy <= now.uptime else { return }
-    self.answerBy = nil
-    fault = .silent
+    if silence.takePing(now) { send(.ping(UInt64(clamping: now.uptime)), isUrgent: true) }
+    if readiness.takeLateness(now) { fault = .unready }
+    if silence.takeSilence(now) { fault = .silent }
   }
 
-  var nextDeadline: Int64? { earlier(earlier(earlier(pingAt, answerBy), readyBy), readyAt) }
+  var nextDeadline: Int64? { earlier(silence.nextDeadline, readiness.nextDeadline) }
 }

@@ -24,11 +24,11 @@ public final class HubDriver {
   /// Reads of each connection before the hub closes: as much as the largest socket holds, and its end.
   private static let closingReads = 8
 
-  private let engine: HubEngine
+  let engine: HubEngine
   /// The environment owns the driver.
-  private unowned(unsafe) let environment: any HubEnvironment
+  unowned(unsafe) let environment: any HubEnvironment
   private var connections = NumberedList<PeerConnection>()
-  private var streams = NumberedList<StreamForwarder>()
+  var streams = NumberedList<StreamForwarder>()
   private var lastNumber: UInt64 = 0
   private let quota = ConnectionQuota()
   private var work = WorkQuota()
@@ -43,7 +43,7 @@ public final class HubDriver {
   /// The uptime at which the hub closes, even with pending messages. Nil if it is not closing.
   private var closesAt: Int64?
   /// Whether something was written that goes out in a later turn.
-  private var hasDeferred = false
+  var hasDeferred = false
   /// Whether the hub can close: nothing is pending, or the time is up.
   public private(set) var isClosed = false
 
@@ -274,7 +274,7 @@ public final class HubDriver {
   }
 
   /// - Returns: false if no peer has output.
-  private func flushPeer() -> Bool {
+  func flushPeer() -> Bool {
     engine.flushNext { number, link in if let connection = connections[number] { write(connection, link) } }
   }
 
@@ -294,67 +294,6 @@ public final class HubDriver {
     }) {}
     if connection.bytes.sendGathered() { hasDeferred = true }
     watch(connection)
-  }
-
-  // MARK: Streams that cross links
-
-  /// The endpoint of a stream is readable or writable.
-  public func streamReady(_ number: UInt64, isReadable: Bool) {
-    guard let forwarder = streams[number] else { return }
-    if isReadable { forwarder.becameReadable() }
-    forward(forwarder)
-    flush()
-  }
-
-  /// Handles descriptors that came from apps of this device, or go to them.
-  private func transferDescriptors() {
-    for transfer in engine.takeTransfers() {
-      switch transfer {
-      case .link(let request, let descriptor):
-        do throws(SegueError) {
-          try environment.openLink(descriptor, for: request)
-        } catch {
-          engine.refuse(request, error)
-        }
-      case .outgoing(let stream, let descriptor):
-        let number = takeNumber()
-        do throws(SegueError) {
-          add(stream, try environment.openStream(descriptor, as: number), as: number)
-        } catch {
-          engine.failed(stream, error)
-        }
-      case .incoming(let stream):
-        let number = takeNumber()
-        do throws(SegueError) {
-          let (near, far) = try environment.makeStream(as: number)
-          engine.connect(stream, far)
-          add(stream, near, as: number)
-        } catch {
-          engine.failed(stream, error)
-        }
-      }
-    }
-  }
-
-  private func add(_ stream: LinkedStream, _ endpoint: any StreamEndpoint, as number: UInt64) {
-    stream.setNumber(number)
-    let forwarder = StreamForwarder(stream, endpoint)
-    streams.set(forwarder, as: number)
-    forward(forwarder)
-  }
-
-  /// Each piece is written before the next is read.
-  private func forward(_ forwarder: StreamForwarder) {
-    hasDeferred = false
-    while forwarder.forward(by: engine) {
-      while flushPeer() {}
-      guard hasDeferred else { continue }
-      // The next one in a later turn, behind this one.
-      forwarder.readsLater()
-      break
-    }
-    forwarder.watchEndpoint()
-    if forwarder.isClosed { streams.remove(forwarder.stream.number) }
   }
 
   // MARK: Time

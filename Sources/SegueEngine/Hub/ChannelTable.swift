@@ -61,6 +61,9 @@ final class ChannelTable {
     return low
   }
 
+  /// Breaks reference cycles when the hub ends.
+  func tearDown() { entries = [] }
+
   func count(where isCounted: (FramedConnection.Channel, ChannelOwner) -> Bool) -> Int {
     entries.count { isCounted($0.channel, $0.owner) }
   }

@@ -20,10 +20,11 @@ final class ContinuationRoute {
   let continuation: Message.Continuation
   /// The receiver.
   let receiver: Identifier
-  /// The receiver's peer, which outlives the route, like the origin's: a route is removed with either.
-  unowned(unsafe) fileprivate(set) var receiverPeer: Peer
+  /// The receiver's peer. Route and peers retain each other until the route is removed, with either of them, or the hub
+  /// ends (`Peer.tearDown`).
+  fileprivate(set) var receiverPeer: Peer
   /// Nil while the origin has not registered with this hub.
-  unowned(unsafe) fileprivate(set) var originPeer: Peer?
+  fileprivate(set) var originPeer: Peer?
   /// The identifier of the activity at the origin's device; nil: the same as here.
   private var activityThere: Identifier?
   /// Nil without an attempt in progress.
@@ -123,6 +124,12 @@ final class PeerRoutes {
   }
 
   fileprivate func appendReceiving(_ route: ContinuationRoute) { receiving.append(route) }
+
+  /// Breaks reference cycles when the hub ends.
+  func tearDown() {
+    receiving = []
+    origin = UnorderedList()
+  }
 }
 
 /// The continuations at a hub. Each principal has a quota of attempts as the receiver, and each peer one of routes, so

@@ -15,16 +15,16 @@ public final class HubEngine {
   /// Milliseconds for a connection to send hello (A19).
   static let helloTime: Int64 = 5_000
 
-  private let connections: HubConnections
+  let connections: HubConnections
   // The features, each a class that owns its state and calls only those before it.
   private let presence: AgentPresence
-  private let offers: HubOffers
-  private let links: HubLinks
-  private let transfers: HubTransfers
+  let offers: HubOffers
+  let links: HubLinks
+  let transfers: HubTransfers
   private let continuations: HubContinuations
-  private let streams: HubStreams
+  let streams: HubStreams
   private let explanations: HubExplanations
-  private let registration: HubRegistration
+  let registration: HubRegistration
   private let messages: HubMessages
 
   /// Names it at other hubs.
@@ -49,7 +49,7 @@ public final class HubEngine {
       HubRequests(connections, presence, transfers, continuations), streams, explanations)
   }
 
-  private var peers: PeerTable { connections.peers }
+  var peers: PeerTable { connections.peers }
 
   /// The registered apps.
   public var appCount: Int { peers.apps.count }
@@ -117,20 +117,6 @@ public final class HubEngine {
     connections.disconnect(peer, why.error)
   }
 
-  /// Takes a connection to another hub. Its supplier is responsible for the other end.
-  /// - Parameters:
-  ///   - request: the app's request that it fulfils.
-  ///   - device: whose certificate was shown on it.
-  ///   - secret: a new random one.
-  public func connectedHub(
-    _ number: PeerNumber, for request: LinkRequest? = nil, device: Identifier? = nil, secret: Identifier,
-    _ now: Instant
-  ) {
-    connections.begin(now)
-    links.connected(number, for: request, device: device, secret: secret)
-    registration.removeDropped()
-  }
-
   /// Says what the manifest of an app holds, nil if it has none (R6.1): counts for apps that register later. It calls
   /// nothing of the engine.
   public var manifests: ((_ bundleIdentifier: String) -> AppManifest?)? {
@@ -151,89 +137,6 @@ public final class HubEngine {
   public var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])? {
     get { presence.pageReasons }
     set { presence.pageReasons = newValue }
-  }
-
-  /// Called when the session with a linked device begins or resumes (nil), and for each message about the account that
-  /// the device sends, with at most 64 KiB. The result is sent to that device. The handler calls nothing of the engine.
-  public var trustHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)? {
-    get { links.trustHandler }
-    set { links.trustHandler = newValue }
-  }
-
-  /// Sends a message about the account to a device, if it is linked.
-  public func sendAccount(_ message: [UInt8], to device: Identifier, _ now: Instant) {
-    connections.begin(now)
-    links.sendAccount(message, to: device)
-    registration.removeDropped()
-  }
-
-  /// Called for each frame of a relay that a linked device sends. The handler calls nothing of the engine.
-  public var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)? {
-    get { links.relayHandler }
-    set { links.relayHandler = newValue }
-  }
-
-  /// The frames of relays that have come so far, modulo 2^64.
-  public var relayedFrames: UInt64 { links.relayedFrames }
-
-  /// Sends frames of relays to devices, those that are linked, in order.
-  public func sendRelay(_ frames: [(frame: RelayFrame, device: Identifier)], _ now: Instant) {
-    connections.begin(now)
-    for (frame, device) in frames { links.send(frame, to: device) }
-    registration.removeDropped()
-  }
-
-  /// Bytes for a device that its connections have not taken yet.
-  public func unsent(to device: Identifier) -> Int { links.unsent(to: device) }
-
-  /// Ends the links with a device for good, and forgets what it offers.
-  /// - Parameter device: nil: with all devices.
-  public func endLinks(of device: Identifier?, _ error: SegueError, _ now: Instant) {
-    connections.begin(now)
-    links.endAll(of: device, error)
-    registration.removeDropped()
-  }
-
-  /// Sets what is kept off all linked devices (R10.2), and takes back, or tells them, what this changes.
-  /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: nothing is private.
-  public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?, _ now: Instant) {
-    connections.begin(now)
-    offers.setPrivacy(isPrivate)
-    registration.removeDropped()
-  }
-
-  /// Sets what knows the offers that devices have had retained (R14.5); nil: nothing is retained, here or elsewhere.
-  /// It must not call this object.
-  public func setRetention(_ retention: (any OfferRetention)?) { offers.setRetention(retention) }
-
-  /// Sets the devices of the account, after which offers and receipts name them, and tells the apps of this device.
-  /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
-  public func setDevices(_ devices: AccountDevices?, _ now: Instant) {
-    connections.begin(now)
-    connections.setDevices(devices)
-    offers.dropRetained()
-    offers.renameDevices()
-    registration.removeDropped()
-  }
-
-  /// This device has another network or address, or has woken up: asks all linked devices for a sign of life, which
-  /// says soon what links are left.
-  public func networkChanged(_ now: Instant) {
-    connections.begin(now)
-    links.askDevices()
-    registration.removeDropped()
-  }
-
-  /// The hub at the other end of a link, which is another one in each process; nil before it has said so.
-  public func hub(at number: PeerNumber) -> Identifier? {
-    let peer = peers[number]
-    return peer?.hub?.identity.id ?? peer?.handshake?.identity?.id
-  }
-
-  /// Answers an app's request for a link that could not be made.
-  public func refuse(_ request: LinkRequest, _ error: SegueError) {
-    links.refuse(request, error)
-    registration.removeDropped()
   }
 
   /// - Parameter descriptor: came with these bytes of one read.
@@ -344,51 +247,6 @@ public final class HubEngine {
   public var isIdle: Bool {
     peers.unidentified.isEmpty && offers.nextDeadline == nil && continuations.nextDeadline == nil
       && explanations.nextDeadline == nil && peers.hubs.allSatisfy { $0.isLinked }
-  }
-
-  // MARK: Streams over links
-
-  /// Removes and returns the next stream that the owner has to handle: it can be read or written, or is over. Nil if
-  /// there is none.
-  public func takeChangedStream() -> LinkedStream? { transfers.takeChangedStream() }
-
-  /// Gives the app of a stream over a link its end.
-  public func connect(_ stream: LinkedStream, _ descriptor: PassedDescriptor) {
-    streams.connect(stream, descriptor)
-    registration.removeDropped()
-  }
-
-  /// No socket could be made for it.
-  public func failed(_ stream: LinkedStream, _ error: SegueError) {
-    transfers.fail(stream, error)
-    registration.removeDropped()
-  }
-
-  /// The app has written: `body` fills in at most a piece of it, and returns the number of bytes. Not called without
-  /// room.
-  public func read(_ stream: LinkedStream, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
-    transfers.read(stream, body)
-    registration.removeDropped()
-  }
-
-  /// The app has shut down its socket for writing.
-  /// - Parameter isClosed: whether it has stopped reading, too.
-  public func ended(_ stream: LinkedStream, isClosed: Bool) {
-    transfers.ended(stream, isClosed: isClosed)
-    registration.removeDropped()
-  }
-
-  /// Passes bytes for the app to `body`, which returns the number that the socket accepted; if not all, it accepts no
-  /// more for now.
-  public func write(_ stream: LinkedStream, _ body: (UnsafeRawBufferPointer) -> Int) {
-    transfers.write(stream, body)
-    registration.removeDropped()
-  }
-
-  /// The socket cannot be written: the app has closed its end.
-  public func stopReading(_ stream: LinkedStream) {
-    transfers.stopReading(stream)
-    registration.removeDropped()
   }
 
   // MARK: Invariants (R11.1)

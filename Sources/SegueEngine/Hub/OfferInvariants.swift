@@ -19,8 +19,9 @@ extension HubOffers {
         return "hub: it keeps something of a hub that is gone"
       }
     }
-    if remoteHubs.all.contains(where: { $0.behindSince != nil || $0.seeking != nil || $0.route == nil || !$0.isListed })
-    {
+    if remoteHubs.all.contains(where: {
+      $0.version.behindSince != nil || $0.seeking != nil || $0.route == nil || !$0.list.hasBegun
+    }) {
       return "hub: it waits for what is offered elsewhere"
     }
     return directory.hasEmpty ? "hub: an activity without an offer remains" : nil

@@ -105,6 +105,12 @@ final class Peer {
   func mayReach(_ other: Peer) -> Bool { device == nil || !other.isHub }
   /// Whether it gets offers.
   var isRegistered: Bool { appSession != nil || isLinked }
+
+  /// Breaks its reference cycles, with continuations, relays and streams, when the hub ends.
+  func tearDown() {
+    routes.tearDown()
+    channels.tearDown()
+  }
 }
 
 /// A registered app of this device.
@@ -131,7 +137,6 @@ final class AppSession {
 
 /// An app that has made a link, and its number for the link.
 struct LinkOwner {
-  /// The app outlives its links: they end with it.
-  unowned(unsafe) let app: Peer
+  let app: Peer
   let number: UInt64
 }

@@ -20,6 +20,8 @@ final class PeerTable {
   /// Changes since the lists were last checked.
   private var hasChanged = false
 
+  deinit { for peer in appList.all + hubList.all { peer.tearDown() } }
+
   /// The registered apps.
   var apps: [Peer] { appList.all }
   /// Links with other hubs, including unidentified and suspended ones.

@@ -6,9 +6,9 @@ import SegueWire
 /// A channel of one peer that is forwarded to a channel of another. The sender gets the credit of the receiver, so that
 /// at most a window of bytes is here.
 final class Relay {
-  /// Both peers outlive it: it ends when either ends.
-  unowned(unsafe) let from: Peer
-  unowned(unsafe) let to: Peer
+  /// Peers and relay retain each other until the relay ends, with either of them, or the hub ends (`Peer.tearDown`).
+  let from: Peer
+  let to: Peer
   let channel: FramedConnection.Channel
   let outChannel: FramedConnection.Channel
   /// The principal of the receiver, whichever way the bytes go.

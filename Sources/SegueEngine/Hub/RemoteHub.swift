@@ -15,8 +15,6 @@ final class RemoteHub {
   private(set) var routes: [HubRoute] = []
   /// The chosen route. Only offers that arrive through it are accepted.
   private(set) var route: HubRoute?
-  /// Whether its offers were requested through that route.
-  private(set) var isFollowed = false
   /// The shortest announced route of the highest sequence; nil if any route is acceptable. A longer one may derive from
   /// it, and be lost with it.
   private(set) var shortest: Distance?
@@ -24,16 +22,10 @@ final class RemoteHub {
   private(set) var seeking: (since: Int64, askAt: Int64)?
   /// The last sequence that this hub has sought on behalf of another, and its uptime.
   private var asked: (sequence: UInt64, at: Int64) = (0, 0)
+  /// The last list of its offers that was requested through the chosen route.
+  private(set) var list = RequestedList()
   /// The known version of its offers.
-  private(set) var number: UInt64 = 0
-  /// The number of the last requested list of its offers.
-  private(set) var list: UInt64 = 0
-  /// Whether that list has begun: messages of the chosen route answer it.
-  private(set) var isListed = false
-  /// Whether all of its offers have come: one that is not here is not offered there.
-  private(set) var isComplete = false
-  /// The uptime since which the chosen route sends an older version than the known one, or nil.
-  private(set) var behindSince: Int64?
+  private(set) var version = OfferVersion()
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
   /// Those that its device, a mailbox, has retained for others (R14.5); at most `retainedLimit`.
@@ -143,46 +135,28 @@ final class RemoteHub {
 
   /// Begins a new list: offers that are missing at its end are gone.
   /// - Parameters:
-  ///   - list: its number. No former list has it, of a remote hub with this identifier that was removed either: its
-  ///     answer may come yet.
+  ///   - number: that of the list.
   ///   - believing: accepts an older version than the known one.
-  func follow(list: UInt64, believing: Bool) {
-    isFollowed = true
-    self.list = list
-    isListed = route?.isDirect ?? false
-    isComplete = false
-    behindSince = nil
-    if believing { number = 0 }
+  func follow(list number: UInt64, believing: Bool) {
+    list.request(number, hasBegun: route?.isDirect ?? false)
+    version.restart(believing: believing)
   }
 
-  func unfollow() {
-    isFollowed = false
-    isListed = false
-    isComplete = false
-  }
+  func unfollow() { list.cancel() }
 
   /// The list has ended.
-  func noteComplete() { isComplete = true }
+  func noteComplete() { list.end() }
 
   /// A list begins.
-  func begin(_ list: UInt64) { if self.list == list { isListed = true } }
+  func begin(_ number: UInt64) { list.begin(number) }
 
   /// Whether a message about it is not older than the known version. Messages of the hub itself always count.
   func takes(_ number: UInt64, at uptime: Int64) -> Bool {
-    guard route?.isDirect ?? false || number >= self.number else {
-      if behindSince == nil { behindSince = uptime }
-      return false
-    }
-    self.number = number
-    behindSince = nil
-    return true
+    version.takes(number, isSure: route?.isDirect ?? false, at: uptime)
   }
 
   /// Without a route: forgets the version of its offers.
-  func forget() {
-    number = 0
-    behindSince = nil
-  }
+  func forget() { version = OfferVersion() }
 
   // MARK: Its offers
 
@@ -206,33 +180,4 @@ final class RemoteHub {
 
   /// Breaks its reference cycles when the hub ends.
   func tearDown() { (offers, retained) = ([], []) }
-}
-
-/// A route to another hub through a linked one.
-final class HubRoute {
-  /// The remote hub outlives it, and lists it.
-  unowned(unsafe) let destination: RemoteHub
-  /// The linked hub outlives it: routes through it are removed with it.
-  unowned(unsafe) let peer: Peer
-  /// Its position among the routes of that hub.
-  private(set) var place = 0
-  /// The hops from that hub.
-  let hubs: [Identifier]
-  let sequence: UInt64
-  /// Whether that hub has lost it, and seeks another.
-  private(set) var isSought = false
-
-  init(to destination: RemoteHub, by peer: Peer, _ route: Route) {
-    self.destination = destination
-    self.peer = peer
-    hubs = route.hubs
-    sequence = route.sequence
-  }
-
-  func moved(to place: Int) { self.place = place }
-  func noteSought() { isSought = true }
-
-  var isDirect: Bool { hubs.count == 1 }
-  /// The bytes that it counts as.
-  var cost: Int { 256 + hubs.count * Identifier.size }
 }

@@ -8,11 +8,11 @@ import SegueWire
 extension HubOffers {
   /// The remote hub of a message through a linked one; nil unless the message is acceptable.
   private func remoteHub(_ version: OffersVersion, by peer: Peer) -> (hub: RemoteHub, isNew: Bool)? {
-    guard let remote = remoteHubs[version.hub, peer.device], remote.route?.peer === peer, remote.isListed else {
+    guard let remote = remoteHubs[version.hub, peer.device], remote.route?.peer === peer, remote.list.hasBegun else {
       return nil
     }
     let isNew = remote.takes(version.number, at: now.uptime)
-    if let since = remote.behindSince { checkRemoteHubs(by: since + Self.staleVersionTimeout) }
+    if let since = remote.version.behindSince { checkRemoteHubs(by: since + Self.staleVersionTimeout) }
     return (remote, isNew)
   }
 
@@ -34,7 +34,7 @@ extension HubOffers {
     }
     // It exists, though it may have changed since.
     guard isNew else {
-      former?.noteListed(in: remote.list)
+      former?.noteListed(in: remote.list.number)
       return false
     }
     let activity = directory.activity(id)
@@ -50,7 +50,7 @@ extension HubOffers {
       remote: HubOffer.Remote(told, origin.team, remote, retained: origin.retained))
     // Ignores offers beyond the quota.
     if hasRoom(offer.cost, by: peer) {
-      offer.noteListed(in: remote.list)
+      offer.noteListed(in: remote.list.number)
       directory.addRemote(offer)
     }
     choose(activity)
@@ -91,7 +91,7 @@ extension HubOffers {
   /// its offer.
   private func isEnded(_ offer: HubOffer) -> Bool {
     guard let retained = offer.remote?.retained, retained.push == nil else { return false }
-    return remoteHubs.all.contains { $0.device == retained.device && $0.route != nil && $0.isComplete }
+    return remoteHubs.all.contains { $0.device == retained.device && $0.route != nil && $0.list.isComplete }
   }
 
   private func withdrawn(_ offer: HubOffer, of remote: RemoteHub) {
@@ -129,7 +129,7 @@ extension HubOffers {
   /// All offers of a hub have arrived.
   func receivedListed(_ version: OffersVersion, by peer: Peer) {
     guard let (remote, isNew) = remoteHub(version, by: peer), isNew else { return }
-    for offer in remote.offers where offer.list != remote.list { withdrawn(offer, of: remote) }
+    for offer in remote.offers where offer.list != remote.list.number { withdrawn(offer, of: remote) }
     remote.noteComplete()
     chooseRetained(of: remote.device)
     publish(.listed(remote.id), of: remote)
@@ -150,7 +150,7 @@ extension HubOffers {
 
   /// The route may have sent an older version for too long.
   func catchUp(_ remote: RemoteHub) {
-    guard let since = remote.behindSince, let route = remote.route, remote.isFollowed else { return }
+    guard let since = remote.version.behindSince, let route = remote.route, remote.list.isFollowed else { return }
     if since + Self.staleVersionTimeout <= now.uptime {
       follow(remote, route, believing: true)
     } else {
@@ -214,7 +214,7 @@ extension HubOffers {
   private func encoded(_ update: OfferUpdate, for peer: Peer, _ hub: HubSession) -> [UInt8]? {
     let remote = remoteHubs[update.hub]
     guard update.hub == identity.id || remote?.route != nil else { return nil }
-    let version = OffersVersion(hub: update.hub, number: remote?.number ?? directory.number)
+    let version = OffersVersion(hub: update.hub, number: remote?.version.number ?? directory.number)
     if update.kind == .listed { return connections.outbox.encoding(of: .listed(version)) }
     let activity = directory.known(update.activity)
     let present =

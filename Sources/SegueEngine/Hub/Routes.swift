@@ -120,7 +120,7 @@ extension HubOffers {
   private func adopt(_ best: HubRoute, of remote: RemoteHub) {
     if remote.route !== best { take(best, to: remote) }
     remote.noteAnnounced(best)
-    if !remote.isFollowed { follow(remote, best, believing: best.isDirect) }
+    if !remote.list.isFollowed { follow(remote, best, believing: best.isDirect) }
     publishRoute(to: remote)
   }
 
@@ -166,11 +166,11 @@ extension HubOffers {
   func follow(_ remote: RemoteHub, _ route: HubRoute, believing: Bool) {
     remote.follow(list: remoteHubs.takeList(), believing: believing)
     // A hub sends its own offers without a request.
-    if !route.isDirect { send(.follow(remote.id, list: remote.list), to: route.peer) }
+    if !route.isDirect { send(.follow(remote.id, list: remote.list.number), to: route.peer) }
   }
 
   private func unfollow(_ remote: RemoteHub, _ route: HubRoute) {
-    if remote.isFollowed, !route.isDirect, route.peer.isLinked { send(.unfollow(remote.id), to: route.peer) }
+    if remote.list.isFollowed, !route.isDirect, route.peer.isLinked { send(.unfollow(remote.id), to: route.peer) }
     remote.unfollow()
   }
 

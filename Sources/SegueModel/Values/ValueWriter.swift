@@ -24,10 +24,8 @@ public struct ValueWriter: Sendable {
   private var innermost: Container?
   private var outer: [Container] = []
   private var usedOuter = 0
-  /// Offsets of the items of open dictionaries and sets, followed by free entries. 32 bits are enough for
-  /// `ValueBounds`.
-  private var marks: [UInt32] = []
-  private var usedMarks = 0
+  /// Offsets of the items of open dictionaries and sets.
+  private var marks = ItemMarks()
   /// The sticky error, which all calls throw.
   private var failure: SegueError?
   /// The number of the entry or element of the innermost container that is there twice, once `end` has failed for it.
@@ -36,8 +34,6 @@ public struct ValueWriter: Sendable {
 
   /// Bytes of capacity that are kept for the next value.
   private static let keptRoom = 64 * 1024
-  /// The initial capacity for items of open dictionaries and sets.
-  private static let markRoom = 32
 
   public init(_ bounds: ValueBounds = .value) { self.bounds = bounds }
 
@@ -165,9 +161,9 @@ public struct ValueWriter: Sendable {
 
   /// Whether the next item is the value of this key in a dictionary that is inside `depth` others.
   func isValue(of key: StaticString, depth: Int) -> Bool {
-    guard let innermost, innermost.kind == .dictionary, innermost.count & 1 == 1, usedOuter == depth, usedMarks > 0
+    guard let innermost, innermost.kind == .dictionary, innermost.count & 1 == 1, usedOuter == depth,
+      let start = marks.last
     else { return false }
-    let start = Int(marks[usedMarks - 1])
     return withWritten { bytes in
       let head = Head(trusted: bytes.baseAddress.unsafelyUnwrapped + start)
       guard head.major == Head.Major.text, head.count == key.utf8CodeUnitCount else { return false }
@@ -187,7 +183,7 @@ public struct ValueWriter: Sendable {
       if usedOuter == outer.count { outer.append(innermost) } else { outer[usedOuter] = innermost }
       usedOuter &+= 1
     }
-    innermost = Container(kind: kind, head: used, firstMark: usedMarks)
+    innermost = Container(kind: kind, head: used, firstMark: marks.count)
     // The head is written when the count is known.
     used &+= 1
   }
@@ -221,7 +217,7 @@ public struct ValueWriter: Sendable {
     }
     bytes.withUnsafeMutableBytes(writeHead)
     used &+= headSize &- 1
-    usedMarks = container.firstMark
+    marks.drop(from: container.firstMark)
     if usedOuter > 0 {
       usedOuter &-= 1
       innermost = outer[usedOuter]
@@ -263,12 +259,11 @@ public struct ValueWriter: Sendable {
     used = 0
     innermost = nil
     usedOuter = 0
-    usedMarks = 0
     failure = nil
     duplicate = nil
     // Does not keep the buffers of one large value for small ones.
     if bytes.count > Self.keptRoom { bytes = [] }
-    if marks.count > Self.keptRoom { marks = [] }
+    marks.reset(keepingAtMost: Self.keptRoom)
   }
 
   /// Makes all later calls throw this error, or the earlier one if there is one; returns that error.
@@ -315,20 +310,13 @@ public struct ValueWriter: Sendable {
 
   @inline(__always)
   private mutating func mark() throws(SegueError) {
-    if usedMarks == marks.count { try makeMarkRoom() }
-    marks[usedMarks] = UInt32(truncatingIfNeeded: used)
-    usedMarks &+= 1
+    if marks.isFull { try makeMarkRoom() }
+    marks.append(used)
   }
 
   @inline(never)
   private mutating func makeMarkRoom() throws(SegueError) {
-    let former = marks
-    do throws(SegueError) { try Memory.check(8 * former.count) } catch { throw fail(error) }
-    marks = [UInt32](unsafeUninitializedCapacity: max(2 * former.count, Self.markRoom)) { buffer, count in
-      count = buffer.count
-      buffer.initialize(repeating: 0)
-      for index in former.indices { buffer[index] = former[index] }
-    }
+    do throws(SegueError) { try marks.makeRoom() } catch { throw fail(error) }
   }
 
   @inline(__always)
@@ -386,14 +374,14 @@ public struct ValueWriter: Sendable {
     try Memory.check(count, copies: 32)
     let twice = bytes.withUnsafeMutableBytes { buffer -> Range<Int>? in
       guard let base = buffer.baseAddress else { return nil }
-      return marks.withUnsafeBufferPointer { marks in
-        let own = UnsafeBufferPointer(rebasing: marks[container.firstMark..<usedMarks])
-        return EntryOrder.sort(base, marks: own, width: width, end: end)
+      return marks.withOffsets(from: container.firstMark) { own in
+        EntryOrder.sort(base, marks: own, width: width, end: end)
       }
     }
     guard let twice else { return }
-    let mark = marks[container.firstMark..<usedMarks].firstIndex(of: UInt32(truncatingIfNeeded: twice.lowerBound))
-    duplicate = mark.map { ($0 - container.firstMark) / width }
+    duplicate = marks.withOffsets(from: container.firstMark) { own in
+      own.firstIndex(of: UInt32(truncatingIfNeeded: twice.lowerBound)).map { $0 / width }
+    }
     let name = Value(trusted: Array(bytes[twice])).briefDiagnostic
     let what = container.kind == .dictionary ? "the key" : "the element"
     throw SegueError(.invalidArgument, "\(what) \(name) is there twice")
