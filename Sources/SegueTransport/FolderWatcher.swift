@@ -4,15 +4,21 @@ import CLinux
 import SegueModel
 import SegueSystem
 
-/// Calls back on the library thread when files in a runtime folder appear or disappear, such as another generation of
-/// the hub.
+/// An object that has a folder watched. For the library thread.
+public protocol FolderWatcherOwner: AnyObject {
+  /// Files in the folder have appeared or disappeared.
+  func folderChanged()
+}
+
+/// Tells its owner on the library thread when files in a runtime folder appear or disappear, such as another generation
+/// of the hub.
 ///
 /// If the system has no inotify instance left (usually 128 per user), it polls the folder: soon after a change, and
 /// less and less often while there is none. It asks for inotify again at each poll.
 public final class FolderWatcher {
   private let folder: RuntimeFolder
-  private var loop: Loop?
-  private var body: (() -> Void)?
+  /// Nil before `start` and after `close`. The owner is kept until then.
+  private var started: (loop: Loop, owner: any FolderWatcherOwner)?
   /// Negative if the system refuses one.
   private var fd: Int32 = -1
   private var watch: Watch?
@@ -44,17 +50,15 @@ public final class FolderWatcher {
   deinit { Descriptors.close(fd) }
 
   /// Starts to watch. No effect if it has started.
-  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
-    guard self.body == nil else { return }
-    self.loop = loop
-    if try !watchFolder(body) {
+  public func start(on loop: Loop, for owner: any FolderWatcherOwner) throws(SegueError) {
+    guard started == nil else { return }
+    if try !watchFolder(on: loop) {
       let timer = try LoopTimer()
-      // `close` is called before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.look() }
+      try timer.start(on: loop, for: self)
       self.timer = timer
       timer.set(Clock.uptime + interval)
     }
-    self.body = body
+    started = (loop, owner)
   }
 
   /// A change is likely: polls more often.
@@ -71,11 +75,11 @@ public final class FolderWatcher {
     timer = nil
     pause?.close()
     pause = nil
+    started = nil
   }
 
   /// False if the system has no inotify instance left.
-  private func watchFolder(_ body: @escaping () -> Void) throws(SegueError) -> Bool {
-    guard let loop else { return false }
+  private func watchFolder(on loop: Loop) throws(SegueError) -> Bool {
     let fd = linux_inotify()
     guard fd >= 0 else { return false }
     guard folder.addWatch(fd) else {
@@ -84,10 +88,7 @@ public final class FolderWatcher {
     }
     _ = Descriptors.own(fd)
     do throws(SegueError) {
-      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
-        self.drain()
-        self.changed()
-      }
+      watch = try Watch(fd, on: loop, for: self)
     } catch {
       Descriptors.close(fd)
       throw error
@@ -100,20 +101,16 @@ public final class FolderWatcher {
   /// of this thread's time.
   private func changed() {
     isDue = isPaused
-    guard !isPaused, let body else { return }
-    // The call may release it.
-    let this = Unmanaged.passRetained(self)
-    defer { this.release() }
+    guard !isPaused, let started else { return }
     let start = Clock.threadTime
-    body()
+    started.owner.folderChanged()
     let time = min((Clock.threadTime - start) * Self.pauseFactor / 1_000, Self.longestPause)
     if time >= Self.shortestPause, watch != nil { startPause(time) }
   }
 
   private func startPause(_ time: Int64) {
-    if pause == nil, let loop, let new = try? LoopTimer() {
-      // `close` is called before this object is released.
-      try? new.start(on: loop) { [unowned(unsafe) self] in self.endPause() }
+    if pause == nil, let started, let new = try? LoopTimer() {
+      try? new.start(on: started.loop, for: self)
       pause = new
     }
     isPaused = pause != nil
@@ -126,18 +123,18 @@ public final class FolderWatcher {
   }
 
   private func look() {
-    guard let body, let timer else { return }
-    if (try? watchFolder(body)) == true {
+    guard let started, let timer else { return }
+    if (try? watchFolder(on: started.loop)) == true {
       timer.close()
       self.timer = nil
-      return body()
+      return started.owner.folderChanged()
     }
     let state = folder.state
     interval = state == seen ? min(interval * 2, Self.longestInterval) : Self.firstInterval
     timer.set(Clock.uptime + interval)
     guard state != seen else { return }
     seen = state
-    body()
+    started.owner.folderChanged()
   }
 
   private func drain() {
@@ -145,4 +142,13 @@ public final class FolderWatcher {
       while read(fd, buffer.baseAddress, buffer.count) > 0 {}
     }
   }
+}
+
+extension FolderWatcher: WatchOwner, TimerOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    drain()
+    changed()
+  }
+
+  public func isDue(_ timer: LoopTimer) { if timer === pause { endPause() } else { look() } }
 }

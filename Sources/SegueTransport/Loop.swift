@@ -43,12 +43,8 @@ public final class Loop {
   /// Throws SYSTEM; then all is closed.
   private func start() throws(SegueError) {
     do throws(SegueError) {
-      // `stop` closes the watch before this object can go.
-      watch = try Watch(signal, on: self) { [unowned(unsafe) self] _, _ in self.runJobs() }
-      thread = try Thread { [unowned(unsafe) self] in
-        // `stop` joins before this object can go.
-        uv_run(self.loop, UV_RUN_DEFAULT)
-      }
+      watch = try Watch(signal, on: self, for: self)
+      thread = try Thread { [loop] in uv_run(loop, UV_RUN_DEFAULT) }
     } catch {
       watch?.close()
       uv_run(loop, UV_RUN_DEFAULT)
@@ -85,7 +81,7 @@ public final class Loop {
   /// Ends the thread, once all watches and timers are closed; not from that thread.
   public func stop() {
     // The loop ends when this last handle has closed.
-    post { [unowned(unsafe) self] in self.watch?.close() }
+    post { [watch] in watch?.close() }
     lock.withLock { isStopping = true }
     thread?.join()
     free()
@@ -97,7 +93,11 @@ public final class Loop {
     Descriptors.close(signal)
   }
 
-  private func runJobs() {
+}
+
+extension Loop: WatchOwner {
+  /// Jobs wait.
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
     // Before the jobs are taken: one that comes meanwhile makes it readable again.
     Descriptors.reset(signal)
     let due = lock.withLock {

@@ -3,30 +3,41 @@
 import SegueModel
 import SegueSystem
 
-/// Calls back on the library thread at an uptime, or soon after it; then the timer is unset.
+/// An object that has timers. For the library thread.
+public protocol TimerOwner: AnyObject {
+  /// A timer is due, or soon will be; it is unset if it was due.
+  func isDue(_ timer: LoopTimer)
+}
+
+/// Tells its owner on the library thread that an uptime has come, at that time or soon after it; then the timer is
+/// unset.
 public final class LoopTimer {
   private let timer: DeadlineTimer
-  private var watch: Watch?
+  /// Nil before `start` and after `close`. The timer keeps its owner until then, and during each call.
+  private var started: (watch: Watch, owner: any TimerOwner)?
 
   public convenience init() throws(SegueError) { self.init(try DeadlineTimer()) }
 
   private init(_ timer: DeadlineTimer) { self.timer = timer }
 
   /// Starts the timer. A second call has no effect. The timer lives until `close`.
-  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
-    guard watch == nil else { return }
-    watch = try Watch(timer.fd, on: loop) { [unowned(unsafe) self] _, _ in
-      // `close` is called before this object is released.
-      self.timer.clear(Clock.uptime)
-      body()
-    }
+  public func start(on loop: Loop, for owner: any TimerOwner) throws(SegueError) {
+    guard started == nil else { return }
+    started = (try Watch(timer.fd, on: loop, for: self), owner)
   }
 
   /// - Parameter deadline: uptime in milliseconds; nil: none. See `DeadlineTimer.set`.
   public func set(_ deadline: Int64?) { timer.set(deadline) }
 
   public func close() {
-    watch?.close()
-    watch = nil
+    started?.watch.close()
+    started = nil
+  }
+}
+
+extension LoopTimer: WatchOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    timer.clear(Clock.uptime)
+    started?.owner.isDue(self)
   }
 }

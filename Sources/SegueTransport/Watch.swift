@@ -4,18 +4,22 @@ import CLibUV
 import SegueModel
 import SegueSystem
 
-/// Calls back on the library thread while a descriptor is ready.
+/// An object that has descriptors watched. For the library thread.
+public protocol WatchOwner: AnyObject {
+  /// A descriptor is ready.
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool)
+}
+
+/// Tells its owner on the library thread while a descriptor is ready.
 public final class Watch {
   private let poll: UnsafeMutablePointer<uv_poll_t>
-  private let body: (_ isReadable: Bool, _ isWritable: Bool) -> Void
+  /// Nil once the watch is closed. It keeps its owner until then, and during each call.
+  private var owner: (any WatchOwner)?
   private var events: Int32 = 0
-  private var isClosed = false
 
   /// Watches for reading. The watch lives until `close`.
-  public init(
-    _ fd: Int32, on loop: Loop, _ body: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
-  ) throws(SegueError) {
-    self.body = body
+  public init(_ fd: Int32, on loop: Loop, for owner: any WatchOwner) throws(SegueError) {
+    self.owner = owner
     poll = .allocate(capacity: 1)
     let result = uv_poll_init(loop.loop, poll, fd)
     guard result == 0 else {
@@ -29,7 +33,7 @@ public final class Watch {
   /// Sets whether to watch for reading and for writing.
   public func watch(reading: Bool = true, writing: Bool) {
     let wanted = (reading ? Int32(UV_READABLE.rawValue) : 0) | (writing ? Int32(UV_WRITABLE.rawValue) : 0)
-    guard !isClosed, wanted != events else { return }
+    guard owner != nil, wanted != events else { return }
     events = wanted
     guard wanted != 0 else {
       uv_poll_stop(poll)
@@ -40,7 +44,9 @@ public final class Watch {
       // An error shows when the descriptor is read, but earlier bytes are read first: libuv has stopped, and must
       // report the error again.
       if status < 0 { watch.startAgain() }
-      watch.body(status < 0 || events & Int32(UV_READABLE.rawValue) != 0, events & Int32(UV_WRITABLE.rawValue) != 0)
+      watch.owner?.isReady(
+        watch, reading: status < 0 || events & Int32(UV_READABLE.rawValue) != 0,
+        writing: events & Int32(UV_WRITABLE.rawValue) != 0)
     }
   }
 
@@ -51,10 +57,10 @@ public final class Watch {
       reading: former & Int32(UV_READABLE.rawValue) != 0, writing: former & Int32(UV_WRITABLE.rawValue) != 0)
   }
 
-  /// Stops watching: no callback runs afterwards, and the owner may close the descriptor.
+  /// Stops watching: no call follows, and the owner may close the descriptor.
   public func close() {
-    guard !isClosed else { return }
-    isClosed = true
+    guard owner != nil else { return }
+    owner = nil
     uv_poll_stop(poll)
     uv_close(UnsafeMutableRawPointer(poll).assumingMemoryBound(to: uv_handle_t.self)) { handle in
       Unmanaged<Watch>.fromOpaque(handle!.pointee.data).release()

@@ -61,9 +61,9 @@ final class CommandConnection: LinkSocket {
   func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) throws(SegueError) {
     self.ready = ready
     do throws(SegueError) {
-      // `close` ends both before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.isLate() }
-      watch = try Watch(report, on: loop) { [unowned(unsafe) self] _, _ in self.receive() }
+      // Both keep this object until `close`.
+      try timer.start(on: loop, for: self)
+      watch = try Watch(report, on: loop, for: self)
       try begin(passed) { [self] error in end(error.message) }
       closePassed()
     } catch {
@@ -113,7 +113,7 @@ final class CommandConnection: LinkSocket {
         throw error
       }
       let data = TCPConnection(descriptor, nil, on: loop)
-      try data.start { [unowned(unsafe) self] isReadable, isWritable in self.ready?(isReadable, isWritable) }
+      try data.start { [self] isReadable, isWritable in ready?(isReadable, isWritable) }
       data.watch(reading: wanted.reading, writing: wanted.writing)
       state = .running(data)
     } catch { end(error.message) }
@@ -137,9 +137,6 @@ final class CommandConnection: LinkSocket {
     case .ended, .closed: break
     }
   }
-
-  /// No reason has come.
-  private func isLate() { if case .ending = state { end("the command has ended its output") } }
 
   // MARK: LinkSocket
 
@@ -215,4 +212,11 @@ final class CommandConnection: LinkSocket {
     closePassed()
     _ = CLinux.close(report)
   }
+}
+
+extension CommandConnection: WatchOwner, TimerOwner {
+  /// Reports have come.
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
+  /// No reason has come.
+  func isDue(_ timer: LoopTimer) { if case .ending = state { end("the command has ended its output") } }
 }

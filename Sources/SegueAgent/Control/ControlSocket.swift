@@ -43,10 +43,9 @@ final class ControlSocket {
     self.loop = loop
     self.server = server
     do throws(SegueError) {
-      // `close` is called before this object is released.
+      // The acceptor keeps this object until `close`.
       acceptor = try Acceptor(
-        at: fd, on: loop, most: Self.turn,
-        { [unowned(unsafe) self] in Acceptor.accept(self.fd, "control") { connection in self.admit(connection) } })
+        at: fd, on: loop, most: Self.turn, { [self] in Acceptor.accept(fd, "control") { admit($0) } })
     } catch {
       close()
       throw error
@@ -76,10 +75,7 @@ final class ControlSocket {
     guard acceptor != nil else { return Descriptors.closeConnection(connection) }
     let number = server.takeNumber()
     do throws(SegueError) {
-      // The server closes it before `close` returns.
-      let bytes = try UnixConnection(connection, as: number, on: loop) { [unowned(unsafe) self] isReadable, _ in
-        if isReadable { self.server.readable(number) } else { self.server.writable(number) }
-      }
+      let bytes = try UnixConnection(connection, as: number, on: loop, for: server)
       switch standing {
       case .free: server.admit(bytes, as: number, ofProcess: process)
       case .sandboxed: server.refuse(bytes, SegueError(.notAllowed, "control: no app in a sandbox asks here"), process)
@@ -91,3 +87,5 @@ final class ControlSocket {
     }
   }
 }
+
+extension ControlServer: UnixConnectionOwner {}

@@ -16,7 +16,7 @@ final class HubParticipation: AgentParticipation {
   }
 
   func join(_ offer: KeptParticipant) throws(SegueError) -> any KeptOfferHandle {
-    KeptConnection(try AgentParticipant(offer.engine, on: device) { [unowned(unsafe) offer] in offer.refuseRequests() })
+    KeptConnection(try AgentParticipant(offer.engine, on: device) { offer.refuseRequests() })
   }
 }
 

@@ -55,8 +55,7 @@ final class HelperClient {
   /// Throws SYSTEM.
   func open() throws(SegueError) {
     let timer = try LoopTimer()
-    // `close` closes the timer before this object is released.
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    try timer.start(on: loop, for: self)
     self.timer = timer
   }
 
@@ -84,8 +83,7 @@ final class HelperClient {
     let reading = Reading(number, ends[0], Clock.uptime + time, done)
     do throws(SegueError) {
       defer { _ = CLinux.close(ends[1]) }
-      // `end` closes the watch before this object is released.
-      reading.watch = try Watch(ends[0], on: loop) { [unowned(unsafe) self] _, _ in self.read(number) }
+      reading.watch = try Watch(ends[0], on: loop, for: self)
       try launcher.launch(request, with: ends[1]) { [self] result in
         if case .failure(let error) = result { finish(number, .notStarted(error.message)) }
       }
@@ -97,8 +95,8 @@ final class HelperClient {
     timer?.set(readings.first?.deadline)
   }
 
-  private func read(_ number: UInt64) {
-    guard let reading = readings.first(where: { $0.number == number }) else { return }
+  private func read(_ reading: Reading) {
+    let number = reading.number
     while true {
       var count = 0
       let more = [UInt8](unsafeUninitializedCapacity: 16 * 1024) { buffer, size in
@@ -126,9 +124,16 @@ final class HelperClient {
     _ = CLinux.close(reading.socket)
   }
 
-  private func tick() {
+}
+
+extension HelperClient: WatchOwner, TimerOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    if let reading = readings.first(where: { $0.watch === watch }) { read(reading) }
+  }
+
+  func isDue(_ timer: LoopTimer) {
     let now = Clock.uptime
     while let late = readings.first(where: { $0.deadline <= now }) { finish(late.number, .late) }
-    timer?.set(readings.first?.deadline)
+    timer.set(readings.first?.deadline)
   }
 }

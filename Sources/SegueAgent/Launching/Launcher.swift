@@ -63,10 +63,9 @@ public final class Launcher: ProgramLauncher {
   public func attach(to loop: Loop, ended: @escaping () -> Void) throws(SegueError) {
     self.ended = ended
     let timer = try LoopTimer()
-    // `close` is called before this object is released.
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    try timer.start(on: loop, for: self)
     self.timer = timer
-    watch = try Watch(socket, on: loop) { [unowned(unsafe) self] _, _ in self.receive() }
+    watch = try Watch(socket, on: loop, for: self)
   }
 
   /// Has a program started.
@@ -187,7 +186,7 @@ public final class Launcher: ProgramLauncher {
     }
   }
 
-  private func tick() {
+  private func endLate() {
     let now = Clock.uptime
     while let index = waiting.firstIndex(where: { $0.deadline <= now }) {
       let launch = waiting.remove(at: index)
@@ -199,4 +198,9 @@ public final class Launcher: ProgramLauncher {
   private static func gone(_ app: String) -> SegueError {
     SegueError(.connectionUnavailable, "launch of \(app): the launcher has ended")
   }
+}
+
+extension Launcher: WatchOwner, TimerOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
+  public func isDue(_ timer: LoopTimer) { endLate() }
 }

@@ -34,8 +34,7 @@ final class SandboxClient {
   /// Throws SYSTEM.
   func open() throws(SegueError) {
     let timer = try LoopTimer()
-    // `close` closes the timer before this object is released.
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.tick() }
+    try timer.start(on: loop, for: self)
     self.timer = timer
   }
 
@@ -92,12 +91,6 @@ final class SandboxClient {
     askNext()
   }
 
-  private func tick() {
-    let now = Clock.uptime
-    while let late = waiting.first(where: { $0.deadline <= now }) { finish(late.number, Self.late) }
-    timer?.set(waiting.first?.deadline)
-  }
-
   /// An app that the launcher could not look at comes again, and looks for no other hub.
   private static func refused(_ error: SegueError) -> PeerStanding {
     .refused(error.status == .notAllowed ? error : SegueError(.limitExceeded, DiagnosticText(of: error.message)))
@@ -105,5 +98,13 @@ final class SandboxClient {
 
   private static var late: PeerStanding {
     .refused(SegueError(.limitExceeded, "the launcher has not looked at the app's sandbox within 2 s"))
+  }
+}
+
+extension SandboxClient: TimerOwner {
+  func isDue(_ timer: LoopTimer) {
+    let now = Clock.uptime
+    while let late = waiting.first(where: { $0.deadline <= now }) { finish(late.number, Self.late) }
+    timer.set(waiting.first?.deadline)
   }
 }

@@ -55,10 +55,10 @@ final class FolderChanges: @unchecked Sendable {
     return 0
   }
 
-  /// Calls back after each change, until `close`. Changes since a folder was added count.
-  func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
-    // `close` is called before this object is released.
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in if self.takeEvents() { body() } }
+  /// Tells the owner that events have come, until `close`; the owner calls `takeEvents`. Changes since a folder was
+  /// added count.
+  func start(on loop: Loop, for owner: any WatchOwner) throws(SegueError) {
+    watch = try Watch(fd, on: loop, for: owner)
   }
 
   func close() {
@@ -67,7 +67,7 @@ final class FolderChanges: @unchecked Sendable {
   }
 
   /// Whether one of the events that have come counts.
-  private func takeEvents() -> Bool {
+  func takeEvents() -> Bool {
     var isChanged = false
     withUnsafeTemporaryAllocation(byteCount: 8_192, alignment: 8) { buffer in
       while true {

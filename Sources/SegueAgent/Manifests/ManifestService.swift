@@ -10,7 +10,7 @@ import SegueTransport
 
 /// Reads the manifests of the user, and again when their folders change. A thread of its own waits for the disk. All
 /// else is for the loop.
-final class ManifestService: @unchecked Sendable {
+final class ManifestService: WatchOwner, TimerOwner, @unchecked Sendable {
   /// Milliseconds from a change to the next reading: changes come in groups. Doubles while they go on.
   private static let firstDelay: Int64 = 100
   private static let longestDelay: Int64 = 10_000
@@ -56,8 +56,7 @@ final class ManifestService: @unchecked Sendable {
     self.ready = ready
     do throws(SegueError) {
       let timer = try LoopTimer()
-      // `close` closes the timer before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.due() }
+      try timer.start(on: loop, for: self)
       timer.set(Clock.uptime + Self.firstTime)
       self.timer = timer
     } catch {
@@ -81,7 +80,8 @@ final class ManifestService: @unchecked Sendable {
 
   // MARK: - Reading
 
-  private func due() {
+  /// The first reading takes too long, or the next one is due.
+  func isDue(_ timer: LoopTimer) {
     guard let ready = ready.take() else { return read() }
     // A disk that does not answer delays no hub.
     Log.error("manifests: not read within 2 s: apps that open meanwhile learn nothing from them")
@@ -129,8 +129,7 @@ final class ManifestService: @unchecked Sendable {
     self.folderText = folderText
     var isWatched = changes?.isComplete ?? false
     do throws(SegueError) {
-      // `close` closes the watch before this object is released.
-      try changes?.start(on: loop) { [unowned(unsafe) self] in self.readSoon() }
+      try changes?.start(on: loop, for: self)
     } catch {
       isWatched = false
     }
@@ -142,6 +141,9 @@ final class ManifestService: @unchecked Sendable {
     changed(self)
     ready.take()?()
   }
+
+  /// Folders have changed, perhaps.
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { if changes?.takeEvents() ?? false { readSoon() } }
 
   /// Something has changed.
   private func readSoon() {

@@ -21,7 +21,9 @@ final class Acceptor {
   private static let pause: Int64 = 250
 
   private let timer: LoopTimer
-  private var watch: Watch?
+  private let most: Int
+  /// Nil once it is closed. What it calls is kept until then.
+  private var open: (watch: Watch, accept: () -> Attempt, hasAccepted: () -> Void)?
 
   /// - Parameters:
   ///   - fd: belongs to the owner, who closes it after `close`.
@@ -32,18 +34,17 @@ final class Acceptor {
   convenience init(
     at fd: Int32, on loop: Loop, most: Int, _ accept: @escaping () -> Attempt, hasAccepted: @escaping () -> Void = {}
   ) throws(SegueError) {
-    self.init(try LoopTimer())
+    self.init(try LoopTimer(), most: most)
     do throws(SegueError) {
-      // `close` ends both before this object is released.
-      try timer.start(on: loop) { [unowned(unsafe) self] in self.watch?.watch(reading: true, writing: false) }
-      watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.turn(most, accept, hasAccepted) }
+      try timer.start(on: loop, for: self)
+      open = (try Watch(fd, on: loop, for: self), accept, hasAccepted)
     } catch {
       timer.close()
       throw error
     }
   }
 
-  private init(_ timer: LoopTimer) { self.timer = timer }
+  private init(_ timer: LoopTimer, most: Int) { (self.timer, self.most) = (timer, most) }
 
   /// Accepts a connection at a Unix socket.
   /// - Parameter accepted: called with the connection of a process of this user, which it owns.
@@ -61,24 +62,30 @@ final class Acceptor {
     return .accepted
   }
 
-  private func turn(_ most: Int, _ accept: () -> Attempt, _ hasAccepted: () -> Void) {
-    attempts: for _ in 0..<most where watch != nil {
-      switch accept() {
+  func close() {
+    guard let open else { return }
+    self.open = nil
+    timer.close()
+    open.watch.close()
+  }
+}
+
+extension Acceptor: WatchOwner, TimerOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    attempts: for _ in 0..<most {
+      guard let open else { return }
+      switch open.accept() {
       case .accepted: continue
       case .none: break attempts
       case .refused:
-        watch?.watch(reading: false, writing: false)
+        open.watch.watch(reading: false, writing: false)
         timer.set(Clock.uptime + Self.pause)
         break attempts
       }
     }
-    if watch != nil { hasAccepted() }
+    open?.hasAccepted()
   }
 
-  func close() {
-    guard let watch else { return }
-    self.watch = nil
-    timer.close()
-    watch.close()
-  }
+  /// The pause is over.
+  func isDue(_ timer: LoopTimer) { open?.watch.watch(reading: true, writing: false) }
 }

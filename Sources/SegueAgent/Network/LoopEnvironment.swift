@@ -20,13 +20,22 @@ public final class LoopEnvironment: AgentEnvironment {
   public func drawJitter() -> UInt32 { Randomness.jitter }
   public func post(_ body: @escaping () -> Void) { loop.post(body) }
 
-  public func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer {
+  public func makeTimer(for owner: any AgentTimerOwner) throws(SegueError) -> any AgentTimer {
     let timer = try LoopTimer()
-    try timer.start(on: loop, body)
+    try timer.start(on: loop, for: AgentTimerRelay(to: owner))
     return timer
   }
 
   public func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+}
+
+/// Tells the owner of an agent's timer that it is due. The timer keeps it, and it the owner, until the timer is closed.
+private final class AgentTimerRelay: TimerOwner {
+  private let owner: any AgentTimerOwner
+
+  init(to owner: any AgentTimerOwner) { self.owner = owner }
+
+  func isDue(_ timer: LoopTimer) { owner.timerIsDue(timer) }
 }
 
 extension LoopTimer: AgentTimer {}

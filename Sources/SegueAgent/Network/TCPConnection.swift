@@ -12,7 +12,8 @@ final class TCPConnection: LinkSocket {
   private let fd: Int32
   private let address: NetworkAddress?
   private let loop: Loop
-  private var watch: Watch?
+  /// Nil before `start` and after `close`.
+  private var started: (watch: Watch, ready: (_ isReadable: Bool, _ isWritable: Bool) -> Void)?
   private var isClosed = false
 
   /// Takes over the socket.
@@ -25,7 +26,7 @@ final class TCPConnection: LinkSocket {
 
   func start(_ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void) throws(SegueError) {
     do throws(SegueError) {
-      watch = try Watch(fd, on: loop, ready)
+      started = (try Watch(fd, on: loop, for: self), ready)
     } catch {
       close()
       throw error
@@ -57,15 +58,19 @@ final class TCPConnection: LinkSocket {
     }
   }
 
-  func watch(reading: Bool, writing: Bool) { watch?.watch(reading: reading, writing: writing) }
+  func watch(reading: Bool, writing: Bool) { started?.watch.watch(reading: reading, writing: writing) }
   var pollable: PollableConnection? { PollableConnection(fd: fd, number: 0, isWriting: false) }
 
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    watch?.close()
-    watch = nil
+    started?.watch.close()
+    started = nil
     // Descriptors that a process of this machine has sent may take for ever to close.
     if address == nil { Descriptors.closeConnection(fd) } else { Descriptors.close(fd) }
   }
+}
+
+extension TCPConnection: WatchOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { started?.ready(reading, writing) }
 }

@@ -107,16 +107,22 @@ final class AgentProcess {
     let saved = SavedService(savedThread, on: loop)
     let environment = LoopEnvironment(loop)
     let disk = InboxDisk(thread, on: loop)
-    var service: InboxService?
     let fetcher = SiteFetchClient(launcher, on: loop)
     let resolver = NameLookupClient(launcher, on: loop)
     let looks = SandboxClient(launcher, on: loop)
     let commands = CommandLauncher(launcher, in: AgentSocket.folder(beside: folder.path), on: loop)
-    var inboxSites: (SiteStatuses) -> Void = { _ in }
-    let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inboxSites($0) }
+    let device = try Device(
+      folder, on: loop,
+      agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
+      tookPlace: { generation in manager.ready(generation) },
+      lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
+    let inbox = InboxService(
+      in: environment, disk, launcher, at: HubParticipation(on: device),
+      change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
+    let sites = SiteService(in: environment, fetcher, SiteFile(accountThread, on: loop)) { inbox.sites = $0 }
     // No app is chosen before it is known what the user prefers.
     var knowsPreferences = false
-    let use = { (inbox: InboxService, manifests: ManifestService) in
+    let use = { (manifests: ManifestService) in
       let catalogue = manifests.catalogue
       inbox.installed = InstalledApps(
         catalogue: catalogue, browsers: manifests.browsers, defaults: manifests.defaults, openers: manifests.openers)
@@ -124,26 +130,15 @@ final class AgentProcess {
       sites.claim(catalogue)
       Log.debug("manifests: \(catalogue.apps.count) apps in \(catalogue.entries.count) files")
     }
-    var tellFolders: ([UInt8]) -> Void = { _ in }
     let manifests = ManifestService(on: loop) { manifests in
-      tellFolders(manifests.folderText)
-      if knowsPreferences, let service { use(service, manifests) }
+      device.setFolders(manifests.folderText)
+      if knowsPreferences { use(manifests) }
     }
-    let device = try Device(
-      folder, on: loop,
-      agent: AgentDescription(version: AgentOptions.version, capabilities: 0, participant: identity.id),
-      tookPlace: { generation in manager.ready(generation) },
-      lostFolder: { [signals] in signals.end(because: "the runtime folder was removed") })
-    // An app learns what its manifest says when it is welcomed, and no later (R6.1).
-    tellFolders = { [unowned(unsafe) device] in device.setFolders($0) }
+    // The device keeps what it is told until `endCarriedHub`. An app learns what its manifest says when it is welcomed,
+    // and no later (R6.1).
     device.setManifests { bundleIdentifier in manifests.manifest(of: bundleIdentifier) }
-    let inbox = InboxService(
-      in: environment, disk, launcher, at: HubParticipation(on: device),
-      change: { change, app, principal, done in saved.change(change, of: app, principal: principal, done) })
-    service = inbox
     device.setSandboxLook { held, process, done in looks.look(held, process, done) }
-    device.setPageReasons { [unowned(unsafe) inbox] app, offer in inbox.pageReasons(of: app, offer) }
-    inboxSites = { [unowned(unsafe) inbox] in inbox.sites = $0 }
+    device.setPageReasons { app, offer in inbox.pageReasons(of: app, offer) }
     let devices = try DeviceService(
       in: environment, over: TCPTransport(on: loop, commands: commands), TLSSecurity(), device,
       AccountJobs(accountThread, on: loop), inbox, resolving: resolver)
@@ -176,7 +171,7 @@ final class AgentProcess {
               identity, ProcessLimits.current, InboxFiles(in: state.address, thread, on: loop)
             ) {
               knowsPreferences = true
-              use(inbox, manifests)
+              use(manifests)
               hasOpened()
             }
             try devices.open(hasOpened)
@@ -199,7 +194,7 @@ final class AgentProcess {
         inbox.close()
         devices.close()
         commands.close()
-        device.end()
+        device.endCarriedHub()
         activationSocket?.close()
         launcher.close()
       }

@@ -74,8 +74,8 @@ final class StoreThread<Store: AgentStore>: @unchecked Sendable {
 
   /// Throws SYSTEM. Call `end` once after that.
   func start() throws(SegueError) {
-    // `end` joins the thread before this object is released.
-    thread = try Thread { [unowned(unsafe) self] in self.run() }
+    // The thread keeps this object until `end`.
+    thread = try Thread { [self] in run() }
   }
 
   /// Queues a job.

@@ -6,7 +6,7 @@ import SegueTransport
 
 /// The socket at which systemd listens to start the agent (`agent` in the runtime folder). Libraries connect to it and
 /// say nothing; while the agent runs, it only takes these connections away. For the loop.
-final class ActivationSocket {
+final class ActivationSocket: WatchOwner {
   /// Connections that are taken away in one turn.
   private static let turn = 64
 
@@ -16,11 +16,11 @@ final class ActivationSocket {
   /// Takes over the socket, unless this throws.
   init(_ fd: Int32, on loop: Loop) throws(SegueError) {
     self.fd = fd
-    // `close` is called before this object is released.
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in self.drain() }
+    watch = try Watch(fd, on: loop, for: self)
   }
 
-  private func drain() {
+  /// Takes connections away.
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
     for _ in 0..<Self.turn {
       let connection = linux_accept(fd)
       if connection >= 0 {
@@ -31,8 +31,8 @@ final class ActivationSocket {
       case EAGAIN, EINTR, ECONNABORTED: return
       default:
         // No descriptor is left. Libraries that connect do not wait, so the connections may stay where they are.
-        watch?.close()
-        watch = nil
+        watch.close()
+        self.watch = nil
         return
       }
     }

@@ -12,7 +12,6 @@ public final class AgentParticipant<Engine: HubParticipant> {
   private let driver: AppDriver<Engine>
   private let handled: () -> Void
   private let timer: LoopTimer
-  private var connection: UnixConnection?
   private var isOpen = true
 
   /// Starts to look for a hub, until `close`.
@@ -22,10 +21,7 @@ public final class AgentParticipant<Engine: HubParticipant> {
     _ engine: Engine, on device: Device, _ handled: @escaping () -> Void = {}
   ) throws(SegueError) {
     self.init(engine, device, try LoopTimer(), handled)
-    // `close` is called before this object is released.
-    try timer.start(on: device.loop) { [unowned(unsafe) self] in
-      self.driver.pump(isReadable: false, isDue: true, Clock.now, for: self)
-    }
+    try timer.start(on: device.loop, for: self)
     device.add(self)
   }
 
@@ -48,10 +44,14 @@ public final class AgentParticipant<Engine: HubParticipant> {
     device.remove(self)
     driver.flush(Clock.now)
     driver.disconnect(Clock.now)
-    connection = nil
     timer.close()
   }
+}
 
+extension AgentParticipant: TimerOwner, UnixConnectionOwner {
+  public func isDue(_ timer: LoopTimer) { driver.pump(isReadable: false, isDue: true, Clock.now, for: self) }
+  public func readable(_ number: UInt64) { driver.pump(isReadable: true, isDue: false, Clock.now, for: self) }
+  public func writable(_ number: UInt64) { driver.pump(isReadable: false, isDue: false, Clock.now, for: self) }
 }
 
 extension AgentParticipant: AppDriverOwner {
@@ -79,11 +79,7 @@ extension AgentParticipant: HubSeeker {
     let fd = unsafeDowncast(hub, to: AppSocket.self).take()
     driver.disconnect(Clock.now)
     do throws(SegueError) {
-      // The connection closes its watch before this object is released.
-      let connection = try UnixConnection(fd, as: 0, on: device.loop) { [unowned(unsafe) self] isReadable, _ in
-        self.driver.pump(isReadable: isReadable, isDue: false, Clock.now, for: self)
-      }
-      self.connection = connection
+      let connection = try UnixConnection(fd, as: 0, on: device.loop, for: self)
       driver.connected(connection, generation: generation, Clock.now)
       driver.drain(for: self)
     } catch {

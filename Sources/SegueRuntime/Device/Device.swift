@@ -34,17 +34,7 @@ public final class Device {
     let place = AgentHubPlace(
       description: agent,
       tookPlace: { generation, host in
-        carried.host = host
-        host.setAccountHandler(carried.handler)
-        host.setRelayHandler(carried.relayHandler)
-        host.setUnheardFailureHandler(carried.unheardFailure)
-        host.setManifests(carried.manifests)
-        host.setPageReasons(carried.pageReasons)
-        if let folders = carried.folders { host.setFolders(folders) }
-        host.sandboxLook = carried.sandboxLook
-        host.setPrivacy(carried.isPrivate)
-        host.setRetention(carried.retention)
-        host.setDevices(carried.devices)
+        carried.adopt(host)
         tookPlace(generation)
       }, lostFolder: lostFolder)
     self.init(try WatchedFolder(folder, on: loop, agent: place), on: loop, carried, isAgent: true)
@@ -100,62 +90,62 @@ public final class Device {
   /// about the account that the device sends, with at most 64 KiB. Its result is sent to that device. It must not call
   /// this object.
   public func setAccountHandler(_ handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?) {
-    carried?.handler = handler
+    carried?.settings.accountHandler = handler
     carried?.host?.setAccountHandler(handler)
   }
 
   /// Sets what is called with each failure of an app of this device of which no host was told (R3.13). It must not call
   /// this object.
   public func setUnheardFailureHandler(_ handler: @escaping (UnheardFailure) -> Void) {
-    carried?.unheardFailure = handler
+    carried?.settings.unheardFailure = handler
     carried?.host?.setUnheardFailureHandler(handler)
   }
 
   /// Sets what says of an app what its manifest holds, nil if it has none (R6.1): counts for apps that register later.
   /// It must not call this object.
   public func setManifests(_ manifests: ((_ bundleIdentifier: String) -> AppManifest?)?) {
-    carried?.manifests = manifests
+    carried?.settings.manifests = manifests
     carried?.host?.setManifests(manifests)
   }
 
   /// Sets the folders of the user (R13.4), of which apps learn.
   /// - Parameter text: as `UserFolders` reads it.
   public func setFolders(_ text: [UInt8]) {
-    carried?.folders = text
+    carried?.settings.folders = text
     carried?.host?.setFolders(text)
   }
 
   /// Sets what says of an offer of an app here what concerns its web page: see `HubEngine.pageReasons`. It must not
   /// call this object.
   public func setPageReasons(_ reasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?) {
-    carried?.pageReasons = reasons
+    carried?.settings.pageReasons = reasons
     carried?.host?.setPageReasons(reasons)
   }
 
   /// Sets what looks into the sandboxes of processes for this one, which may not (R13.8).
   /// - Parameter look: takes over the descriptor of a process of that number, and calls `done` once, later.
   public func setSandboxLook(_ look: @escaping SandboxLook) {
-    carried?.sandboxLook = look
+    carried?.settings.sandboxLook = look
     carried?.host?.sandboxLook = look
   }
 
   /// Sets which offers of this device's apps are kept off all other devices (R10.2).
   /// - Parameter isPrivate: told the type of an activity and the bundle identifier of its app; nil: none.
   public func setPrivacy(_ isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?) {
-    carried?.isPrivate = isPrivate
+    carried?.settings.isPrivate = isPrivate
     carried?.host?.setPrivacy(isPrivate)
   }
 
   /// Sets what knows the offers that devices have had retained (R14.5). It must not call this object.
   public func setRetention(_ retention: (any OfferRetention)?) {
-    carried?.retention = retention
+    carried?.settings.retention = retention
     carried?.host?.setRetention(retention)
   }
 
   /// Sets the devices of the account, after which offers and receipts name them.
   /// - Parameter devices: nil without an account: a device is called what it says, and this one what its host is.
   public func setDevices(_ devices: AccountDevices?) {
-    carried?.devices = devices
+    carried?.settings.devices = devices
     carried?.host?.setDevices(devices)
   }
 
@@ -167,7 +157,7 @@ public final class Device {
   /// Sets the function that is called for each frame of a relay that a linked device sends (R14.3). It must not call
   /// this object.
   public func setRelayHandler(_ handler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?) {
-    carried?.relayHandler = handler
+    carried?.settings.relayHandler = handler
     carried?.host?.setRelayHandler(handler)
   }
 
@@ -200,27 +190,17 @@ public final class Device {
   }
 
   /// Ends the hub, with goodbye to its apps, and all that was started.
-  public func end() {
+  func end() {
     directory.close()
     election.end()
-    carried?.host = nil
+  }
+
+  /// Ends the hub that this agent carries, and drops all that was set here.
+  public func endCarriedHub() {
+    end()
+    carried?.drop()
   }
 }
 
 /// See `Device.setSandboxLook`.
 public typealias SandboxLook = (_ held: Int32, _ process: Int32, _ done: @escaping (PeerStanding) -> Void) -> Void
-
-/// The last hub that this agent's process has become; nil before.
-private final class CarriedHub {
-  var host: HubHost?
-  var handler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
-  var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?
-  var unheardFailure: ((UnheardFailure) -> Void)?
-  var manifests: ((_ bundleIdentifier: String) -> AppManifest?)?
-  var folders: [UInt8]?
-  var pageReasons: ((AppIdentity, OfferDescription) -> [Message.Explanation])?
-  var sandboxLook: SandboxLook?
-  var isPrivate: ((_ type: String, _ bundleIdentifier: String) -> Bool)?
-  var devices: AccountDevices?
-  var retention: (any OfferRetention)?
-}

@@ -50,10 +50,10 @@ final class HubHost {
 
   private func start() throws(SegueError) {
     let timer = try LoopTimer()
-    // `end` closes the timer and all watches before this object is released.
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.driver.tick() }
+    // Both keep this object until `end`.
+    try timer.start(on: loop, for: self)
     self.timer = timer
-    listener = try Watch(socket.fd, on: loop) { [unowned(unsafe) self] _, _ in self.driver.acceptConnections() }
+    listener = try Watch(socket.fd, on: loop, for: self)
   }
 
   /// Whether its name in the folder still leads to it.
@@ -73,9 +73,9 @@ final class HubHost {
     guard !hasEnded else { throw SegueError(.invalidState, "this process is no longer the hub") }
     let secret = try Randomness.identifier()
     let number = driver.takeNumber()
-    // `end` closes the connection before this object is released.
-    let connection = make(number) { [unowned(unsafe) self] isReadable in
-      if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
+    // The connection keeps the driver, which closes it at the end, and which does nothing for one that it has closed.
+    let connection = make(number) { [driver] isReadable in
+      if isReadable { driver.readable(number) } else { driver.writable(number) }
     }
     driver.addLink(connection, as: number, for: nil, device: device, secret: secret)
     driver.flush()
@@ -201,6 +201,11 @@ final class HubHost {
   }
 }
 
+extension HubHost: WatchOwner, TimerOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { driver.acceptConnections() }
+  func isDue(_ timer: LoopTimer) { driver.tick() }
+}
+
 extension HubHost: HubEnvironment {
   var now: Instant { Clock.now }
   var descriptorLimit: Int { Descriptors.limit }
@@ -286,10 +291,7 @@ extension HubHost: HubEnvironment {
     _ fd: Int32, as number: UInt64, isHanded: Bool = false
   ) throws(SegueError) -> UnixConnection {
     do throws(SegueError) {
-      // `end` closes it before this object is released.
-      return try UnixConnection(fd, as: number, isHanded: isHanded, on: loop) { [unowned(unsafe) self] isReadable, _ in
-        if isReadable { self.driver.readable(number) } else { self.driver.writable(number) }
-      }
+      return try UnixConnection(fd, as: number, isHanded: isHanded, on: loop, for: driver)
     } catch {
       Descriptors.closeConnection(fd, isShared: isHanded)
       throw error
@@ -299,10 +301,7 @@ extension HubHost: HubEnvironment {
   /// Takes over the socket: if this throws, it has closed the socket.
   private func endpoint(_ socket: StreamSocket, as number: UInt64) throws(SegueError) -> UnixStream {
     do throws(SegueError) {
-      // `end` closes it before this object is released.
-      return try UnixStream(socket, on: loop) { [unowned(unsafe) self] isReadable in
-        self.driver.streamReady(number, isReadable: isReadable)
-      }
+      return try UnixStream(socket, as: number, on: loop, for: driver)
     } catch {
       Descriptors.closeUntrusted(socket.fd)
       throw error

@@ -114,9 +114,8 @@ final class LiveEnvironment: AppEnvironment {
     let poller = try AppPoller()
     try wakeUp.open()
     if case .thread = app.settings.delivery {
-      // The thread waits for the lock, and then looks at the app's state. `endDelivery` joins it before the app is
-      // released; if the thread closes the app itself, it retains the app, and so this object.
-      deliveryThread = try Thread { [unowned(unsafe) self, app] in self.deliver(for: app) }
+      // The thread waits for the lock, and then looks at the app's state. It keeps both objects until it ends.
+      deliveryThread = try Thread { [self, app] in deliver(for: app) }
     }
     offersFrontmostOnly = app.settings.offersFrontmostOnly
     do throws(SegueError) {
@@ -416,6 +415,14 @@ extension LiveEnvironment: AppDriverOwner {
   }
 }
 
+extension LiveEnvironment: WatchOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    monitor.lock()
+    pump()
+    unlock()
+  }
+}
+
 /// The calls of the election of the hub, on the library thread.
 extension LiveEnvironment: HubSeeker {
   var hubGeneration: UInt64? {
@@ -429,12 +436,7 @@ extension LiveEnvironment: HubSeeker {
     monitor.lock()
     defer { monitor.unlock() }
     guard let poller, let device, watch == nil else { return }
-    watch = try Watch(poller.fd, on: device.loop) { [unowned(unsafe) self] _, _ in
-      // `end` closes the watch before this object is released.
-      self.monitor.lock()
-      self.pump()
-      self.unlock()
-    }
+    watch = try Watch(poller.fd, on: device.loop, for: self)
   }
 
   func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {

@@ -6,6 +6,16 @@ import SegueModel
 import SegueTransport
 import SegueWire
 
+/// An object that reads and writes Unix connections, which it knows by their numbers. For the library thread.
+public protocol UnixConnectionOwner: AnyObject {
+  /// The connection of that number has bytes, or has ended.
+  func readable(_ number: UInt64)
+  /// The connection of that number has room.
+  func writable(_ number: UInt64)
+}
+
+extension HubDriver: UnixConnectionOwner {}
+
 /// A Unix socket that the loop watches. For the library thread.
 public final class UnixConnection: ByteConnection {
   let fd: Int32
@@ -13,18 +23,18 @@ public final class UnixConnection: ByteConnection {
   let number: UInt64
   /// Whether an app has handed it over, and may have it still.
   private let isHanded: Bool
-  private var watch: Watch?
+  /// Nil once it is closed. The connection keeps its owner until then.
+  private var open: (watch: Watch, owner: any UnixConnectionOwner)?
   private var isWriting = false
 
   /// Takes over the socket, unless this throws.
   public init(
-    _ fd: Int32, as number: UInt64, isHanded: Bool = false, on loop: Loop,
-    _ ready: @escaping (_ isReadable: Bool, _ isWritable: Bool) -> Void
+    _ fd: Int32, as number: UInt64, isHanded: Bool = false, on loop: Loop, for owner: any UnixConnectionOwner
   ) throws(SegueError) {
     self.fd = fd
     self.number = number
     self.isHanded = isHanded
-    watch = try Watch(fd, on: loop, ready)
+    open = (try Watch(fd, on: loop, for: self), owner)
   }
 
   public func read(atMost limit: Int, _ body: (consuming [UInt8], PassedDescriptor?) -> Void) -> ByteRead {
@@ -37,7 +47,7 @@ public final class UnixConnection: ByteConnection {
 
   public func watch(reading: Bool, writing: Bool) {
     isWriting = writing
-    watch?.watch(reading: reading, writing: writing)
+    open?.watch.watch(reading: reading, writing: writing)
   }
 
   public var pollable: PollableConnection? { PollableConnection(fd: fd, number: number, isWriting: isWriting) }
@@ -48,9 +58,16 @@ public final class UnixConnection: ByteConnection {
   }
 
   public func close() {
-    guard let watch else { return }
-    watch.close()
-    self.watch = nil
+    guard let open else { return }
+    self.open = nil
+    open.watch.close()
     Descriptors.closeConnection(fd, isShared: isHanded)
+  }
+}
+
+extension UnixConnection: WatchOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    guard let owner = open?.owner else { return }
+    if reading { owner.readable(number) } else { owner.writable(number) }
   }
 }

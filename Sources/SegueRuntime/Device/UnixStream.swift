@@ -7,13 +7,16 @@ import SegueTransport
 /// The hub's end of a stream that crosses a link, as a socket that the loop watches. For the library thread.
 final class UnixStream: StreamEndpoint {
   private let socket: StreamSocket
-  private var watch: Watch?
+  private let number: UInt64
+  /// Nil once it is closed. The stream keeps the driver, which knows it by its number, until then.
+  private var open: (watch: Watch, driver: HubDriver)?
 
   /// Takes over the socket, unless this throws.
-  init(_ socket: StreamSocket, on loop: Loop, _ ready: @escaping (_ isReadable: Bool) -> Void) throws(SegueError) {
+  init(_ socket: StreamSocket, as number: UInt64, on loop: Loop, for driver: HubDriver) throws(SegueError) {
     self.socket = socket
+    self.number = number
     try socket.stopBlocking()
-    watch = try Watch(socket.fd, on: loop) { isReadable, _ in ready(isReadable) }
+    open = (try Watch(socket.fd, on: loop, for: self), driver)
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -28,12 +31,18 @@ final class UnixStream: StreamEndpoint {
 
   var isOtherEndClosed: Bool { socket.otherEnd.map { $0 == .closed } ?? true }
 
-  func watch(reading: Bool, writing: Bool) { watch?.watch(reading: reading, writing: writing) }
+  func watch(reading: Bool, writing: Bool) { open?.watch.watch(reading: reading, writing: writing) }
 
   func close() {
-    guard let watch else { return }
-    watch.close()
-    self.watch = nil
+    guard let open else { return }
+    self.open = nil
+    open.watch.close()
     Descriptors.closeConnection(socket.fd, isShared: true)
+  }
+}
+
+extension UnixStream: WatchOwner {
+  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    open?.driver.streamReady(number, isReadable: reading)
   }
 }

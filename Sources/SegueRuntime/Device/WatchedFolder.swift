@@ -15,8 +15,8 @@ final class WatchedFolder: HubDirectory {
   private let agent: AgentHubPlace?
   private var watcher: FolderWatcher
   private let timer: LoopTimer
-  /// Owns this object; nil: it has not started.
-  private unowned(unsafe) var election: HubElection?
+  /// Owns this object, which keeps it from `start` to `close`; nil otherwise.
+  private var election: HubElection?
 
   convenience init(_ folder: RuntimeFolder, on loop: Loop, agent: AgentHubPlace?) throws(SegueError) {
     self.init(folder, on: loop, agent, try LoopTimer())
@@ -31,14 +31,14 @@ final class WatchedFolder: HubDirectory {
   }
 
   func start(for election: HubElection) throws(SegueError) {
+    try timer.start(on: loop, for: self)
     self.election = election
-    // `close` is called before this object is released.
-    try timer.start(on: loop) { [unowned(unsafe) self] in self.election?.tick(Clock.uptime) }
   }
 
   func close() {
     timer.close()
     watcher.close()
+    election = nil
   }
 
   /// From any thread.
@@ -88,13 +88,17 @@ final class WatchedFolder: HubDirectory {
   }
 
   func watch() throws(SegueError) {
-    // `close` closes it before this object goes.
-    try watcher.start(on: loop) { [unowned(unsafe) self] in self.election?.directoryChanged(Clock.uptime) }
+    try watcher.start(on: loop, for: self)
   }
 
   func lookSoon() { watcher.lookSoon() }
   func setTimer(_ uptime: Int64?) { timer.set(uptime) }
   func log(_ severity: Severity, _ message: DiagnosticText) { Log.write(severity, message) }
+}
+
+extension WatchedFolder: TimerOwner, FolderWatcherOwner {
+  func isDue(_ timer: LoopTimer) { election?.tick(Clock.uptime) }
+  func folderChanged() { election?.directoryChanged(Clock.uptime) }
 }
 
 extension HubHost: ElectedHub {}

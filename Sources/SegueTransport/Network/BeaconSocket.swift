@@ -19,7 +19,8 @@ public final class BeaconSocket {
 
   private let group: linux_address
   private let fd: Int32
-  private var watch: Watch?
+  /// Nil before `start` and after `close`.
+  private var started: (watch: Watch, heard: ([UInt8], NetworkAddress) -> Void)?
   /// Interfaces on which the group is heard.
   private var joined: [UInt32] = []
 
@@ -43,22 +44,8 @@ public final class BeaconSocket {
   deinit { Descriptors.close(fd) }
 
   /// Starts to hear datagrams, until `close`. Passes the first bytes of each, and who sent it.
-  public func start(on loop: Loop, _ body: @escaping ([UInt8], NetworkAddress) -> Void) throws(SegueError) {
-    // `close` is called before this object is released.
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
-      var group = self.group
-      for _ in 0..<Self.readsInTurn {
-        var address = linux_address()
-        var count = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, filled in
-          count = linux_receive_from(self.fd, &group, buffer.baseAddress, Self.size, &address)
-          filled = max(0, min(count, Self.size))
-        }
-        guard count >= 0 else { return }
-        // A longer one was cut: its length says that it is none of ours. An empty one was perhaps sent elsewhere.
-        if count > 0, count <= Self.size { body(bytes, NetworkAddress(address)) }
-      }
-    }
+  public func start(on loop: Loop, _ heard: @escaping ([UInt8], NetworkAddress) -> Void) throws(SegueError) {
+    started = (try Watch(fd, on: loop, for: self), heard)
   }
 
   /// Hears the group on these interfaces, too.
@@ -90,7 +77,24 @@ public final class BeaconSocket {
   }
 
   public func close() {
-    watch?.close()
-    watch = nil
+    started?.watch.close()
+    started = nil
+  }
+}
+
+extension BeaconSocket: WatchOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    var group = group
+    for _ in 0..<Self.readsInTurn {
+      var address = linux_address()
+      var count = 0
+      let bytes = [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, filled in
+        count = linux_receive_from(fd, &group, buffer.baseAddress, Self.size, &address)
+        filled = max(0, min(count, Self.size))
+      }
+      guard count >= 0 else { return }
+      // A longer one was cut: its length says that it is none of ours. An empty one was perhaps sent elsewhere.
+      if count > 0, count <= Self.size { started?.heard(bytes, NetworkAddress(address)) }
+    }
   }
 }

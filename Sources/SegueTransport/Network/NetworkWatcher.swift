@@ -7,7 +7,8 @@ import SegueSystem
 /// Calls back on the loop when this device gets or loses an address, or an interface its connection.
 public final class NetworkWatcher {
   private let fd: Int32
-  private var watch: Watch?
+  /// Nil before `start` and after `close`.
+  private var started: (watch: Watch, changed: () -> Void)?
   /// The addresses at the last look.
   public private(set) var interfaces: [NetworkInterface]
 
@@ -27,20 +28,23 @@ public final class NetworkWatcher {
   deinit { Descriptors.close(fd) }
 
   /// Starts to watch, until `close`.
-  public func start(on loop: Loop, _ body: @escaping () -> Void) throws(SegueError) {
-    // `close` is called before this object is released.
-    watch = try Watch(fd, on: loop) { [unowned(unsafe) self] _, _ in
-      linux_drain(self.fd)
-      // The system also tells that lifetimes of addresses have changed.
-      let now = NetworkInterface.all()
-      guard now != self.interfaces else { return }
-      self.interfaces = now
-      body()
-    }
+  public func start(on loop: Loop, _ changed: @escaping () -> Void) throws(SegueError) {
+    started = (try Watch(fd, on: loop, for: self), changed)
   }
 
   public func close() {
-    watch?.close()
-    watch = nil
+    started?.watch.close()
+    started = nil
+  }
+}
+
+extension NetworkWatcher: WatchOwner {
+  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+    linux_drain(fd)
+    // The system also tells that lifetimes of addresses have changed.
+    let now = NetworkInterface.all()
+    guard now != interfaces else { return }
+    interfaces = now
+    started?.changed()
   }
 }

@@ -141,7 +141,7 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
   }
   loop.perform {
     links.close()
-    hub.end()
+    hub.endCarriedHub()
   }
   loop.stop()
 }
