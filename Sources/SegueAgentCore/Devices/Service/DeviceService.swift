@@ -22,11 +22,7 @@ public final class DeviceService {
   /// wanted.
   var startsAgainAt: Int64?
   var startsPause = Backoff()
-  private(set) lazy var relays = DeviceRelays(hub, in: environment, after: number) { [unowned(unsafe) self] in
-    self.links
-  }
-  /// A random one, for channels through relays.
-  private let number: UInt64
+  let relays: DeviceRelays
   /// Nil before `open`, and after `close`.
   private var timer: (any AgentTimer)?
   public private(set) var links: DeviceLinks?
@@ -93,7 +89,7 @@ public final class DeviceService {
     self.watchers = watchers
     self.pushes = pushes
     self.retention = retention
-    number = drawn.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    relays = DeviceRelays(hub, in: environment, after: drawn.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     account = AccountClient(stored)
     notices = AccountNotices(in: environment)
     joins = AccountJoins(account, in: environment, over: transport, security)
@@ -106,18 +102,13 @@ public final class DeviceService {
     timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
     try relays.open()
     account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
-    joins.changed = { [unowned(unsafe) self] in self.publish() }
+    joins.owner = self
     pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
     // In a later turn: the hub may be in the middle of a call.
     pushes.send = { [unowned(unsafe) self] message, peer in
       self.environment.post { [self] in self.messages?.send(message, to: peer) }
     }
     openRetention()
-    joins.refused = { [unowned(unsafe) self] error in
-      self.notices.add(error, of: .unlisted)
-      self.publish()
-    }
-    joins.hasJoined = { [unowned(unsafe) self] address in self.links?.noteAddress(address) }
     let messages = AccountMessages(
       account, hub, in: environment,
       certificate: { [unowned(unsafe) self] peer in self.links?.certificate(of: peer) },
@@ -225,7 +216,6 @@ public final class DeviceService {
       return closeLinks()
     }
     if links == nil { openLinks(credentials) }
-    links?.invites = snapshot.invites
   }
 
   private func openLinks(_ credentials: DeviceCredentials) {
@@ -233,34 +223,9 @@ public final class DeviceService {
     do throws(SegueError) {
       let links = try DeviceLinks(
         in: environment, over: transport, security, hub, credentials, snapshot.epochs,
-        isAnnounced: settings.isAnnounced, resolving: resolver)
-      // `close` ends all that may call.
-      links.changed = { [unowned(unsafe) self] in self.linkChanged($0, $1, heardAt: $2) }
-      links.refused = { [unowned(unsafe) self] peer in self.noteRemoval(by: peer) }
-      links.joined = { [unowned(unsafe) self] connection in self.joins.accept(connection) }
-      links.networkChanged = { [unowned(unsafe) self] in self.networkChanged() }
-      links.moved = { [unowned(unsafe) self] peer, hasEnded in
-        if hasEnded { self.messages?.linkChanged(peer) }
-        self.relays.linksChanged()
-        self.publish()
-      }
-      links.reached = { [unowned(unsafe) self] peer, address in self.reached(peer, at: address) }
-      links.otherTime = { [unowned(unsafe) self] date in self.heardOtherTime(date) }
-      links.greeting = { [unowned(unsafe) self] in self.snapshot.greeting(at: self.environment.now) }
-      links.heardUnlisted = { [unowned(unsafe) self] message, shown, judged in
-        self.account.perform(
-          size: message.count,
-          { account, now in
-            account.take(shown)
-            return account.receive(message, from: shown.encoding, at: now)
-          }, judged)
-      }
-      links.turnedAway = { [unowned(unsafe) self] shown in
-        self.account.perform({ account, now in account.refuse(shown.encoding, at: now) })
-      }
-      links.copied = { [unowned(unsafe) self] device, path in self.isCopied(device, path) }
+        isAnnounced: settings.isAnnounced, resolving: resolver, for: self)
       links.relays = relays
-      self.links = links
+      (self.links, relays.links) = (links, links)
       try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
@@ -285,7 +250,7 @@ public final class DeviceService {
 
   private func closeLinks() {
     guard let former = links else { return }
-    links = nil
+    (links, relays.links) = (nil, nil)
     listening.close()
     former.close()
     relays.linksChanged()
@@ -303,7 +268,7 @@ public final class DeviceService {
     }
   }
 
-  private func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
+  func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
     if isLinked { removal = nil }
     messages?.linkChanged(peer)
     relays.linksChanged()
@@ -318,7 +283,7 @@ public final class DeviceService {
   }
 
   /// Addresses may have waited for an interface.
-  private func networkChanged() {
+  func networkChanged() {
     dialAgain()
     tellAddresses(links?.devices ?? [])
     publish()
