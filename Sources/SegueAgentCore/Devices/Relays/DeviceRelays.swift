@@ -7,7 +7,7 @@ import SegueWire
 /// Connections between two devices of the account through a third one (R14.3): this device as one of the two, and as
 /// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
 /// the account do, and waits for no thread. For one thread.
-final class DeviceRelays {
+final class DeviceRelays: AgentTimerOwner {
   /// The turn in which all that waits is handled.
   private enum Turn {
     case none
@@ -48,7 +48,7 @@ final class DeviceRelays {
   /// Throws SYSTEM.
   func open() throws(SegueError) {
     // `close` ends both, and has the hub let go of this object.
-    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    timer = try environment.makeTimer(for: self)
     hub.setRelayHandler { [self] device, frame in heard(.frame(frame), from: device) }
   }
 
@@ -221,7 +221,7 @@ final class DeviceRelays {
     return all
   }
 
-  private func tick() {
+  func timerIsDue(_ timer: any AgentTimer) {
     relay.tick(environment.uptime)
     send()
   }
