@@ -37,9 +37,8 @@ public final class InboxService: RetainingInbox {
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
   /// Those who wait until a push is stored that is kept for another device.
   private var keptPushes: [(id: Identifier, done: (SegueError?) -> Void)] = []
-  /// Called once an offer is over; nil: not wanted.
-  public var offerEnded: ((Identifier) -> Void)?
-  public var retentionChanged: (() -> Void)?
+  /// Set to nil before it ends, or `close` ends its use.
+  public unowned(unsafe) var observer: (any InboxObserver)?
   private var isTellingRetention = false
   private var lastNumber: UInt64 = 0
   /// The programs of this device that may continue an activity.
@@ -106,7 +105,7 @@ public final class InboxService: RetainingInbox {
 
   public func close() {
     preferences.close()
-    (offerEnded, retentionChanged) = (nil, nil)
+    observer = nil
     guard let opened else { return state = .closed }
     opened.transfers.close()
     perform { engine, _ in engine.flush() }
@@ -359,7 +358,7 @@ extension InboxService: AgentOwner {
 
   public func gone(_ activity: Identifier) {
     // As above.
-    environment.post { [self] in offerEnded?(activity) }
+    environment.post { [self] in observer?.offerEnded(activity) }
   }
 
   public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
@@ -500,7 +499,7 @@ extension InboxService: AgentOwner {
     // The engine is in the middle of a call; and there may be more news in this turn.
     environment.post { [self] in
       isTellingRetention = false
-      retentionChanged?()
+      observer?.retentionChanged()
     }
   }
 

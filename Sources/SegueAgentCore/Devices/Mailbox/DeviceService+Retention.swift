@@ -8,15 +8,9 @@ import SegueWire
 /// The mailbox of this device, and this device as a mailbox (R14.5).
 extension DeviceService {
   func openRetention() {
-    retention.open()
+    retention.open(for: self)
     hub.setRetention(retention)
-    // `close` ends all that may call. In a later turn: the hub may be in the middle of a call.
-    retention.send = { [unowned(unsafe) self] message, peer in
-      self.environment.post { [self] in self.messages?.send(message, to: peer) }
-    }
-    retention.changed = { [unowned(unsafe) self] in self.publish() }
-    retention.pushesChanged = { [unowned(unsafe) self] in self.pushes.kept.deliver() }
-    pushes.kept.check = { [unowned(unsafe) self] origin throws(SegueError) in try self.retention.check(origin) }
+    inbox.observer = self
   }
 
   /// The settings or the devices of the account have changed.
@@ -71,37 +65,8 @@ extension DeviceService {
       throw SegueError(.invalidArgument, "retain_on: is this device, which is away whenever it is needed")
     }
   }
+}
 
-  // MARK: Pushes to devices that are off (R3.15)
-
-  /// Has the mailbox keep a push for a device that is not linked. Throws CONNECTION_UNAVAILABLE.
-  func keepPush(
-    _ request: OutgoingPushes.Request, to target: Identifier, _ name: String, app: String?,
-    _ answer: @escaping ControlClient.Answer
-  ) throws(SegueError) {
-    guard let mailbox = retention.mailbox, mailbox != target else {
-      throw SegueError(.connectionUnavailable, "\(name): is not linked now")
-    }
-    let mailboxName = self.name(of: mailbox)
-    guard links?.certificate(of: mailbox) != nil else {
-      throw SegueError(
-        .connectionUnavailable, "\(name): is not linked now, and neither is \(mailboxName), which would keep the push")
-    }
-    pushes.outgoing.push(request, to: mailbox, mailboxName) { [retention] number, _ throws(SegueError) in
-      .keepPush(
-        try retention.request(number, to: target, request.activity, app: app, at: mailbox))
-    }
-  }
-
-  /// The answer to a push, for its client.
-  /// - Parameter mailbox: that keeps it; nil: it has begun.
-  func value(of answer: PushAnswer, at mailbox: Identifier?) throws(SegueError) -> Value {
-    var entries: Entries = [
-      (key: .string("continuation_id"), value: .uuid(answer.continuation)),
-      (key: .string("bundle_identifier"), value: .string(answer.bundleIdentifier)),
-      (key: .string("app_name"), value: .string(mailbox.map { name(of: $0) } ?? answer.appName)),
-    ]
-    if let mailbox { entries.append((key: .string("retained_at"), value: .uuid(mailbox))) }
-    return try .dictionary(entries)
-  }
+extension DeviceService: DeviceRetentionOwner {
+  func deliverPushes() { pushes.kept.deliver() }
 }

@@ -12,6 +12,7 @@ public final class DeviceService: AgentTimerOwner {
   private let security: any LinkSecurity
   let hub: any LinkHub
   let stored: any DeviceStorage
+  let inbox: any RetainingInbox
   private let resolver: (any NameResolver)?
   public let account: AccountClient
   public let joins: AccountJoins
@@ -69,22 +70,24 @@ public final class DeviceService: AgentTimerOwner {
     _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any RetainingInbox,
     resolving resolver: (any NameResolver)?
   ) throws(SegueError) {
+    let retention = DeviceRetention(inbox, in: environment, security)
     self.init(
-      environment, transport, security, hub, stored, resolver, try StateWatchers(of: "account", in: environment),
-      try DevicePushes(inbox, in: environment), DeviceRetention(inbox, in: environment, security),
+      environment, transport, security, hub, stored, inbox, resolver,
+      try StateWatchers(of: "account", in: environment), try DevicePushes(inbox, retention, in: environment), retention,
       try environment.drawIdentifier())
   }
 
   private init(
     _ environment: any AgentEnvironment, _ transport: any LinkTransport, _ security: any LinkSecurity,
-    _ hub: any LinkHub, _ stored: any DeviceStorage, _ resolver: (any NameResolver)?, _ watchers: StateWatchers,
-    _ pushes: DevicePushes, _ retention: DeviceRetention, _ drawn: Identifier
+    _ hub: any LinkHub, _ stored: any DeviceStorage, _ inbox: any RetainingInbox, _ resolver: (any NameResolver)?,
+    _ watchers: StateWatchers, _ pushes: DevicePushes, _ retention: DeviceRetention, _ drawn: Identifier
   ) {
     self.environment = environment
     self.transport = transport
     self.security = security
     self.hub = hub
     self.stored = stored
+    self.inbox = inbox
     self.resolver = resolver
     self.watchers = watchers
     self.pushes = pushes
@@ -103,11 +106,7 @@ public final class DeviceService: AgentTimerOwner {
     try relays.open()
     account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
     joins.owner = self
-    pushes.changed = { [unowned(unsafe) self] in self.setTimer() }
-    // In a later turn: the hub may be in the middle of a call.
-    pushes.send = { [unowned(unsafe) self] message, peer in
-      self.environment.post { [self] in self.messages?.send(message, to: peer) }
-    }
+    pushes.open(for: self)
     openRetention()
     let messages = AccountMessages(
       account, hub, in: environment,
@@ -141,6 +140,7 @@ public final class DeviceService: AgentTimerOwner {
     messages?.close()
     messages = nil
     account.changed = nil
+    inbox.observer = nil
     pushes.close()
     hub.setRetention(nil)
     retention.close()
@@ -368,43 +368,6 @@ public final class DeviceService: AgentTimerOwner {
     timer?.set(next)
   }
 
-  // MARK: Pushes
-
-  /// Has another device continue an offer of this one (R3.15).
-  /// - Parameters:
-  ///   - app: the bundle identifier of the app there; nil: whatever fits.
-  ///   - timeout: milliseconds for the answer, in which the user there may be asked.
-  ///   - answer: called once: the continuation has begun there, or why not. Not called if the client goes.
-  /// Throws NOT_FOUND, INVALID_ARGUMENT, CONNECTION_UNAVAILABLE.
-  public func push(
-    _ activity: Identifier, to peer: Identifier, app: String?, timeout: Int64?, for client: ControlClient,
-    _ answer: @escaping ControlClient.Answer
-  ) throws(SegueError) {
-    guard let found = snapshot.devices.first(where: { $0.id == peer }) else {
-      throw SegueError(.notFound, "device: the account has no such device")
-    }
-    guard !found.isThisDevice else { throw SegueError(.invalidArgument, "device: is this one") }
-    let isLinked = links?.certificate(of: peer) != nil
-    let mailbox = isLinked ? nil : retention.mailbox
-    let request = OutgoingPushes.Request(
-      activity: activity, timeout: timeout, client: client, privacy: settings.privacy
-    ) { [self] result in
-      if isLinked, case .success = result { retention.pushed(activity, to: peer) }
-      answer(ControlClient.map(result) { made throws(SegueError) in try value(of: made, at: mailbox) })
-    }
-    guard isLinked else { return try keepPush(request, to: peer, found.name, app: app, answer) }
-    pushes.outgoing.push(request, to: peer, found.name) { [retention] number, milliseconds throws(SegueError) in
-      .push(
-        PushRequest(
-          number: number, activity: activity, app: app, milliseconds: milliseconds, order: retention.takeNumber()))
-    }
-  }
-
-  /// Ends what waits for devices that are not linked any longer: not at once, as a link may take another one's place.
-  private func keepPushes() {
-    environment.post { [self] in if !isClosed { pushes.keep(links?.devices ?? []) } }
-  }
-
   // MARK: Names
 
   /// Tells the hub the devices of the account.
@@ -415,7 +378,7 @@ public final class DeviceService: AgentTimerOwner {
       !names.elementsEqual(self.names, by: { $0.device == $1.device && Text.isSame($0.name, $1.name) })
     else { return }
     self.names = names
-    (pushes.names, relays.names) = (names, names)
+    relays.names = names
     let own = found.first { $0.isThisDevice }?.id
     hub.setDevices(own.map { AccountDevices(own: $0, all: names) })
   }
