@@ -16,32 +16,31 @@ extension DeviceService {
   /// The settings or the devices of the account have changed.
   func setMailbox() {
     retention.set(settings.mailbox, settings.privacy)
-    if retention.mailbox != nil, !retention.hasBegun, startsAgainAt == nil { countStart() }
+    if retention.mailbox != nil, !retention.hasBegun, starts.isIdle { countStart() }
   }
 
   /// Revisions are told once the disk has it that the agent has started once more: after the next start they are
   /// higher.
   private func countStart() {
-    startsAgainAt = .max
+    starts.begin()
     stored.keep({ $0.starts = min($0.starts + 1, OwnRevisions.lastStart) }) { [self] result in
       guard !isClosed else { return }
-      startsAgainAt = nil
       switch result {
       case .success(let kept):
-        startsPause.end()
-        adopt(kept)
+        starts.succeed()
+        current.adopt(kept)
         retention.begin(kept.starts)
       case .failure(let error):
         environment.log(.error, "mailbox: \(error.message)")
-        startsAgainAt = startsPause.take(after: error).map { environment.uptime + $0 }
+        starts.fail(error, at: environment.uptime)
       }
       setTimer()
     }
   }
 
   func tickRetention(_ uptime: Int64) {
-    guard let at = startsAgainAt, at <= uptime else { return }
-    startsAgainAt = nil
+    guard starts.isDue(at: uptime) else { return }
+    starts.cancel()
     setMailbox()
   }
 
