@@ -26,6 +26,14 @@ import Testing
     func ended(_ connection: DeviceConnection) {}
   }
 
+  /// The owner of the joins, which is told of those that are refused.
+  private final class Owner: AccountJoinsOwner {
+    private(set) var refusals: [SegueError] = []
+    func joinsHaveChanged() {}
+    func joinWasRefused(_ error: SegueError) { refusals.append(error) }
+    func hasJoined(at address: NetworkAddress) {}
+  }
+
   /// A gate at which another thread waits until it is opened.
   private final class Gate: @unchecked Sendable {
     private let lock = ConditionLock()
@@ -68,7 +76,8 @@ import Testing
     let environment = LoopEnvironment(loop)
     let joins = AccountJoins(
       AccountClient(AccountJobs(thread, on: loop)), in: environment, over: TCPTransport(on: loop), TLSSecurity())
-    var (refusals, wasUp): ([SegueError], Bool) = ([], false)
+    let owner = Owner()
+    var wasUp = false
     let server = End { connection in
       if let connection { joins.accept(connection) }
       wasUp = connection != nil
@@ -84,7 +93,7 @@ import Testing
     var sockets: [Int32] = [-1, -1]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &sockets) == 0)
     loop.perform { [sockets] in
-      joins.refused = { refusals.append($0) }
+      joins.owner = owner
       let made = DeviceConnection(
         TCPConnection(sockets[0], address, on: loop), .address(address), as: 1, isDialled: true, joining, of: client,
         in: environment)
@@ -106,6 +115,6 @@ import Testing
       joins.close()
       dialled?.terminate()
     }
-    #expect(wasUp && refusals.count == (isClosed ? 0 : 1))
+    #expect(wasUp && owner.refusals.count == (isClosed ? 0 : 1))
   }
 }

@@ -37,7 +37,7 @@ import Testing
   private let other = Identifier(high: 0, low: 2)
 
   private func open() throws -> DeviceRelays {
-    let relays = DeviceRelays(hub, in: environment, after: 0) { nil }
+    let relays = DeviceRelays(hub, in: environment, after: 0)
     try relays.open()
     return relays
   }

@@ -13,17 +13,16 @@ import Testing
   private let device = Identifier(high: 0, low: 2)
 
   /// A channel that is open, and what runs in later turns.
-  private final class Turns {
-    private(set) var sockets: RelayedSockets!
+  private final class Turns: RelayedSocketsOwner {
+    private(set) lazy var sockets = RelayedSockets(after: 0, of: self)
     private(set) var sent: [RelayStep] = []
     private var waiting: [() -> Void] = []
 
-    init() {
-      sockets = RelayedSockets(
-        after: 0, later: { [unowned self] body in waiting.append(body) },
-        send: { [unowned self] message, _ in if case .toRelay(_, let step) = message { sent.append(step) } },
-        nameOf: { $0.fingerprint })
+    func later(_ body: @escaping () -> Void) { waiting.append(body) }
+    func send(_ message: RelayMessage, through relay: Identifier) {
+      if case .toRelay(_, let step) = message { sent.append(step) }
     }
+    func name(of device: Identifier) -> String { device.fingerprint }
 
     /// Runs what is due until nothing is, at most 100 turns.
     /// - Returns: the turns.

@@ -6,10 +6,7 @@ import SegueWire
 
 /// Connects the agent's engine to the inbox, the launcher, the catalogue of apps and the control clients. No I/O. For
 /// one thread.
-public final class InboxService: RetainingInbox {
-  /// The most withdrawals that wait for the disk.
-  private static let withdrawalLimit = 256
-
+public final class InboxService {
   private enum State {
     case idle
     case open(Opened)
@@ -17,31 +14,25 @@ public final class InboxService: RetainingInbox {
   }
 
   /// The parts that are there between `open` and `close`.
-  private struct Opened {
+  struct Opened {
     let participant: any AgentParticipantHandle
     let transfers: AttachmentTransfers
   }
 
-  private let environment: any AgentEnvironment
-  private let launcher: any ProgramLauncher
-  private let disk: any InboxExecutor
-  private let hub: any AgentParticipation
-  private let preferences: StoredPreferences
-  private let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
+  let environment: any AgentEnvironment
+  let launcher: any ProgramLauncher
+  let disk: any InboxExecutor
+  let hub: any AgentParticipation
+  let preferences: StoredPreferences
+  let change: (SavedChange, AppIdentity, Identifier, @escaping (Result<Int, SegueError>) -> Void) -> Void
   private var state = State.idle
-  private var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
-  private var requests: [PendingRequest] = []
-  /// Those who wait until a kept offer is withdrawn.
-  private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
-  /// Those who wait for an offer.
-  private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
-  /// Those who wait until a push is stored that is kept for another device.
-  private var keptPushes: [(id: Identifier, done: (SegueError?) -> Void)] = []
-  /// Called once an offer is over; nil: not wanted.
-  public var offerEnded: ((Identifier) -> Void)?
-  public var retentionChanged: (() -> Void)?
-  private var isTellingRetention = false
-  private var lastNumber: UInt64 = 0
+  /// The offers that are kept for apps that have gone.
+  var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
+  var callers = InboxCallers()
+  /// Set to nil before it ends, or `close` ends its use.
+  public unowned(unsafe) var observer: (any InboxObserver)?
+  /// Whether the observer is to hear of a change of what is retained, in a later turn.
+  var isTellingRetention = false
   /// The programs of this device that may continue an activity.
   public var installed = InstalledApps()
   /// The folders of the user (R13.4).
@@ -51,18 +42,6 @@ public final class InboxService: RetainingInbox {
 
   /// - Parameter isShared: whether another client came before (R3.8).
   public typealias Began = (_ continuation: Identifier, _ app: ChosenApp, _ isShared: Bool) -> Void
-
-  /// A continuation that somebody waits for.
-  private struct PendingRequest {
-    let number: UInt64
-    let client: ControlClient
-    /// The variables that say where a launched program shows itself.
-    let environment: [LaunchVariable]
-    /// Called once the app is chosen; nil: the client waits for the end.
-    let began: Began?
-    var hasBegun = false
-    let answer: (Result<AgentContinuationReport, SegueError>) -> Void
-  }
 
   /// - Parameter change: does what an app asks for at the hub with saved activities (R8.1, R8.2), and answers once with
   ///   how many were concerned.
@@ -76,7 +55,7 @@ public final class InboxService: RetainingInbox {
     self.change = change
   }
 
-  private var opened: Opened? { if case .open(let opened) = state { opened } else { nil } }
+  var opened: Opened? { if case .open(let opened) = state { opened } else { nil } }
 
   /// Takes part at the device's hub, until `close`.
   /// - Parameters:
@@ -106,7 +85,7 @@ public final class InboxService: RetainingInbox {
 
   public func close() {
     preferences.close()
-    (offerEnded, retentionChanged) = (nil, nil)
+    observer = nil
     guard let opened else { return state = .closed }
     opened.transfers.close()
     perform { engine, _ in engine.flush() }
@@ -114,10 +93,7 @@ public final class InboxService: RetainingInbox {
     opened.participant.close()
     for each in kept { each.participant.close() }
     kept = []
-    requests = []
-    withdrawals = []
-    looks = []
-    keptPushes = []
+    callers = InboxCallers()
   }
 
   // MARK: For control clients
@@ -132,11 +108,11 @@ public final class InboxService: RetainingInbox {
     leavesText: Bool, for client: ControlClient, retained: PushMark? = nil, began: Began? = nil,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
-    lastNumber += 1
-    requests.append(
-      PendingRequest(number: lastNumber, client: client, environment: environment, began: began, answer: answer))
+    let number = callers.takeNumber()
+    callers.add(
+      ContinuationCaller(number: number, client: client, environment: environment, began: began, answer: answer))
     let request = AgentContinuationRequest(
-      number: lastNumber, activity: activity, app: app, timeout: timeout, principal: client.principal,
+      number: number, activity: activity, app: app, timeout: timeout, principal: client.principal,
       isPush: began != nil, leavesText: leavesText,
       activationToken: LaunchVariable.activationToken(in: environment), retained: retained)
     perform { $0.continue(request, $1) }
@@ -153,22 +129,10 @@ public final class InboxService: RetainingInbox {
       retained: retained, began: began, answer)
   }
 
-  public func hasTaken(_ push: PushMark, _ done: @escaping (Result<Bool, SegueError>) -> Void) {
-    disk.hasTaken(push, done)
-  }
-
-  public func noteTaken(_ push: PushMark) {
-    disk.noteTaken(push) { [environment] result in
-      if case .failure(let error) = result { environment.log(.error, "push: \(error.message)") }
-    }
-  }
-
   /// Somebody who asked has gone.
   public func abandon(_ client: ControlClient) {
     // A continuation that has begun for an origin goes on: its receipt tells the origin the end.
-    for request in requests where request.client.number == client.number && !request.hasBegun {
-      perform { $0.abandon(request.number, $1) }
-    }
+    for number in callers.continuations(of: client) { perform { $0.abandon(number, $1) } }
   }
 
   /// Continues a saved activity in its app, which need not run (R8.3). The answer is as for `continue`.
@@ -180,14 +144,14 @@ public final class InboxService: RetainingInbox {
     environment: [LaunchVariable], for client: ControlClient,
     _ answer: @escaping (Result<AgentContinuationReport, SegueError>) -> Void
   ) {
-    lastNumber += 1
+    let number = callers.takeNumber()
     do throws(SegueError) {
       let request = try SavedStartRequest(
-        number: lastNumber, activity: activity, document: document, app: app, team: team,
+        number: number, activity: activity, document: document, app: app, team: team,
         appName: self.name(of: app, named: name), timeout: timeout, principal: client.principal,
         activationToken: LaunchVariable.activationToken(in: environment))
-      requests.append(
-        PendingRequest(number: lastNumber, client: client, environment: environment, began: nil, answer: answer))
+      callers.add(
+        ContinuationCaller(number: number, client: client, environment: environment, began: nil, answer: answer))
       perform { $0.open(request, $1) }
     } catch {
       answer(.failure(error))
@@ -206,7 +170,7 @@ public final class InboxService: RetainingInbox {
     return router(running)
   }
 
-  private func router(_ running: [AppIdentity]) -> Router {
+  func router(_ running: [AppIdentity]) -> Router {
     Router(
       catalogue: installed.catalogue, preferences: preferences.current, running: RunningApps(running),
       browsers: installed.browsers, sites: sites, defaults: installed.defaults, openers: installed.openers)
@@ -233,9 +197,8 @@ public final class InboxService: RetainingInbox {
   public func look(
     for activity: Identifier, wanted: String? = nil, _ done: @escaping (Result<AppChoice, SegueError>) -> Void
   ) {
-    lastNumber += 1
-    looks.append((lastNumber, done))
-    perform { [lastNumber] in $0.look(for: activity, wanted: wanted, lastNumber, $1) }
+    let number = callers.addLook(done)
+    perform { $0.look(for: activity, wanted: wanted, number, $1) }
   }
 
   /// The question which app continues an offer that is there. NOT_FOUND, BUSY.
@@ -262,12 +225,10 @@ public final class InboxService: RetainingInbox {
   /// - Parameter done: called once, when it is no longer on the disk, or cannot be withdrawn; not if the agent ends
   ///   before.
   public func withdraw(_ activity: Identifier, _ done: @escaping (SegueError?) -> Void) {
-    guard withdrawals.count < Self.withdrawalLimit else {
-      return done(SegueError(.busy, "withdraw: \(Self.withdrawalLimit) wait for the disk"))
+    guard let number = callers.addWithdrawal(done) else {
+      return done(SegueError(.busy, "withdraw: \(InboxCallers.withdrawalLimit) wait for the disk"))
     }
-    lastNumber += 1
-    withdrawals.append((lastNumber, done))
-    perform { [lastNumber] in $0.withdraw(activity, for: lastNumber, $1) }
+    perform { $0.withdraw(activity, for: number, $1) }
   }
 
   /// The user forgets an entry. Those that wait for its end are told.
@@ -282,241 +243,11 @@ public final class InboxService: RetainingInbox {
   /// An entry is to be delivered although its app has had it.
   public func retry(_ continuation: Identifier) { perform { engine, _ in engine.retry(continuation) } }
 
-  // MARK: For other devices (R14.5)
-
-  public var ownOffers: [Offer] {
-    var offers: [Offer] = []
-    perform { engine, _ in offers = engine.ownOffers }
-    return offers
-  }
-
-  public var retainedOffers: [KeptRecord] {
-    var records: [KeptRecord] = []
-    perform { engine, _ in records = engine.retainedOffers }
-    return records
-  }
-
-  public func retentionProblem(of device: Identifier) -> SegueError? {
-    var problem: SegueError?
-    perform { engine, _ in problem = engine.retentionProblem(of: device) }
-    return problem
-  }
-
-  public func retain(_ wanted: [RetainedOrigin], for device: Identifier) {
-    perform { $0.retain(wanted, for: device, $1) }
-  }
-
-  public var retentionProblem: SegueError? {
-    var problem: SegueError?
-    perform { engine, _ in problem = engine.retentionProblem }
-    return problem
-  }
-
-  public func keepPush(_ push: RetainedOrigin, _ done: @escaping (SegueError?) -> Void) {
-    guard let id = push.push?.id else { return }
-    keptPushes.append((id, done))
-    perform { $0.keepPush(push, $1) }
-  }
-
-  public func dropPushes(_ ids: [Identifier], of device: Identifier) {
-    perform { $0.dropPushes(ids, of: device, $1) }
-  }
-
-  public var duePushes: [RetainedOrigin] {
-    var due: [RetainedOrigin] = []
-    perform { engine, _ in due = engine.duePushes }
-    return due
-  }
-
-  public func toldPush(_ activity: Identifier) { perform { engine, _ in engine.toldPush(activity) } }
-
-  public func answeredPush(_ activity: Identifier, _ error: SegueError?) {
-    perform { $0.answeredPush(activity, error, $1) }
-  }
-
-  public func setDevices(_ devices: [Identifier], linked: [Identifier], name: String?) {
-    perform { $0.setDevices(devices, linked: linked, name: name, $1) }
-  }
-
-  private func perform(_ body: (AgentEngine, Instant) -> Void) { opened?.participant.perform(body) }
+  /// Calls the engine, if the agent takes part at the hub.
+  func perform(_ body: (AgentEngine, Instant) -> Void) { opened?.participant.perform(body) }
 
   /// Calls an offer that is kept; no effect once it is over.
-  private func perform(_ offer: KeptParticipant, _ body: () -> Void) {
+  func perform(_ offer: KeptParticipant, _ body: () -> Void) {
     kept.first { $0.offer === offer }?.participant.perform(body)
   }
-}
-
-extension InboxService: AgentOwner {
-  public func drawIdentifier() -> Identifier? { try? environment.drawIdentifier() }
-
-  public func found(_ number: UInt64, _ result: Result<AppChoice, SegueError>) {
-    // Posted, because the callee may call the engine, which is in the middle of a call.
-    environment.post { [self] in
-      guard let index = looks.firstIndex(where: { $0.number == number }) else { return }
-      looks.remove(at: index).done(result)
-    }
-  }
-
-  public func gone(_ activity: Identifier) {
-    // As above.
-    environment.post { [self] in offerEnded?(activity) }
-  }
-
-  public func choose(_ choice: AppChoice) throws(SegueError) -> ChosenApp {
-    try router(choice.running).choose(choice)
-  }
-
-  public func collect(_ wanted: [Attachment], of continuation: Identifier, for principal: Identifier?) {
-    opened?.transfers.collect(wanted, of: continuation, for: principal)
-  }
-
-  public func stopCollecting(_ continuation: Identifier) { opened?.transfers.stop(continuation) }
-  public func streamAnswered(_ id: Identifier, _ error: SegueError?) { opened?.transfers.answered(id, error) }
-  public func serve(_ request: StreamRequest) { opened?.transfers.serve(request, of: nil) }
-  public func serve(_ request: StreamRequest, of offer: KeptParticipant) { opened?.transfers.serve(request, of: offer) }
-
-  public func began(_ number: UInt64, _ continuation: Identifier, in app: ChosenApp, isShared: Bool) {
-    guard let index = requests.firstIndex(where: { $0.number == number }), let began = requests[index].began else {
-      return
-    }
-    requests[index].hasBegun = true
-    began(continuation, app, isShared)
-  }
-
-  public func launch(_ app: ChosenApp, for continuation: Identifier, _ number: UInt64) {
-    let variables = requests.first { $0.number == number }?.environment ?? []
-    do throws(SegueError) {
-      try launch(app, variables) { [self] error in perform { $0.launched(continuation, error, $1) } }
-    } catch {
-      // One is under way: the app will open.
-      let error = error.status == .busy ? nil : error
-      environment.post { [self] in perform { $0.launched(continuation, error, $1) } }
-    }
-  }
-
-  public func show(_ page: String, in browser: ChosenApp, for continuation: Identifier, _ number: UInt64) {
-    let variables = requests.first { $0.number == number }?.environment ?? []
-    do throws(SegueError) {
-      try launcher.open(page, in: browser.bundleIdentifier, variables) { [self] error in
-        perform { $0.shown(continuation, error, $1) }
-      }
-    } catch {
-      environment.post { [self] in perform { $0.shown(continuation, error, $1) } }
-    }
-  }
-
-  public func open(
-    _ document: OpenedDocument, with opener: ChosenApp, for continuation: Identifier, _ number: UInt64
-  ) {
-    let variables = requests.first { $0.number == number }?.environment ?? []
-    do throws(SegueError) {
-      try launcher.open(document, with: opener.bundleIdentifier, variables) { [self] error in
-        perform { $0.shown(continuation, error, $1) }
-      }
-    } catch {
-      environment.post { [self] in perform { $0.shown(continuation, error, $1) } }
-    }
-  }
-
-  private func launch(
-    _ app: ChosenApp, _ variables: [LaunchVariable], _ done: @escaping (SegueError?) -> Void
-  ) throws(SegueError) {
-    guard app.form != .argument else {
-      throw SegueError(
-        .notFound, "launch of \(app.bundleIdentifier): a page waits for its extension, which is not running")
-    }
-    guard let declaration = installed.catalogue[app.bundleIdentifier] else {
-      throw SegueError(
-        .notFound, "launch of \(app.bundleIdentifier): it was open, and no manifest says how to start it")
-    }
-    switch declaration.launch {
-    case .impossible(let error): throw error
-    case .command:
-      try launcher.launch(app.bundleIdentifier, variables, done)
-    }
-  }
-
-  public func opened(_ app: AppIdentity) {
-    launcher.opened(app.bundleIdentifier)
-    // It is stored only of apps that have a manifest: others are no candidates unless they are open, and then they have
-    // opened.
-    preferences.markUsed(app.bundleIdentifier, isStored: installed.catalogue[app.bundleIdentifier] != nil)
-  }
-
-  public func perform(_ request: InboxRequest) { disk.perform(request) { [self] reply in stored(reply, of: request) } }
-
-  private func stored(_ reply: InboxReply, of request: InboxRequest) {
-    perform { $0.stored(reply, of: request, $1) }
-    // The disk has it, too, that the app which has restored an activity was used most recently.
-    if case .acknowledged(_, _, .success) = reply, case .acknowledge(_, _, _, let receipt) = request,
-      receipt.outcome == .restored
-    {
-      preferences.markUsed(receipt.receiver.bundleIdentifier, isStored: false)
-    }
-  }
-
-  public func withdrawn(_ number: UInt64, _ error: SegueError?) {
-    guard let index = withdrawals.firstIndex(where: { $0.number == number }) else { return }
-    withdrawals.remove(at: index).done(error)
-  }
-
-  public func change(_ change: SavedChange, of app: AppIdentity, principal: Identifier, _ number: UInt64) {
-    self.change(change, app, principal) { [self] result in perform { engine, _ in engine.changed(number, result) } }
-  }
-
-  // The hub may be in the middle of a call.
-  public func join(_ offer: KeptParticipant) {
-    environment.post { [self] in
-      guard opened != nil else { return }
-      do throws(SegueError) {
-        kept.append((offer, try hub.join(offer)))
-      } catch {
-        environment.log(.error, "keep offering: \(error.message)")
-        perform { $0.notJoined(offer, $1) }
-      }
-    }
-  }
-
-  public func leave(_ offer: KeptParticipant) {
-    environment.post { [self] in
-      guard let index = kept.firstIndex(where: { $0.offer === offer }) else { return }
-      kept.remove(at: index).participant.close()
-    }
-  }
-
-  public func ended(_ receipt: Receipt, of offer: KeptParticipant) {
-    // Its engine is in the middle of a call.
-    environment.post { [self] in perform { $0.ended(receipt, of: offer, $1) } }
-  }
-
-  public func withdraw(_ offer: KeptParticipant) {
-    // Another engine is in the middle of a call.
-    environment.post { [self] in perform(offer) { offer.withdraw(environment.now) } }
-  }
-
-  public func noteRetention() {
-    guard !isTellingRetention else { return }
-    isTellingRetention = true
-    // The engine is in the middle of a call; and there may be more news in this turn.
-    environment.post { [self] in
-      isTellingRetention = false
-      retentionChanged?()
-    }
-  }
-
-  public func pushKept(_ id: Identifier, _ error: SegueError?) {
-    // The engine is in the middle of a call.
-    environment.post { [self] in
-      guard let index = keptPushes.firstIndex(where: { $0.id == id }) else { return }
-      keptPushes.remove(at: index).done(error)
-    }
-  }
-
-  public func answer(_ number: UInt64, _ result: Result<AgentContinuationReport, SegueError>) {
-    guard let index = requests.firstIndex(where: { $0.number == number }) else { return }
-    let request = requests.remove(at: index)
-    if !request.hasBegun { request.answer(result) }
-  }
-
-  public func log(_ severity: Severity, _ message: DiagnosticText) { environment.log(severity, message) }
 }

@@ -324,18 +324,29 @@ import Testing
     try house.laptop.offers(1)
     let retention = house.laptop.devices.retention
     // One message is lost in a queue.
-    let (send, isLost) = (retention.send, Lost())
-    retention.send = { message, device in
-      guard isLost.count == 0 else { return send?(message, device) ?? () }
-      isLost.count += 1
-    }
+    let loss = LossOfOne(at: try #require(retention.owner))
+    retention.owner = loss
     house.pass(9_000)
-    #expect(isLost.count == 1 && house.home.retained == [])
+    #expect(loss.count == 1 && house.home.retained == [])
     house.pass(20_000)
     #expect(house.home.retained == ["T1"])
+    retention.owner = loss.owner
   }
 
-  private final class Lost { var count = 0 }
+  private final class LossOfOne: DeviceRetentionOwner {
+    let owner: any DeviceRetentionOwner
+    private(set) var count = 0
+
+    init(at owner: any DeviceRetentionOwner) { self.owner = owner }
+
+    func post(_ message: [UInt8], to device: Identifier) {
+      guard count == 0 else { return owner.post(message, to: device) }
+      count += 1
+    }
+
+    func publish() { owner.publish() }
+    func deliverPushes() { owner.deliverPushes() }
+  }
 
   @Test func `R14_5 a mailbox that cannot read what it has says so to its user and to others`() throws {
     let house = try MailboxHouse()

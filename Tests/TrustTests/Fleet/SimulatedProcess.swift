@@ -86,8 +86,7 @@ extension SimulatedProcess: AccountMachine {
 
 /// Nothing is pushed here.
 final class NoInbox: RetainingInbox {
-  var offerEnded: ((Identifier) -> Void)?
-  var retentionChanged: (() -> Void)?
+  weak var observer: (any InboxObserver)?
   var ownOffers: [Offer] { [] }
   var retainedOffers: [KeptRecord] { [] }
   func retentionProblem(of device: Identifier) -> SegueError? { nil }

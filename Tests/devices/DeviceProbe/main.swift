@@ -102,15 +102,34 @@ func device(_ digits: String) -> Identifier? {
 
 // MARK: Running
 
+/// The owner of the links, which says when one comes or goes.
+final class Owner: DeviceLinksOwner {
+  func linkHasChanged(with device: Identifier, _ isLinked: Bool, heardAt: Int64) {
+    say("\(isLinked ? "linked" : "unlinked") \(digits(device))")
+  }
+  func linkHasMoved(with device: Identifier, hasEnded: Bool) {}
+  func linksHaveAnotherNetwork() {}
+  func linkWasDialled(to device: Identifier, at address: NetworkAddress) {}
+  func linksFoundCopy(of device: Identifier, _ path: LinkPath) {}
+  func linksHeardOtherTime(_ date: Double) {}
+  func linkWasRefused(by device: Identifier?) {}
+  var linkInvites: [Invite] { [] }
+  func linkIsJoin(_ connection: DeviceConnection) { connection.terminate() }
+  var linkGreeting: [UInt8]? { nil }
+  func heardUnlisted(_ message: [UInt8], from shown: PeerCertificate, _ judged: @escaping () -> Void) {}
+  func unlistedWasTurnedAway(_ shown: PeerCertificate) {}
+}
+
 func run(_ folder: String, _ words: [String]) throws(SegueError) {
   Log.readEnvironment(default: .info)
   let loop = try Loop()
   let hub = try Device(
     try RuntimeFolder(nil), on: loop, agent: AgentDescription(version: "0", capabilities: 0), tookPlace: { _ in },
     lostFolder: { say("the folder is lost") })
+  let owner = Owner()
   let links = try DeviceLinks(
-    in: LoopEnvironment(loop), over: TCPTransport(on: loop), TLSSecurity(), hub, try credentials(folder), epochs(words))
-  links.changed = { device, isLinked, _ in say("\(isLinked ? "linked" : "unlinked") \(digits(device))") }
+    in: LoopEnvironment(loop), over: TCPTransport(on: loop), TLSSecurity(), hub, try credentials(folder), epochs(words),
+    for: owner)
   loop.perform {
     do throws(SegueError) {
       try hub.carryHub()
@@ -144,6 +163,8 @@ func run(_ folder: String, _ words: [String]) throws(SegueError) {
     hub.endCarriedHub()
   }
   loop.stop()
+  // It outlives the links.
+  withExtendedLifetime(owner) {}
 }
 
 let words = CommandLine.arguments

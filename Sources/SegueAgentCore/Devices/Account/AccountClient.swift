@@ -31,12 +31,18 @@ public struct AccountReport {
   }
 }
 
+/// The owner of an `AccountClient`.
+protocol AccountClientOwner: AnyObject {
+  /// Takes the account as it is after a use, and handles what follows from that.
+  func used(_ account: AccountSnapshot, _ events: [AccountEvent])
+}
+
 /// The account as the agent's other parts use it: each use is a job of the account's thread, and its results come back
 /// in the same order. For one thread.
 public final class AccountClient {
   private let executor: any AccountExecutor
-  /// Called after each use, with what there is then, and what follows from the use. Nil after `close`.
-  public var changed: ((AccountSnapshot, [AccountEvent]) -> Void)?
+  /// Set to nil before it ends: what was asked before is then answered with an error.
+  unowned(unsafe) var owner: (any AccountClientOwner)?
 
   public init(_ executor: any AccountExecutor) { self.executor = executor }
 
@@ -64,9 +70,9 @@ public final class AccountClient {
     } _: { [self] report in
       if let error = report.error { output.result = .failure(error) }
       guard let account = report.account else { return answer(output.value) }
-      guard let changed else { return answer(.failure(SegueError(.connectionUnavailable, "the agent ends"))) }
+      guard let owner else { return answer(.failure(SegueError(.connectionUnavailable, "the agent ends"))) }
       if case .success(let value) = output.value { began?(value) }
-      changed(account, report.events)
+      owner.used(account, report.events)
       answer(output.value)
     }
   }

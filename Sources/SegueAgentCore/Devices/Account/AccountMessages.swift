@@ -3,6 +3,20 @@
 import SegueEngine
 import SegueModel
 
+/// The owner of `AccountMessages`.
+protocol AccountMessagesOwner: AnyObject {
+  /// Returns the certificate of a linked device; nil if it is not linked.
+  func certificate(of device: Identifier) -> PeerCertificate?
+  /// The first message to a device; nil without an account.
+  var greeting: [UInt8]? { get }
+  /// Handles what a device says that is about something else than the members of the account.
+  func heard(_ message: DeviceMessage, from device: Identifier)
+  /// Handles what a device says about relays. It must not call the hub.
+  func heardRelay(_ message: [UInt8], from device: Identifier)
+  /// A session with a device begins or resumes. It must not call the hub.
+  func sessionBegan(with device: Identifier)
+}
+
 /// The messages between the agents of linked devices about their account (docs/trust.md, "Over links"). For one thread.
 public final class AccountMessages {
   /// Messages to or from one device that wait: to one that does not greet, and for the account's thread. Those above it
@@ -20,26 +34,16 @@ public final class AccountMessages {
   private var waiting: [Identifier] = []
   /// Devices of which the log says already that they say more than is heard.
   private var loud: [Identifier] = []
-  /// The certificate of a linked device; nil if it is not linked.
-  private let certificate: (Identifier) -> PeerCertificate?
-  /// The first message to a device; nil without an account.
-  private let greeting: () -> [UInt8]?
-  /// Called with what is about something else than the members of the account.
-  private let said: (DeviceMessage, Identifier) -> Void
-  /// Called with what is about relays, at once, and with a device whose session begins or resumes (nil). It must not
-  /// call the hub.
-  private let relayed: (_ message: [UInt8]?, Identifier) -> Void
-  private var isClosed = false
+  /// Outlives its use here, which `close` ends. Nil after `close`.
+  private unowned(unsafe) var owner: (any AccountMessagesOwner)?
+  private var isClosed: Bool { owner == nil }
 
   /// - Parameter hub: `open` has its messages come here, `close` ends that.
-  public init(
+  init(
     _ account: AccountClient, _ hub: any LinkHub, in environment: any AgentEnvironment,
-    certificate: @escaping (Identifier) -> PeerCertificate?, greeting: @escaping () -> [UInt8]?,
-    said: @escaping (DeviceMessage, Identifier) -> Void, relayed: @escaping (_ message: [UInt8]?, Identifier) -> Void
+    for owner: any AccountMessagesOwner
   ) {
-    (self.account, self.hub, self.environment) = (account, hub, environment)
-    (self.certificate, self.greeting, self.said) = (certificate, greeting, said)
-    self.relayed = relayed
+    (self.account, self.hub, self.environment, self.owner) = (account, hub, environment, owner)
   }
 
   public func open() {
@@ -47,7 +51,7 @@ public final class AccountMessages {
   }
 
   public func close() {
-    isClosed = true
+    owner = nil
     hub.setAccountHandler(nil)
   }
 
@@ -61,7 +65,7 @@ public final class AccountMessages {
   /// Sends a message, or has it wait for the greeting of the other hub, whose answer comes by here.
   public func send(_ message: [UInt8], to peer: Identifier) {
     guard readyDevices.contains(peer) else {
-      let isLinked = certificate(peer) != nil
+      let isLinked = owner?.certificate(of: peer) != nil
       if isLinked, unsent.count(where: { $0.device == peer }) < Self.limit { unsent.append((peer, message)) }
       return
     }
@@ -84,17 +88,17 @@ public final class AccountMessages {
     guard let message else {
       if !readyDevices.contains(peer) { readyDevices.append(peer) }
       if unsent.contains(where: { $0.device == peer }) { environment.post { [self] in sendWaiting(to: peer) } }
-      relayed(nil, peer)
-      return greeting()
+      owner?.sessionBegan(with: peer)
+      return owner?.greeting
     }
     // Before its session it waits for a roster that lists this device.
     if !readyDevices.contains(peer) { readyDevices.append(peer) }
-    if RelayMessage.isOne(message) { relayed(message, peer) } else { receive(message, from: peer) }
+    if RelayMessage.isOne(message) { owner?.heardRelay(message, from: peer) } else { receive(message, from: peer) }
     return nil
   }
 
   private func receive(_ message: [UInt8], from peer: Identifier) {
-    guard let sender = certificate(peer) else { return }
+    guard let sender = owner?.certificate(of: peer) else { return }
     guard waiting.count(where: { $0 == peer }) < Self.limit else {
       guard !loud.contains(peer) else { return }
       loud.append(peer)
@@ -112,7 +116,7 @@ public final class AccountMessages {
       }
     ) { [self] (result: Result<DeviceMessage?, SegueError>) in
       if let index = waiting.firstIndex(of: peer) { waiting.remove(at: index) }
-      if case .success(let message?) = result { said(message, peer) }
+      if case .success(let message?) = result { owner?.heard(message, from: peer) }
     }
   }
 }

@@ -31,3 +31,10 @@ public struct DeviceCommand: Equatable, Sendable {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
+
+extension Result where Success == [DeviceCommand], Failure == SegueError {
+  /// The devices that have a command; none if they could not be read.
+  var list: [DeviceCommand] { if case .success(let commands) = self { commands } else { [] } }
+  /// Why they could not be read; nil: they were.
+  var problem: SegueError? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -4,6 +4,16 @@ import SegueEngine
 import SegueModel
 import SegueSystem
 
+/// The owner of the joins, which is told of what users are to see. For one thread.
+public protocol AccountJoinsOwner: AnyObject {
+  /// A user has something to see, or a deadline has changed.
+  func joinsHaveChanged()
+  /// A device that has the key of an invite cannot join now; the invite is not used up.
+  func joinWasRefused(_ error: SegueError)
+  /// This device has joined: the device at this address has admitted it.
+  func hasJoined(at address: NetworkAddress)
+}
+
 /// Devices that join the account, and this device when it joins one: their connections, what users are asked, and how
 /// it ended. For one thread.
 public final class AccountJoins: DeviceConnectionOwner {
@@ -54,12 +64,8 @@ public final class AccountJoins: DeviceConnectionOwner {
   private var waiters: [Waiter] = []
   private var beginner: JoinRequester?
   private var lastSerial: UInt64 = 0
-  /// Called when a user has something to see, or a deadline has changed.
-  public var changed: (() -> Void)?
-  /// Called when a device that has the key of an invite cannot join now; the invite is not used up.
-  public var refused: ((SegueError) -> Void)?
-  /// Called when this device has joined: with the address of the device that has admitted it.
-  public var hasJoined: ((NetworkAddress) -> Void)?
+  /// The owner outlives it, or has closed it; nil before there is one, and after `close`.
+  public unowned(unsafe) var owner: (any AccountJoinsOwner)?
 
   public init(
     _ account: AccountClient, in environment: any AgentEnvironment, over transport: any LinkTransport,
@@ -73,7 +79,7 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   /// Closes all connections; the account knows. Later answers of its thread call nothing.
   public func close() {
-    (changed, refused, hasJoined) = (nil, nil, nil)
+    owner = nil
     beginner?.dialler?.cancel()
     beginner = nil
     for connection in connections { connection.end() }
@@ -83,6 +89,9 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   /// Those that wait for a user, in their order.
   public var open: [Join] { joins.filter { $0.question != nil && $0.end == nil } }
+
+  /// A user has something to see, or a deadline has changed.
+  private func changed() { owner?.joinsHaveChanged() }
 
   // MARK: Connections
 
@@ -101,7 +110,7 @@ public final class AccountJoins: DeviceConnectionOwner {
         joins.append(Join(number: number, isInviting: true))
         join.begin(as: number)
       case .failure(let error):
-        refused?(error)
+        owner?.joinWasRefused(error)
         end(join)
       }
     }
@@ -109,11 +118,7 @@ public final class AccountJoins: DeviceConnectionOwner {
 
   private func add(_ connection: DeviceConnection) -> JoinConnection? {
     do throws(SegueError) {
-      // `close` ends the connections before this object is released.
-      let join = try JoinConnection(
-        connection, of: self,
-        received: { [unowned(unsafe) self] join, bytes in self.received(bytes, over: join) },
-        closed: { [unowned(unsafe) self] join in self.closed(join) })
+      let join = try JoinConnection(connection, of: self)
       connections.append(join)
       return join
     } catch {
@@ -122,14 +127,16 @@ public final class AccountJoins: DeviceConnectionOwner {
     }
   }
 
-  private func received(_ bytes: [UInt8], over join: JoinConnection) {
+  /// Bytes have come over a connection; `goOn` has more of them read.
+  func received(_ bytes: [UInt8], over join: JoinConnection) {
     guard let number = join.number else { return }
     account.perform(size: bytes.count, { account, now in account.receive(bytes, onJoin: number, at: now) }) {
       join.goOn()
     }
   }
 
-  private func closed(_ join: JoinConnection) {
+  /// The other end has closed a connection.
+  func closed(_ join: JoinConnection) {
     connections.removeAll { $0 === join }
     guard let number = join.number else { return }
     account.perform({ account, now in account.closed(join: number, at: now) }) { [self] in
@@ -175,10 +182,10 @@ public final class AccountJoins: DeviceConnectionOwner {
         }
       }
       // It calls that until it is done or cancelled.
-      dialler.changed = { [unowned(unsafe) self] in changed?() }
+      dialler.changed = { [self] in changed() }
       beginner?.dialler = dialler
       dialler.start()
-      changed?()
+      changed()
     }
   }
 
@@ -219,7 +226,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     guard let former = beginner, former.serial == serial else { return }
     beginner = nil
     former.dialler?.cancel()
-    changed?()
+    changed()
     former.answer(.failure(error))
   }
 
@@ -259,7 +266,9 @@ public final class AccountJoins: DeviceConnectionOwner {
     let result: Result<Void, SegueError> = if let error { .failure(error) } else { .success(()) }
     if let index = joins.firstIndex(where: { $0.number == number }) {
       joins[index].end = result
-      if error == nil, !joins[index].isInviting, let address = connection?.path.address { hasJoined?(address) }
+      if error == nil, !joins[index].isInviting, let address = connection?.path.address {
+        owner?.hasJoined(at: address)
+      }
     }
     while joins.count(where: { $0.end != nil }) > Self.endedLimit,
       let first = joins.firstIndex(where: { $0.end != nil })
@@ -309,7 +318,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     }
     waiters.append(
       Waiter(number: number, client: client, deadline: timeout.map { environment.uptime + $0 }, answer: answer))
-    changed?()
+    changed()
   }
 
   /// The user has compared the digits.
@@ -321,7 +330,7 @@ public final class AccountJoins: DeviceConnectionOwner {
     if joins[index].isInviting {
       guard joins[index].isAsking else { throw SegueError(.invalidState, "join: it was answered before") }
       joins[index].isAsking = false
-      changed?()
+      changed()
     } else if isAdmitted {
       throw SegueError(.invalidState, "join: the user of the other device admits this one")
     }

@@ -19,52 +19,42 @@ final class JoinConnection {
   private(set) var number: UInt64?
 
   private let connection: DeviceConnection
-  private let received: (JoinConnection, [UInt8]) -> Void
-  private let closed: (JoinConnection) -> Void
+  /// The joins that it is one of; they end it before they let go of it.
+  private let joins: AccountJoins
   private var output: [UInt8] = []
   private var isReading = false
   /// Whether the other end has closed it after its last bytes, which are still being handled.
   private var hasEnded = false
   private var isOver = false
 
-  /// Takes over the connection, also if this throws. Nothing is read before `begin`.
-  /// - Parameters:
-  ///   - received: called with bytes that have come; `goOn` has more of them read.
-  ///   - closed: called once, when the other end has closed it.
-  /// Throws SYSTEM.
-  convenience init(
-    _ connection: DeviceConnection, of owner: any DeviceConnectionOwner,
-    received: @escaping (JoinConnection, [UInt8]) -> Void, closed: @escaping (JoinConnection) -> Void
-  ) throws(SegueError) {
-    connection.owner = owner
+  /// Takes over the connection, also if this throws. Nothing is read before `begin`. Throws SYSTEM.
+  convenience init(_ connection: DeviceConnection, of joins: AccountJoins) throws(SegueError) {
+    connection.owner = joins
     do throws(SegueError) {
       guard let invite = connection.invite else {
         throw SegueError(.invalidState, "a connection on which nothing joins")
       }
-      self.init(
-        connection, invite, try connection.exporter(Invite.exporterLabel), received: received, closed: closed)
+      self.init(connection, invite, try connection.exporter(Invite.exporterLabel), joins)
     } catch {
       connection.terminate()
       throw error
     }
-    // It is terminated, or closed, before this object is released.
-    connection.attach(0) { [unowned(unsafe) self] isReadable in self.ready(isReadable) }
+    // `detach` ends that.
+    connection.attach(0) { [self] isReadable in ready(isReadable) }
     connection.watch(reading: false, writing: false)
     // Users may take minutes to compare the digits.
     connection.probe()
   }
 
-  private init(
-    _ connection: DeviceConnection, _ invite: Invite, _ exporter: [UInt8],
-    received: @escaping (JoinConnection, [UInt8]) -> Void, closed: @escaping (JoinConnection) -> Void
-  ) {
+  private init(_ connection: DeviceConnection, _ invite: Invite, _ exporter: [UInt8], _ joins: AccountJoins) {
     self.connection = connection
     self.invite = invite
     self.exporter = exporter
-    self.received = received
-    self.closed = closed
+    self.joins = joins
   }
 
+  /// Starts to read.
+  /// - Parameter number: the account's for it.
   func begin(as number: UInt64) {
     self.number = number
     goOn()
@@ -87,14 +77,19 @@ final class JoinConnection {
   func end() {
     guard !isOver else { return }
     pump()
-    isOver = true
+    detach()
     connection.close()
   }
 
   private func ready(_ isReadable: Bool) {
     guard !isOver else { return }
-    // A callee may release this object.
-    withExtendedLifetime(self) { if isReadable { read() } else { pump() } }
+    if isReadable { read() } else { pump() }
+  }
+
+  /// It is over: the connection lets go of this object.
+  private func detach() {
+    isOver = true
+    connection.attach(0) { _ in }
   }
 
   private func read() {
@@ -105,7 +100,7 @@ final class JoinConnection {
       isReading = false
       hasEnded = result == .closed
       pump()
-      received(self, bytes)
+      joins.received(bytes, over: self)
     } else if result == .closed {
       finish()
     }
@@ -114,9 +109,9 @@ final class JoinConnection {
   /// The other end has closed it, and all that it has said was handled.
   private func finish() {
     guard !isOver else { return }
-    isOver = true
+    detach()
     connection.terminate()
-    closed(self)
+    joins.closed(self)
   }
 
   private func pump() {

@@ -53,8 +53,8 @@ final class JoinDialler: DeviceConnectionOwner {
 
   func start() {
     do throws(SegueError) {
-      // `cancel` closes it, and nothing but that lets go of this object before.
-      network = try transport.watchInterfaces { [unowned(unsafe) self] in self.networkHasChanged() }
+      // `cancel` closes it, and lets go of this object.
+      network = try transport.watchInterfaces { [self] in networkHasChanged() }
     } catch { environment.log(.info, "join: \(error.message)") }
     dial()
   }
@@ -107,6 +107,7 @@ final class JoinDialler: DeviceConnectionOwner {
     isOver = true
     changed = nil
     network?.close()
+    network = nil
     for connection in connections { connection.terminate() }
   }
 

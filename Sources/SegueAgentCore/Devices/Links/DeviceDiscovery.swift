@@ -7,12 +7,6 @@ import SegueSystem
 /// Announces this device on its networks, and hears other devices of the account. A network without multicast has
 /// neither: addresses are static there. For one thread.
 final class DeviceDiscovery {
-  /// The receiver of what beacons say.
-  private struct Listener {
-    let found: (NetworkAddress, _ isFormer: Bool) -> Void
-    let differs: (_ date: Double) -> Void
-  }
-
   private let environment: any AgentEnvironment
   private let transport: any LinkTransport
   private let announcer: Announcer
@@ -20,8 +14,8 @@ final class DeviceDiscovery {
   private var isOn: Bool
   /// The other devices of the account.
   private(set) var others: [Identifier] = []
-  /// Nil unless it is open.
-  private var listener: Listener?
+  /// Called with what a genuine beacon says, and the address that it came from; nil unless it is open.
+  private var heard: ((BeaconCodec.News, NetworkAddress) -> Void)?
   /// Nil unless beacons are sent and heard.
   private var sockets: (any BeaconSockets)?
 
@@ -52,15 +46,10 @@ final class DeviceDiscovery {
     announcer.setKnown(isOn ? others : [])
   }
 
-  /// - Parameters:
-  ///   - found: called with the address at which another device of the account listens, and whether it has said so
-  ///     under a former epoch.
-  ///   - differs: called with the time that another device says that it is, in seconds since 1970.
-  func open(
-    _ interfaces: [NetworkInterface],
-    found: @escaping (NetworkAddress, _ isFormer: Bool) -> Void, differs: @escaping (_ date: Double) -> Void
-  ) {
-    listener = Listener(found: found, differs: differs)
+  /// Starts to announce this device, until `close`.
+  /// - Parameter heard: called with what a genuine beacon says, and the address that it came from.
+  func open(_ interfaces: [NetworkInterface], _ heard: @escaping (BeaconCodec.News, NetworkAddress) -> Void) {
+    self.heard = heard
     if isOn { openSockets(interfaces) }
   }
 
@@ -73,19 +62,15 @@ final class DeviceDiscovery {
   }
 
   func close() {
-    listener = nil
+    heard = nil
     closeSockets()
   }
 
   private func openSockets(_ interfaces: [NetworkInterface]) {
-    guard let listener else { return }
-    // `close` ends it before this object goes.
-    let opened = transport.openBeacons { [unowned(unsafe) self] bytes, address in
-      switch self.announcer.read(bytes, at: self.environment.now.date) {
-      case .listens(let port, let isFormer): listener.found(address.with(port: port), isFormer)
-      case .otherTime(let date): listener.differs(date)
-      case nil: break
-      }
+    guard heard != nil else { return }
+    // `closeSockets` ends it, and lets go of this object.
+    let opened = transport.openBeacons { [self] bytes, address in
+      if let news = announcer.read(bytes, at: environment.now.date) { heard?(news, address) }
     }
     opened.join(interfaces)
     sockets = opened

@@ -56,8 +56,8 @@ extension DeviceLinks {
   /// Sets the addresses that the user has named, and the paths to each device of the account. It is looked again where
   /// the addresses of the user lead.
   public func setAddresses(_ addresses: [NetworkAddress], _ paths: [DevicePaths] = []) {
-    self.addresses = addresses + paths.flatMap { $0.addresses }
-    table.setStatic(self.addresses.map { .address($0) }, environment.uptime)
+    let all = addresses + paths.flatMap { $0.addresses }
+    table.setStatic(all.map { .address($0) }, environment.uptime)
     setPaths(paths)
   }
 
@@ -92,7 +92,7 @@ extension DeviceLinks {
 
   /// The user may have changed what paths lead to: attempts under way end, and all arranged paths are dialled.
   private func retryArranged() {
-    for connection in connections where connection.isDialled && connection.path.device != nil {
+    for connection in connections.all where connection.isDialled && connection.path.device != nil {
       if !table.isLink(connection.number) { connection.terminate() }
     }
     table.retryArranged(environment.uptime)
@@ -100,7 +100,7 @@ extension DeviceLinks {
 
   /// Ends what this device has dialled by paths that are no longer arranged.
   private func endUnarranged() {
-    for connection in connections where connection.isDialled {
+    for connection in connections.all where connection.isDialled {
       // Those through a relay end with the link to it.
       guard case .command(let device, version: _) = connection.path,
         !paths.contains(where: { $0.device == device && $0.arranged.contains(connection.path) })
@@ -112,7 +112,7 @@ extension DeviceLinks {
 
   /// Ends the connections of kinds that the user does not want used to their devices.
   func endAvoided() {
-    for connection in connections {
+    for connection in connections.all {
       guard let device = connection.peer?.device ?? connection.path.device, isAvoided(connection, to: device) else {
         continue
       }

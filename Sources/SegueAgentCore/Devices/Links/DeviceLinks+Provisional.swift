@@ -9,16 +9,12 @@ import SegueSystem
 extension DeviceLinks {
   /// Tells such a device which roster this one has, and hears what it brings.
   func hold(_ connection: DeviceConnection) {
-    guard let shown = connection.shown, let greeting = greeting(), !connection.isAttached else {
+    guard let shown = connection.shown, let greeting = owner.linkGreeting, !connection.isAttached else {
       // It was listed when the hub got the connection.
       return failed(connection, Self.unlisted)
     }
     if provisional.count >= ProvisionalLink.limit, let oldest = provisional.first { turnAway(oldest, Self.unlisted) }
-    let held = ProvisionalLink(
-      connection, shown, at: environment.uptime,
-      // `close` ends all connections before this object is released.
-      heard: { [unowned(unsafe) self] held, message in self.heard(message, over: held) },
-      failed: { [unowned(unsafe) self] held, error in self.turnAway(held, error) })
+    let held = ProvisionalLink(connection, shown, of: self, at: environment.uptime)
     provisional.append(held)
     table.hold(connection.number, until: environment.uptime + ProvisionalLink.time)
     environment.log(.info, "the device at \(connection.path.text) is not in the list of devices")
@@ -26,10 +22,10 @@ extension DeviceLinks {
     act()
   }
 
-  private func heard(_ message: [UInt8], over held: ProvisionalLink) {
-    guard let heardUnlisted else { return }
+  /// Such a device says something about the account.
+  func heard(_ message: [UInt8], over held: ProvisionalLink) {
     held.waits(at: environment.uptime)
-    heardUnlisted(message, held.shown) { [self] in
+    owner.heardUnlisted(message, from: held.shown) { [self] in
       let waited = held.judged(at: environment.uptime)
       // The time of the store is not the other device's.
       guard provisional.contains(where: { $0 === held }) else { return }
@@ -42,8 +38,8 @@ extension DeviceLinks {
   func judge(_ held: ProvisionalLink) {
     let connection = held.connection
     guard let peer = connection.peer else { return }
-    if connection.isRevoked(by: context) { return turnAway(held, Self.unlisted) }
-    guard context.lists(peer.device) else { return }
+    if connection.isRevoked(by: keys.context) { return turnAway(held, Self.unlisted) }
+    guard keys.context.lists(peer.device) else { return }
     provisional.removeAll { $0 === held }
     held.release()
     link(connection, with: peer, isAttached: false)
@@ -58,18 +54,19 @@ extension DeviceLinks {
   }
 
   /// Leaves its address alone for a while, unless the list of devices changes.
-  private func turnAway(_ held: ProvisionalLink, _ error: SegueError) {
+  func turnAway(_ held: ProvisionalLink, _ error: SegueError) {
     held.close()
     provisional.removeAll { $0 === held }
     environment.log(.info, "no link with \(held.connection.path.text): \(error.message)")
     end(held.connection, .unlisted)
-    turnedAway?(held.shown)
+    owner.unlistedWasTurnedAway(held.shown)
   }
 
+  /// The other end has refused the certificate of this device as revoked.
   public func isRefused(_ connection: DeviceConnection) {
     // A device that has itself been removed knows a key, too: while others link with this one, its word does not count.
     guard connection.peer != nil || table.devices.isEmpty else { return }
-    refused?(connection.peer?.device)
+    owner.linkWasRefused(by: connection.peer?.device)
   }
 
   static var revoked: SegueError {

@@ -29,17 +29,12 @@ final class ProvisionalLink {
   /// The uptime at which it ends.
   let endsAt: Int64
   private var stream = ProvisionalStream()
-  /// Called with each message about the account.
-  private let heard: (ProvisionalLink, [UInt8]) -> Void
-  /// Called once, when the other end has closed it, or says what is not due.
-  private let failed: (ProvisionalLink, SegueError) -> Void
+  /// The links that it may be one of; they let go of it when it ends.
+  private let links: DeviceLinks
   private var isOver = false
 
-  init(
-    _ connection: DeviceConnection, _ shown: PeerCertificate, at uptime: Int64,
-    heard: @escaping (ProvisionalLink, [UInt8]) -> Void, failed: @escaping (ProvisionalLink, SegueError) -> Void
-  ) {
-    (self.connection, self.shown, self.heard, self.failed) = (connection, shown, heard, failed)
+  init(_ connection: DeviceConnection, _ shown: PeerCertificate, of links: DeviceLinks, at uptime: Int64) {
+    (self.connection, self.shown, self.links) = (connection, shown, links)
     endsAt = uptime + Self.longest
   }
 
@@ -100,14 +95,15 @@ final class ProvisionalLink {
         guard waiting < Self.messageLimit else {
           throw SegueError(.limitExceeded, "a device that is not listed says more than is heard")
         }
-        heard(self, message)
+        links.heard(message, over: self)
       }
     } catch { end(error) }
   }
 
+  /// The other end has closed it, or says what is not due.
   private func end(_ error: SegueError) {
     guard !isOver else { return }
     isOver = true
-    failed(self, error)
+    links.turnAway(self, error)
   }
 }

@@ -8,46 +8,39 @@ import SegueWire
 /// The mailbox of this device, and this device as a mailbox (R14.5).
 extension DeviceService {
   func openRetention() {
-    retention.open()
+    retention.open(for: self)
     hub.setRetention(retention)
-    // `close` ends all that may call. In a later turn: the hub may be in the middle of a call.
-    retention.send = { [unowned(unsafe) self] message, peer in
-      self.environment.post { [self] in self.messages?.send(message, to: peer) }
-    }
-    retention.changed = { [unowned(unsafe) self] in self.publish() }
-    retention.pushesChanged = { [unowned(unsafe) self] in self.pushes.kept.deliver() }
-    pushes.kept.check = { [unowned(unsafe) self] origin throws(SegueError) in try self.retention.check(origin) }
+    inbox.observer = self
   }
 
   /// The settings or the devices of the account have changed.
   func setMailbox() {
     retention.set(settings.mailbox, settings.privacy)
-    if retention.mailbox != nil, !retention.hasBegun, startsAgainAt == nil { countStart() }
+    if retention.mailbox != nil, !retention.hasBegun, starts.isIdle { countStart() }
   }
 
   /// Revisions are told once the disk has it that the agent has started once more: after the next start they are
   /// higher.
   private func countStart() {
-    startsAgainAt = .max
+    starts.begin()
     stored.keep({ $0.starts = min($0.starts + 1, OwnRevisions.lastStart) }) { [self] result in
       guard !isClosed else { return }
-      startsAgainAt = nil
       switch result {
       case .success(let kept):
-        startsPause.end()
-        adopt(kept)
+        starts.succeed()
+        current.adopt(kept)
         retention.begin(kept.starts)
       case .failure(let error):
         environment.log(.error, "mailbox: \(error.message)")
-        startsAgainAt = startsPause.take(after: error).map { environment.uptime + $0 }
+        starts.fail(error, at: environment.uptime)
       }
       setTimer()
     }
   }
 
   func tickRetention(_ uptime: Int64) {
-    guard let at = startsAgainAt, at <= uptime else { return }
-    startsAgainAt = nil
+    guard starts.isDue(at: uptime) else { return }
+    starts.cancel()
     setMailbox()
   }
 
@@ -71,37 +64,8 @@ extension DeviceService {
       throw SegueError(.invalidArgument, "retain_on: is this device, which is away whenever it is needed")
     }
   }
+}
 
-  // MARK: Pushes to devices that are off (R3.15)
-
-  /// Has the mailbox keep a push for a device that is not linked. Throws CONNECTION_UNAVAILABLE.
-  func keepPush(
-    _ request: OutgoingPushes.Request, to target: Identifier, _ name: String, app: String?,
-    _ answer: @escaping ControlClient.Answer
-  ) throws(SegueError) {
-    guard let mailbox = retention.mailbox, mailbox != target else {
-      throw SegueError(.connectionUnavailable, "\(name): is not linked now")
-    }
-    let mailboxName = self.name(of: mailbox)
-    guard links?.certificate(of: mailbox) != nil else {
-      throw SegueError(
-        .connectionUnavailable, "\(name): is not linked now, and neither is \(mailboxName), which would keep the push")
-    }
-    pushes.outgoing.push(request, to: mailbox, mailboxName) { [retention] number, _ throws(SegueError) in
-      .keepPush(
-        try retention.request(number, to: target, request.activity, app: app, at: mailbox))
-    }
-  }
-
-  /// The answer to a push, for its client.
-  /// - Parameter mailbox: that keeps it; nil: it has begun.
-  func value(of answer: PushAnswer, at mailbox: Identifier?) throws(SegueError) -> Value {
-    var entries: Entries = [
-      (key: .string("continuation_id"), value: .uuid(answer.continuation)),
-      (key: .string("bundle_identifier"), value: .string(answer.bundleIdentifier)),
-      (key: .string("app_name"), value: .string(mailbox.map { name(of: $0) } ?? answer.appName)),
-    ]
-    if let mailbox { entries.append((key: .string("retained_at"), value: .uuid(mailbox))) }
-    return try .dictionary(entries)
-  }
+extension DeviceService: DeviceRetentionOwner {
+  func deliverPushes() { pushes.kept.deliver() }
 }

@@ -12,18 +12,14 @@ final class KeptPushes {
 
   private let inbox: any RetainingInbox
   private let outgoing: OutgoingPushes
-  /// Sends a message to a device, if it is linked. Set by the owner, as the next ones.
-  var send: ((DeviceMessage, Identifier) -> Void)?
-  /// The name of a device; nil if it is not known.
-  var nameOf: ((Identifier) -> String?)?
-  /// Whether a device has its push kept by this one. Throws NOT_ALLOWED, NOT_FOUND.
-  var check: ((RetainedOrigin) throws(SegueError) -> Void)?
+  private let retention: DeviceRetention
+  private let peers: PushPeers
   /// Those that are being fetched.
   private var fetching: [(device: Identifier, number: UInt64, push: Identifier)] = []
 
-  init(_ inbox: any RetainingInbox, _ outgoing: OutgoingPushes) { (self.inbox, self.outgoing) = (inbox, outgoing) }
-
-  func close() { (send, nameOf, check) = (nil, nil, nil) }
+  init(_ inbox: any RetainingInbox, _ outgoing: OutgoingPushes, _ retention: DeviceRetention, _ peers: PushPeers) {
+    (self.inbox, self.outgoing, self.retention, self.peers) = (inbox, outgoing, retention, peers)
+  }
 
   /// - Parameter device: as its certificate says.
   func keep(_ request: KeepPushRequest, of device: Identifier) {
@@ -32,10 +28,10 @@ final class KeptPushes {
       // Towards its origin this device is a receiver, whose app is the agent.
       let answer = PushAnswer(
         continuation: request.push.id, bundleIdentifier: Receiver.agent, appName: "mailbox")
-      send?(.pushed(request.number, error.map { .failure($0) } ?? .success(answer)), device)
+      peers.send(.pushed(request.number, error.map { .failure($0) } ?? .success(answer)), to: device)
     }
     do throws(SegueError) {
-      try check?(origin)
+      try retention.check(origin)
       guard fetching.count(where: { $0.device == device }) < Self.deviceLimit else {
         throw SegueError(.limitExceeded, "fetches \(Self.deviceLimit) pushes of this device already")
       }
@@ -73,7 +69,7 @@ final class KeptPushes {
       guard let push = origin.push else { continue }
       let activity = origin.identifier
       inbox.toldPush(activity)
-      outgoing.deliver(activity, of: origin.device, to: push.target, nameOf?(push.target) ?? "a device") {
+      outgoing.deliver(activity, of: origin.device, to: push.target, peers.name(of: push.target) ?? "a device") {
         [inbox] result in
         switch result {
         case .success: inbox.answeredPush(activity, nil)

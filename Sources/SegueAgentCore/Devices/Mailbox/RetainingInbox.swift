@@ -6,9 +6,6 @@ import SegueWire
 
 /// The inbox of the agent, which also keeps what is retained for other devices (R14.5). For one thread.
 public protocol RetainingInbox: PushInbox {
-  /// Called, not inside another call, when what apps of this device offer may have changed, or what is retained; nil:
-  /// not wanted.
-  var retentionChanged: (() -> Void)? { get set }
   /// The offers of apps of this device to others; nothing private.
   var ownOffers: [Offer] { get }
   /// The offers and pushes that are retained for other devices, the oldest first.

@@ -10,8 +10,6 @@ final class DeviceNames {
   /// Nil: names are not looked up.
   private let resolver: (any NameResolver)?
   private var schedule = NameSchedule()
-  /// Called with the addresses of a name, without ports, or with the reason for which there are none.
-  var resolved: ((NameSchedule.Entry, NameLookup) -> Void)?
   private var isClosed = false
 
   init(in environment: any AgentEnvironment, _ resolver: (any NameResolver)?) {
@@ -29,30 +27,30 @@ final class DeviceNames {
   }
 
   /// Begins the look-ups that are due.
-  func act(linked: [Identifier]) {
+  /// - Parameter resolved: called with the addresses of a name, without ports, or with the reason for which there are
+  ///   none; not after `close`.
+  func act(linked: [Identifier], _ resolved: @escaping (NameSchedule.Entry, NameLookup) -> Void) {
     guard let resolver else { return }
     while !isClosed, let entry = schedule.takeDue(linked: linked, environment.uptime) {
       resolver.resolve(entry.name) { [self] lookup in
         guard !isClosed else { return }
+        // The user may have taken it away meanwhile.
+        let isKnown = schedule.entries.contains(entry)
         ended(entry, lookup)
+        if isKnown { resolved(entry, lookup) }
       }
     }
   }
 
   private func ended(_ entry: NameSchedule.Entry, _ lookup: NameLookup) {
-    let isKnown = schedule.entries.contains(entry)
     switch lookup {
     case .addresses(let all): environment.log(.debug, "\(entry.name.text): has \(all.count) addresses")
     case .failed(let reason):
       if schedule.failure(of: entry) == nil { environment.log(.info, "looking up \(reason)") }
     }
     schedule.ended(entry, lookup, environment.uptime, random: environment.drawJitter())
-    // The user may have taken it away meanwhile.
-    if isKnown { resolved?(entry, lookup) }
   }
 
-  func close() {
-    isClosed = true
-    resolved = nil
-  }
+  /// Has later look-ups end in nothing.
+  func close() { isClosed = true }
 }

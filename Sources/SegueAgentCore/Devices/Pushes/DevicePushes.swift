@@ -11,57 +11,37 @@ public final class DevicePushes {
   let kept: KeptPushes
   /// The clients that wait for pushes of other devices, to ask the user.
   private let watchers: StateWatchers
-  private let inbox: any PushInbox
-  private let environment: any AgentEnvironment
-  /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
-  var send: ((_ message: [UInt8], _ device: Identifier) -> Void)?
-  /// Called when a deadline has changed.
-  var changed: (() -> Void)?
-  /// The names of the devices.
-  var names: [(device: Identifier, name: String)] = []
+  private let peers: PushPeers
 
   /// Throws SYSTEM without random numbers.
-  convenience init(_ inbox: any RetainingInbox, in environment: any AgentEnvironment) throws(SegueError) {
+  convenience init(
+    _ inbox: any RetainingInbox, _ retention: DeviceRetention, in environment: any AgentEnvironment
+  ) throws(SegueError) {
     let drawn = try environment.drawIdentifier().bytes
     let number = drawn.prefix(4).reduce(0) { $0 << 8 | UInt64($1) }
-    self.init(inbox, try StateWatchers(of: "pushes", in: environment), after: number, environment)
+    self.init(inbox, retention, try StateWatchers(of: "pushes", in: environment), after: number, environment)
   }
 
   /// - Parameter number: a random one, so that an answer to a former agent is none to this one.
   private init(
-    _ inbox: any RetainingInbox, _ watchers: StateWatchers, after number: UInt64, _ environment: any AgentEnvironment
+    _ inbox: any RetainingInbox, _ retention: DeviceRetention, _ watchers: StateWatchers, after number: UInt64,
+    _ environment: any AgentEnvironment
   ) {
-    (self.watchers, self.inbox, self.environment) = (watchers, inbox, environment)
-    outgoing = OutgoingPushes(inbox, after: number, in: environment)
-    incoming = IncomingPushes(inbox, watchers, in: environment)
-    kept = KeptPushes(inbox, outgoing)
-    // `close` ends all that may call.
-    outgoing.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
-    outgoing.changed = { [unowned(unsafe) self] in self.changed?() }
-    inbox.offerEnded = { [unowned(unsafe) self] in self.incoming.gone($0) }
-    incoming.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
-    kept.send = { [unowned(unsafe) self] in self.send($0, to: $1) }
-    kept.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
-    incoming.changed = { [unowned(unsafe) self] in self.publish() }
-    incoming.nameOf = { [unowned(unsafe) self] device in self.names.first { $0.device == device }?.name }
+    self.watchers = watchers
+    peers = PushPeers(in: environment)
+    outgoing = OutgoingPushes(inbox, peers, after: number, in: environment)
+    incoming = IncomingPushes(inbox, watchers, peers, in: environment)
+    kept = KeptPushes(inbox, outgoing, retention, peers)
   }
+
+  /// Has the owner carry out what follows, until `close`.
+  func open(for owner: any DevicePushesOwner) { peers.open(for: owner) }
 
   /// No call may follow.
   func close() {
-    inbox.offerEnded = nil
     outgoing.close()
     incoming.close()
-    kept.close()
-    send = nil
-    changed = nil
-  }
-
-  private func send(_ message: DeviceMessage, to device: Identifier) {
-    do throws(SegueError) {
-      send?(try message.encoding(), device)
-    } catch {
-      environment.log(.error, "push: \(error.message)")
-    }
+    peers.close()
   }
 
   /// - Parameters:
@@ -91,23 +71,14 @@ public final class DevicePushes {
   public func watch(
     after: Int64?, timeout: Int64, for client: ControlClient, _ answer: @escaping ControlClient.Answer
   ) throws(SegueError) {
-    publish()
+    incoming.publish()
     try watchers.get(after: after, timeout: timeout, for: client, answer)
-    changed?()
+    peers.deadlineChanged()
   }
 
   func abandon(_ client: ControlClient) {
     watchers.abandon(client)
     outgoing.abandon(client)
-  }
-
-  private func publish() {
-    do throws(SegueError) {
-      try watchers.publish(try incoming.entries())
-    } catch {
-      environment.log(.error, "pushes: \(error.message)")
-    }
-    changed?()
   }
 
   // MARK: Time

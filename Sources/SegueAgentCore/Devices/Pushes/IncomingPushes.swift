@@ -38,27 +38,17 @@ public final class IncomingPushes {
   private let environment: any AgentEnvironment
   /// The clients that wait for pushes, to ask the user.
   private let watchers: StateWatchers
-  /// Sends a message to a device, if it is linked. Set by the owner, as the next two.
-  var send: ((DeviceMessage, Identifier) -> Void)?
-  /// The name of a device; nil if it is not known.
-  var nameOf: ((Identifier) -> String?)?
-  /// Called when what users can be told has changed, or a deadline.
-  var changed: (() -> Void)?
+  private let peers: PushPeers
   private var pushes: [Push] = []
 
-  init(_ inbox: any PushInbox, _ watchers: StateWatchers, in environment: any AgentEnvironment) {
-    self.inbox = inbox
-    self.environment = environment
-    self.watchers = watchers
+  init(
+    _ inbox: any PushInbox, _ watchers: StateWatchers, _ peers: PushPeers, in environment: any AgentEnvironment
+  ) {
+    (self.inbox, self.watchers, self.peers, self.environment) = (inbox, watchers, peers, environment)
   }
 
   /// Drops all pushes: asks and answers nothing afterwards.
-  func close() {
-    send = nil
-    nameOf = nil
-    changed = nil
-    pushes = []
-  }
+  func close() { pushes = [] }
 
   // MARK: From other devices
 
@@ -84,7 +74,7 @@ public final class IncomingPushes {
     do throws(SegueError) {
       let push = try begin(request, isRetained: isRetained, from: device, policy)
       inbox.look(for: push.activity, wanted: request.app) { [self] result in found(push.id, result, policy) }
-      changed?()
+      publish()
     } catch {
       answer(request, of: device, .failure(error))
     }
@@ -139,7 +129,7 @@ public final class IncomingPushes {
       }
       pushes[index].question = (try result.get().offer, app)
       environment.log(.info, "push: the user is asked whether \(app.name) continues an activity of another device")
-      changed?()
+      publish()
     } catch {
       end(id, .failure(error))
     }
@@ -172,7 +162,7 @@ public final class IncomingPushes {
   private func drop(_ isOver: (Push) -> Bool) {
     guard pushes.contains(where: { isOver($0) && !$0.isAccepted }) else { return }
     pushes.removeAll { isOver($0) && !$0.isAccepted }
-    changed?()
+    publish()
   }
 
   // MARK: The user
@@ -230,22 +220,32 @@ public final class IncomingPushes {
     ) { result in
       if case .failure(let error) = result { finish(.failure(error)) }
     }
-    changed?()
+    publish()
   }
 
   private func end(_ id: Identifier, _ result: Result<PushAnswer, SegueError>) {
     guard let index = pushes.firstIndex(where: { $0.id == id }) else { return }
     let push = pushes.remove(at: index)
     answer(push.request, of: push.device, result)
-    changed?()
+    publish()
   }
 
   private func answer(_ request: PushRequest, of device: Identifier, _ result: Result<PushAnswer, SegueError>) {
-    send?(.pushed(request.number, result), device)
+    peers.send(.pushed(request.number, result), to: device)
+  }
+
+  /// Tells the clients that wait, if there is something new, and the owner that a deadline may have changed.
+  func publish() {
+    do throws(SegueError) {
+      try watchers.publish(try entries())
+    } catch {
+      environment.log(.error, "pushes: \(error.message)")
+    }
+    peers.deadlineChanged()
   }
 
   /// The entries of the pushes about which the user is asked.
-  func entries() throws(SegueError) -> [(key: Value, value: Value)] {
+  private func entries() throws(SegueError) -> [(key: Value, value: Value)] {
     var list: [Value] = []
     for push in pushes where !push.isAccepted {
       guard let (offer, app) = push.question else { continue }
@@ -256,7 +256,7 @@ public final class IncomingPushes {
         (
           key: .string("device_name"),
           value: .string(
-            push.isRetained ? offer.deviceName : nameOf?(push.device) ?? "a device of the account")
+            push.isRetained ? offer.deviceName : peers.name(of: push.device) ?? "a device of the account")
         ),
         (key: .string("activity_id"), value: .uuid(offer.description.id)),
         (key: .string("type"), value: .string(offer.description.type)),

@@ -24,26 +24,18 @@ public final class OutgoingPushes {
 
   private let inbox: any PushInbox
   private let environment: any AgentEnvironment
-  /// Sends a message to a device, if it is linked. Set by the owner, as the next one.
-  var send: ((DeviceMessage, Identifier) -> Void)?
-  /// Called when a deadline has changed.
-  var changed: (() -> Void)?
+  private let peers: PushPeers
   private var pushes: [Push] = []
   private var lastNumber: UInt64
 
   /// - Parameter number: before that of the first push.
-  init(_ inbox: any PushInbox, after number: UInt64, in environment: any AgentEnvironment) {
-    self.inbox = inbox
-    self.environment = environment
+  init(_ inbox: any PushInbox, _ peers: PushPeers, after number: UInt64, in environment: any AgentEnvironment) {
+    (self.inbox, self.peers, self.environment) = (inbox, peers, environment)
     lastNumber = number
   }
 
   /// Drops all pushes without an answer.
-  func close() {
-    send = nil
-    changed = nil
-    pushes = []
-  }
+  func close() { pushes = [] }
 
   /// A push of an app of this device.
   struct Request {
@@ -70,7 +62,7 @@ public final class OutgoingPushes {
       guard pushes.contains(where: { $0.number == number }) else { return }
       do throws(SegueError) {
         try PushAdmission.checkOwn(try result.get(), request.privacy)
-        send?(try message(number, request.timeout ?? Limits.pushAnswer), device)
+        peers.send(try message(number, request.timeout ?? Limits.pushAnswer), to: device)
       } catch {
         end(number, of: device, .failure(error))
       }
@@ -87,7 +79,7 @@ public final class OutgoingPushes {
   ) {
     let client = ControlClient(number: .max, principal: .device(origin))
     guard let number = begin(to: device, name, Limits.longestAsk, for: client, answer) else { return }
-    send?(.deliverPush(number: number, push, milliseconds: Limits.longestAsk), device)
+    peers.send(.deliverPush(number: number, push, milliseconds: Limits.longestAsk), to: device)
   }
 
   /// - Returns: its number; nil if there are too many, and it is answered.
@@ -110,7 +102,7 @@ public final class OutgoingPushes {
       Push(
         number: lastNumber, device: device, name: name, client: client,
         deadline: environment.uptime + (timeout ?? Limits.pushAnswer) + Self.wayTime, answer: answer))
-    changed?()
+    peers.deadlineChanged()
     return lastNumber
   }
 
@@ -131,21 +123,23 @@ public final class OutgoingPushes {
 
   /// The client has gone: the other device need not ask its user any longer.
   func abandon(_ client: ControlClient) {
-    for push in pushes where push.client.number == client.number { send?(.withdrawn(push.number), push.device) }
+    for push in pushes where push.client.number == client.number {
+      peers.send(.withdrawn(push.number), to: push.device)
+    }
     pushes.removeAll { $0.client.number == client.number }
   }
 
   private func end(_ number: UInt64, of device: Identifier, _ result: Result<PushAnswer, SegueError>) {
     guard let index = pushes.firstIndex(where: { $0.number == number && $0.device == device }) else { return }
     pushes.remove(at: index).answer(result)
-    changed?()
+    peers.deadlineChanged()
   }
 
   var nextDeadline: Int64? { pushes.map { $0.deadline }.min() }
 
   func tick(_ uptime: Int64) {
     while let push = pushes.first(where: { $0.deadline <= uptime }) {
-      send?(.withdrawn(push.number), push.device)
+      peers.send(.withdrawn(push.number), to: push.device)
       let error = SegueError(
         .remoteApplicationTimedOut, "\(push.name): has not answered; perhaps its Segue is too old for that")
       end(push.number, of: push.device, .failure(error))

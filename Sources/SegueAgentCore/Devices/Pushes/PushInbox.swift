@@ -3,10 +3,18 @@
 import SegueEngine
 import SegueModel
 
+/// The observer of an inbox. It is called in turns of its own, not inside another call.
+public protocol InboxObserver: AnyObject {
+  /// An offer is over: its app has ended it, or is gone.
+  func offerEnded(_ activity: Identifier)
+  /// The offers of apps of this device may have changed, or what is retained for other devices.
+  func retentionChanged()
+}
+
 /// The inbox of the agent, as pushes between devices use it (R3.15). For one thread.
 public protocol PushInbox: AnyObject {
-  /// Called once an offer is over; nil: not wanted.
-  var offerEnded: ((Identifier) -> Void)? { get set }
+  /// Gets the events of the inbox; nil: none does. It outlives its use, and is set to nil before it ends.
+  var observer: (any InboxObserver)? { get set }
   /// Looks for an offer that may just have been made, for 1 s.
   /// - Parameters:
   ///   - wanted: the bundle identifier of the app that is to continue it; nil: whatever fits.

@@ -8,76 +8,51 @@ import SegueWire
 /// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
 /// the account do, and waits for no thread. For one thread.
 final class DeviceRelays: AgentTimerOwner {
-  /// Bytes of messages and frames of one device that wait for a turn; those beyond are lost, which ends the channel.
-  private static let inboxLimit = 2 * Int(RelayWindow.largest)
+  /// The turn in which all that waits is handled.
+  private enum Turn {
+    case none
+    /// It comes.
+    case posted
+    /// It is under way; all that is to be sent is sent at its end.
+    case begun
+  }
 
   private let environment: any AgentEnvironment
   private let hub: any LinkHub
-  /// A message or a frame of a device.
-  private enum Arrival {
-    case message([UInt8])
-    case frame(RelayFrame)
-
-    /// Bytes, for the limit of those that wait: small ones cost more than their bytes.
-    var size: Int {
-      switch self {
-      case .message(let message): max(message.count, RelayFrame.leastCost)
-      case .frame(.bytes(_, _, let bytes)): RelayFrame.leastCost + bytes.count
-      case .frame: RelayFrame.leastCost
-      }
-    }
-  }
-
   /// Nil once it is closed.
   private var timer: (any AgentTimer)?
-  /// The links of this device; nil without an account.
-  private let links: () -> DeviceLinks?
+  /// The links of this device; nil without an account. Set by the owner, which takes them away before they close.
+  var links: DeviceLinks?
   private var relay: RelaySwitch
   private var directory = RelayDirectory()
-  private var incoming: [(arrival: Arrival, device: Identifier)] = []
-  /// The bytes in `incoming` of each device.
-  private var waiting: [(device: Identifier, bytes: Int)] = []
+  private var inbox = RelayInbox()
   private var outgoing: [(message: RelayMessage, device: Identifier)] = []
   /// Devices with which a session of the hubs has begun or resumed.
   private var begun: [Identifier] = []
-  private var isPosted = false
-  /// Whether all that is to be sent is sent at the end of this turn.
-  private var isTurning = false
+  private var turn = Turn.none
   /// Work of the sockets at the end of this turn; nil between turns.
   private var due: [() -> Void]?
-  /// Whether a device has told its role in this turn.
-  private var hasRoles = false
-  private(set) lazy var sockets = RelayedSockets(
-    after: number,
-    later: { [unowned(unsafe) self] body in self.later(body) },
-    send: { [unowned(unsafe) self] message, relay in
-      self.outgoing.append((message, relay))
-      self.schedule()
-    }, nameOf: { [unowned(unsafe) self] device in self.name(of: device) })
+  private(set) lazy var sockets = RelayedSockets(after: number, of: self)
   private let number: UInt64
   /// Rations the lines of the log about requests that are refused, and messages that cannot be read.
   private var lines = RateLimiter(burst: 8)
   /// The names of the devices.
   var names: [(device: Identifier, name: String)] = []
 
-  /// - Parameters:
-  ///   - number: a random one, so that a channel is none of a former process.
-  ///   - links: those of this device; nil without an account.
-  init(
-    _ hub: any LinkHub, in environment: any AgentEnvironment, after number: UInt64,
-    links: @escaping () -> DeviceLinks?
-  ) {
-    (self.hub, self.environment, self.links, self.number) = (hub, environment, links, number)
+  /// - Parameter number: a random one, so that a channel is none of a former process.
+  init(_ hub: any LinkHub, in environment: any AgentEnvironment, after number: UInt64) {
+    (self.hub, self.environment, self.number) = (hub, environment, number)
     relay = RelaySwitch(after: number) { device in hub.unsent(to: device) }
   }
 
   /// Throws SYSTEM.
   func open() throws(SegueError) {
-    // `close` ends it.
+    // `close` ends both, and has the hub let go of this object.
     timer = try environment.makeTimer(for: self)
-    hub.setRelayHandler { [unowned(unsafe) self] device, frame in self.heard(.frame(frame), from: device) }
+    hub.setRelayHandler { [self] device, frame in heard(.frame(frame), from: device) }
   }
 
+  /// Ends what `open` has begun. No call may follow.
   func close() {
     hub.setRelayHandler(nil)
     timer?.close()
@@ -87,13 +62,9 @@ final class DeviceRelays: AgentTimerOwner {
   /// The connections that pass through this device now.
   var splices: Int { relay.count }
   /// The messages and frames that wait for a turn. A test reads it.
-  var waitingCount: Int { incoming.count }
+  var waitingCount: Int { inbox.count }
   /// The promise that is broken; nil: none. A test reads it after each step.
   var broken: StaticString? { relay.broken ?? sockets.broken(relay.direct) }
-
-  func name(of device: Identifier) -> String {
-    names.first { $0.device == device }?.name ?? device.fingerprint
-  }
 
   // MARK: The role
 
@@ -108,7 +79,7 @@ final class DeviceRelays: AgentTimerOwner {
 
   /// The links of this device have changed.
   func linksChanged() {
-    guard let links = links() else {
+    guard let links else {
       _ = relay.setLinked(direct: [], indirect: [])
       directory.keep([])
       return sockets.keep([])
@@ -124,7 +95,7 @@ final class DeviceRelays: AgentTimerOwner {
 
   /// Has the paths through relays dialled.
   private func offerPaths() {
-    links()?.setRelays(relay.direct.filter { directory.knows($0) }) { relay, device in
+    links?.setRelays(relay.direct.filter { directory.knows($0) }) { relay, device in
       directory.obstacle(of: relay, to: device).map { $0.error(name(of: relay), name(of: device)) }
     }
   }
@@ -149,39 +120,27 @@ final class DeviceRelays: AgentTimerOwner {
   /// A device has said something about a relay.
   func heard(_ message: [UInt8], from device: Identifier) { heard(.message(message), from: device) }
 
-  private func heard(_ arrival: Arrival, from device: Identifier) {
-    let index = waiting.firstIndex { $0.device == device } ?? waiting.count
-    if index == waiting.count { waiting.append((device, 0)) }
-    guard waiting[index].bytes + arrival.size <= Self.inboxLimit else { return }
-    waiting[index].bytes += arrival.size
-    incoming.append((arrival, device))
-    schedule()
-  }
-
-  /// At the end of this turn, or in a later one.
-  private func later(_ body: @escaping () -> Void) {
-    if due == nil { environment.post(body) } else { due?.append(body) }
+  private func heard(_ arrival: RelayInbox.Arrival, from device: Identifier) {
+    if inbox.take(arrival, from: device) { schedule() }
   }
 
   private func schedule() {
-    guard !isPosted, !isTurning, timer != nil else { return }
-    isPosted = true
+    guard turn == .none, timer != nil else { return }
+    turn = .posted
     environment.post { [self] in
-      isPosted = false
-      guard timer != nil else { return }
-      turn()
+      turn = .none
+      if timer != nil { handle() }
     }
   }
 
-  private func turn() {
-    let arrivals = incoming
-    (incoming, waiting) = ([], [])
+  /// Handles all that waits, and sends what follows.
+  private func handle() {
+    let arrivals = inbox.takeAll()
     due = []
-    isTurning = true
+    turn = .begun
     for (arrival, device) in arrivals { take(arrival, from: device) }
     // Once in a turn, however many roles were told.
-    if hasRoles { offerPaths() }
-    hasRoles = false
+    if directory.takeNews() { offerPaths() }
     let begun = self.begun
     self.begun = []
     if relay.isOn { for device in begun where relay.direct.contains(device) { outgoing.append((relay.role, device)) } }
@@ -191,14 +150,14 @@ final class DeviceRelays: AgentTimerOwner {
     due = nil
     for body in bodies { body() }
     send()
-    isTurning = false
+    turn = .none
     // Sending may have ended links.
-    if !incoming.isEmpty || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
+    if inbox.count > 0 || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
   }
 
-  private func take(_ arrival: Arrival, from device: Identifier) {
+  private func take(_ arrival: RelayInbox.Arrival, from device: Identifier) {
     // Nothing that a revoked device says counts.
-    guard let links = links(), links.certificate(of: device) != nil else { return }
+    guard let links, links.certificate(of: device) != nil else { return }
     switch arrival {
     case .frame(let frame): take(RelayMessage(frame), from: device, links)
     case .message(let encoding):
@@ -214,7 +173,6 @@ final class DeviceRelays: AgentTimerOwner {
     switch message {
     case .role(let isRelaying, let linked):
       directory.set(device, isRelaying: isRelaying, linked: linked)
-      hasRoles = true
     case .toRelay(let channel, let step):
       relay.take(step, channel, from: device, environment.uptime)
       log(relay.takeDecision())
@@ -266,5 +224,20 @@ final class DeviceRelays: AgentTimerOwner {
   func timerIsDue(_ timer: any AgentTimer) {
     relay.tick(environment.uptime)
     send()
+  }
+}
+
+extension DeviceRelays: RelayedSocketsOwner {
+  func later(_ body: @escaping () -> Void) {
+    if due == nil { environment.post(body) } else { due?.append(body) }
+  }
+
+  func send(_ message: RelayMessage, through relay: Identifier) {
+    outgoing.append((message, relay))
+    schedule()
+  }
+
+  func name(of device: Identifier) -> String {
+    names.first { $0.device == device }?.name ?? device.fingerprint
   }
 }

@@ -12,14 +12,21 @@ struct RelayDirectory {
 
   /// Those of linked devices alone, at most `Limits.devices`.
   private var roles: [Role] = []
-
-  init() {}
+  /// Whether a role was told since `takeNews`.
+  private var hasNews = false
 
   /// A device has told its role.
   mutating func set(_ device: Identifier, isRelaying: Bool, linked: [Identifier]) {
     roles.removeAll { $0.device == device }
     roles.append(Role(device: device, isRelaying: isRelaying, linked: linked))
     roles.removeFirst(max(0, roles.count - Limits.devices))
+    hasNews = true
+  }
+
+  /// Whether a device has told its role since the last call.
+  mutating func takeNews() -> Bool {
+    defer { hasNews = false }
+    return hasNews
   }
 
   /// Forgets all but those.

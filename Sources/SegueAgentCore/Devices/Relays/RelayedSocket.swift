@@ -24,8 +24,8 @@ final class RelayedSocket: LinkSocket {
   let channel: UInt32
   /// The device at the other end, as the relay says.
   let device: Identifier
-  /// Outlives it, as its owner's connections end before that goes.
-  private unowned(unsafe) let sockets: RelayedSockets
+  /// The channels that it is one of; they let go of it when it is closed.
+  private let sockets: RelayedSockets
   private var state: State
   private(set) var failure: SegueError?
   /// The pieces that have arrived, and are not read yet.

@@ -2,24 +2,28 @@
 
 import SegueModel
 
+/// The owner of the channels through relays, which sends for them. For one thread.
+protocol RelayedSocketsOwner: AnyObject {
+  /// Does something at the end of this turn, or in a later one.
+  func later(_ body: @escaping () -> Void)
+  /// Sends a step of a channel to its relay, in a later turn: the hub may be in the middle of a call.
+  func send(_ message: RelayMessage, through relay: Identifier)
+  /// The name of a device.
+  func name(of device: Identifier) -> String
+}
+
 /// The channels of this device through relays (R14.3). For one thread.
 final class RelayedSockets {
   private var all: [RelayedSocket] = []
   /// The number of the next channel: odd ones are those of the device that uses a relay.
   private var nextChannel: UInt32
-  /// Does something in a later turn.
-  let later: (_ body: @escaping () -> Void) -> Void
-  /// Sends a step of a channel to its relay, in a later turn: the hub may be in the middle of a call.
-  private let send: (_ message: RelayMessage, _ relay: Identifier) -> Void
-  private let nameOf: (Identifier) -> String
+  /// The owner outlives it, as the connections of the channels end before the owner goes.
+  private unowned(unsafe) let owner: any RelayedSocketsOwner
 
   /// - Parameter number: a random one, so that a channel is none of a former process.
-  init(
-    after number: UInt64, later: @escaping (_ body: @escaping () -> Void) -> Void,
-    send: @escaping (_ message: RelayMessage, _ relay: Identifier) -> Void, nameOf: @escaping (Identifier) -> String
-  ) {
+  init(after number: UInt64, of owner: any RelayedSocketsOwner) {
     nextChannel = UInt32(truncatingIfNeeded: number >> 34) | 1
-    (self.later, self.send, self.nameOf) = (later, send, nameOf)
+    self.owner = owner
   }
 
   /// Asks a relay for a connection with a device.
@@ -45,15 +49,25 @@ final class RelayedSockets {
       release(socket)
       send(.closed(.refused), of: socket)
     // An end that is told nothing would hold it for ever.
-    case .opened, .data, .credit: send(.toRelay(channel, .closed(.unknown)), relay)
+    case .opened, .data, .credit: owner.send(.toRelay(channel, .closed(.unknown)), through: relay)
     case .closed: break
     }
   }
 
-  func send(_ step: RelayStep, of socket: RelayedSocket) { send(.toRelay(socket.channel, step), socket.relay) }
+  /// Sends a step of a channel to its relay.
+  func send(_ step: RelayStep, of socket: RelayedSocket) {
+    owner.send(.toRelay(socket.channel, step), through: socket.relay)
+  }
+
+  /// Does something in a later turn.
+  func later(_ body: @escaping () -> Void) { owner.later(body) }
+
+  /// Lets go of a channel that is closed.
   func release(_ socket: RelayedSocket) { all.removeAll { $0 === socket } }
+
+  /// The error of a channel that has ended.
   func error(_ end: RelayEnd, of socket: RelayedSocket) -> SegueError {
-    end.error(nameOf(socket.relay), nameOf(socket.device))
+    end.error(owner.name(of: socket.relay), owner.name(of: socket.device))
   }
 
   /// The promise that is broken; nil: none.

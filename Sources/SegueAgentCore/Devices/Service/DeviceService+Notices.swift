@@ -20,14 +20,14 @@ extension DeviceService {
       account here, and an invite brings this device back
       """)
     guard notices.add(error, of: peer, at: environment.uptime) else { return }
-    removal = error
+    problems.removal = error
     publish()
   }
 
   /// A device of the account, or who has recorded it, says that it is another time.
   func heardOtherTime(_ date: Double) {
-    let isPresent = otherClock.problem != nil
-    let news = otherClock.heard(date, at: environment.now)
+    let isPresent = problems.otherClock.problem != nil
+    let news = problems.otherClock.heard(date, at: environment.now)
     if let news { notices.add(news) }
     if news != nil || !isPresent { publish() }
   }
@@ -43,7 +43,7 @@ extension DeviceService {
       return
     }
     let error = CopyAdvice.error("the machine at \(path.host) is this device, too", isManager: snapshot.isManager)
-    copy.met(error, at: uptime)
+    problems.copy.met(error, at: uptime)
     tellOfCopy(links?.devices ?? [])
     if notices.add(error, of: device, at: uptime) { publish() }
   }
@@ -51,7 +51,7 @@ extension DeviceService {
   /// Tells linked devices that another machine has the keys of this one, if that is so.
   func tellOfCopy(_ linked: [Identifier]) {
     guard let told = try? DeviceMessage.copied.encoding() else { return }
-    for peer in copy.takeUntold(of: linked, at: environment.uptime) { messages?.send(told, to: peer) }
+    for peer in problems.copy.takeUntold(of: linked, at: environment.uptime) { messages?.send(told, to: peer) }
   }
 
   /// A device says that another machine has its keys.

@@ -6,10 +6,6 @@ import SegueSystem
 
 /// The addresses of this device's user for each device, and those that devices tell each other (R14.1, R14.2).
 extension DeviceService {
-  /// Milliseconds from the first news to the write that has it, and between two writes.
-  private static let learningTime: Int64 = 2_000
-  static let learningPause: Int64 = 60_000
-
   // MARK: Addresses of the user
 
   /// Gives a device an address, or takes it back, and answers when that is stored. Throws NOT_FOUND (no such device),
@@ -46,13 +42,13 @@ extension DeviceService {
   private func change(
     _ answer: @escaping ControlClient.Answer, _ body: @escaping (inout DeviceRecords) throws(SegueError) -> Void
   ) {
-    stored.change({ [learned] settings throws(SegueError) in
+    stored.change({ [learned = current.learned] settings throws(SegueError) in
       for each in learned { settings.records.learn(each) }
       try body(&settings.records)
     }) { [self] result in
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
-      adopt(changed)
+      current.adopt(changed)
       dialAgain()
       publish()
       answer(.success(.emptyDictionary))
@@ -70,7 +66,7 @@ extension DeviceService {
       if !settings.isAnnounced { (paths.told, paths.best) = ([], nil) }
       return paths
     }
-    for command in commands where isOther(command.device) {
+    for command in commands.list where isOther(command.device) {
       let index = all.firstIndex { $0.device == command.device }
       if index == nil { all.append(DevicePaths(to: command.device)) }
       all[index ?? all.count - 1].arranged.append(.command(command.device, version: command.version))
@@ -86,15 +82,11 @@ extension DeviceService {
     guard let transport = links?.transport.commands else { return done(nil) }
     transport.find { [self] result in
       guard !isClosed else { return }
-      switch result {
-      case .success(let found): (commands, commandProblem) = (found, nil)
-      case .failure(let error):
-        environment.log(.error, "\(error.message)")
-        (commands, commandProblem) = ([], error)
-      }
+      commands = result
+      if let problem = result.problem { environment.log(.error, "\(problem.message)") }
       links?.setPaths(paths, isAgain: true)
       publish()
-      done(commandProblem)
+      done(result.problem)
     }
   }
 
@@ -119,79 +111,23 @@ extension DeviceService {
     return Array(addresses.prefix(Limits.toldAddresses))
   }
 
-  /// A device has told where it can be reached. What leads to no other machine, or only through a zone that the device
-  /// has no part in, does not count.
+  /// A device has told where it can be reached. Addresses that lead only through a zone that the device has no part in
+  /// do not count, nor those that lead to no other machine.
   func heardAddresses(_ port: UInt16, _ addresses: [NetworkAddress], of peer: Identifier) {
-    guard isOther(peer), tellings.take(peer.bytes, at: environment.uptime) else { return }
-    var news = settings.records[peer] ?? DeviceRecord(peer)
-    let usable = addresses.filter { $0.isOfMachine && !$0.isLoopback }
-    guard news.port != port || news.told != usable else { return }
-    (news.port, news.told) = (port, usable)
-    learn(news)
-    links?.setPaths(paths)
+    if isOther(peer), current.heard(port, addresses, of: peer, at: environment.uptime) { learnedOfPath() }
   }
 
   /// A device was reached at an address: the next link begins there.
   func reached(_ peer: Identifier, at address: NetworkAddress) {
-    guard isOther(peer) else { return }
-    var news = settings.records[peer] ?? DeviceRecord(peer)
-    guard !Text.isSame(news.best, address.text) else { return }
-    news.best = address.text
-    learn(news)
+    if isOther(peer), current.reached(peer, at: address, environment.uptime) { learnedOfPath() }
+  }
+
+  private func learnedOfPath() {
+    setTimer()
     links?.setPaths(paths)
   }
 
   private func isOther(_ peer: Identifier) -> Bool { snapshot.devices.contains { $0.id == peer && !$0.isThisDevice } }
-
-  private func learn(_ news: DeviceRecord) {
-    settings.records.learn(news)
-    learned.removeAll { $0.device == news.device }
-    learned.append(news)
-    learnedAt = learnedAt ?? max(environment.uptime + Self.learningTime, keptAt + Self.learningPause)
-    setTimer()
-  }
-
-  /// Takes what is stored, with what was learned since.
-  func adopt(_ stored: DeviceSettings) {
-    settings = stored
-    for each in learned { settings.records.learn(each) }
-  }
-
-  /// Stores what was learned, if it is time.
-  /// - Parameter uptime: `.max` at the end of the agent.
-  func keepLearned(_ uptime: Int64) {
-    guard let at = learnedAt, at <= uptime else { return }
-    (learnedAt, keptAt) = (nil, environment.uptime)
-    let all = learned
-    learned = []
-    keep { settings in for each in all { settings.records.learn(each) } }
-  }
-
-  /// Forgets the addresses of devices that are no longer in the account.
-  func forgetOthers() {
-    if case .unusable = snapshot.status { return }
-    let devices = snapshot.devices.map { $0.id }
-    if settings.forgetMailbox(exceptAmong: devices) {
-      keep { _ = $0.forgetMailbox(exceptAmong: devices) }
-      notices.add(
-        SegueError(.notFound, "mailbox: was removed from the account; nothing is retained for this device any longer"))
-    }
-    learned.removeAll { !devices.contains($0.device) }
-    guard settings.records.all.contains(where: { !devices.contains($0.device) }) else { return }
-    settings.records.keep(devices)
-    keep { $0.records.keep(devices) }
-    links?.setAddresses(settings.dialled, paths)
-  }
-
-  /// Keeps something that was learned, for the next time.
-  func keep(_ change: @escaping (inout DeviceSettings) -> Void) {
-    stored.keep(change) { [self] result in
-      switch result {
-      case .success(let kept): adopt(kept)
-      case .failure(let error): environment.log(.error, "\(error.message)")
-      }
-    }
-  }
 
   // MARK: For users
 

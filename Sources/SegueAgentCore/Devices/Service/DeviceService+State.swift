@@ -14,7 +14,7 @@ extension DeviceService {
     var (status, message): (StaticString, SegueError?) = ("none", problem)
     switch snapshot.status {
     case .none: break
-    case .member: (status, message) = ("member", snapshot.advice ?? removal ?? problem)
+    case .member: (status, message) = ("member", snapshot.advice ?? problems.removal ?? problem)
     case .unusable(let error): (status, message) = ("unusable", error)
     }
     var entries: Entries = [

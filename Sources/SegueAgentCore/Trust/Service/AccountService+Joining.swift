@@ -2,14 +2,6 @@
 
 import SegueModel
 
-/// A connection on which another device joins.
-struct InviterSession {
-  let number: UInt64
-  var machine: JoinServer
-  /// Whether the invite admits its device without asking. Nil until the first message, which voids the invite.
-  var isAutomatic: Bool?
-}
-
 extension AccountService {
   // MARK: - Inviting
 
@@ -55,11 +47,11 @@ extension AccountService {
   func endInviting(_ error: SegueError) -> [AccountEvent] {
     invites.burnAll()
     var events: [AccountEvent] = []
-    for var session in inviters {
+    for var session in joins.inviters {
       for case .send(let bytes) in session.machine.end(error) { events.append(.joinSend(session.number, bytes)) }
       events.append(.joinEnded(session.number, error))
     }
-    inviters = []
+    joins.inviters = []
     return events
   }
 
@@ -83,18 +75,18 @@ extension AccountService {
   /// - Returns: its number.
   public func beginInviting(_ invite: Invite, exporter: [UInt8], at now: Instant) throws(SegueError) -> UInt64 {
     let membership = try membership()
-    let silent = inviters.count { $0.isAutomatic == nil && isSameSecret($0.machine.invite.token, invite.token) }
+    let silent = joins.inviters.count { $0.isAutomatic == nil && isSameSecret($0.machine.invite.token, invite.token) }
     guard silent < Limits.connectionsPerInvite else {
       throw SegueError(
         .busy, "join: \(silent) connections with one invite say nothing: somebody else may have it; make a new one")
     }
-    guard inviters.count < (Limits.connectionsPerInvite + 1) * Limits.invites else {
+    guard joins.inviters.count < (Limits.connectionsPerInvite + 1) * Limits.invites else {
       throw SegueError(.busy, "join: too many connections join now")
     }
-    let number = nextNumber()
+    let number = joins.takeNumber()
     let machine = try JoinServer(
       invite: invite, exporter: exporter, deviceName: membership.deviceName, at: now, cryptography)
-    inviters.append(InviterSession(number: number, machine: machine, isAutomatic: nil))
+    joins.inviters.append(InviterSession(number: number, machine: machine, isAutomatic: nil))
     return number
   }
 
@@ -108,36 +100,36 @@ extension AccountService {
   ) throws(SegueError) -> (number: UInt64, events: [AccountEvent]) {
     try checkMayJoin()
     try DisplayName.check(deviceName, "device_name")
-    let number = nextNumber()
+    let number = joins.takeNumber()
     let machine = try JoinClient(
       invite: invite, exporter: exporter, deviceName: deviceName, platform: platform, at: now, cryptography)
-    guest = (number, machine)
+    joins.setGuest(number, machine)
     return (number, handle(machine.start, number, at: now))
   }
 
   /// To be asked before anything is dialled.
   public func checkMayJoin() throws(SegueError) {
     try requireNoAccount(to: "join another")
-    guard guest == nil else { throw SegueError(.busy, "join: this device is joining already") }
+    guard joins.guest == nil else { throw SegueError(.busy, "join: this device is joining already") }
   }
 
   // MARK: - Both
 
   /// Handles bytes of a connection that joins.
   public func receive(_ bytes: [UInt8], onJoin number: UInt64, at now: Instant) -> [AccountEvent] {
-    if guest?.number == number, var machine = guest?.machine {
+    if var machine = joins.guest(number) {
       let outputs = machine.receive(bytes, at: now, cryptography)
-      guest = (number, machine)
+      joins.setGuest(number, machine)
       return handle(outputs, number, at: now)
     }
-    guard let index = inviters.firstIndex(where: { $0.number == number }), !bytes.isEmpty else { return [] }
-    if inviters[index].isAutomatic == nil {
-      guard let isAutomatic = invites.burn(inviters[index].machine.invite, at: now) else {
-        return endAll(of: inviters[index].machine.invite, at: now)
+    guard let index = joins.index(of: number), !bytes.isEmpty else { return [] }
+    if joins.inviters[index].isAutomatic == nil {
+      guard let isAutomatic = invites.burn(joins.inviters[index].machine.invite, at: now) else {
+        return endAll(of: joins.inviters[index].machine.invite, at: now)
       }
-      inviters[index].isAutomatic = isAutomatic
+      joins.inviters[index].isAutomatic = isAutomatic
     }
-    let outputs = inviters[index].machine.receive(bytes, at: now, cryptography)
+    let outputs = joins.inviters[index].machine.receive(bytes, at: now, cryptography)
     return handle(outputs, number, at: now)
   }
 
@@ -149,65 +141,66 @@ extension AccountService {
       join: the invite is used up, or was used twice: somebody else may have it; make a new one, and pass it on safely
       """)
     var events: [AccountEvent] = []
-    for session in inviters where isSameSecret(session.machine.invite.token, invite.token) {
-      guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
+    for session in joins.inviters where isSameSecret(session.machine.invite.token, invite.token) {
+      guard let index = joins.index(of: session.number) else { continue }
       // A device that was admitted before stays.
-      events += handle(inviters[index].machine.end(error), session.number, at: now)
+      events += handle(joins.inviters[index].machine.end(error), session.number, at: now)
     }
     return events
   }
 
   /// The connection has closed.
   public func closed(join number: UInt64, at now: Instant) -> [AccountEvent] {
-    if guest?.number == number, var machine = guest?.machine {
+    if var machine = joins.guest(number) {
       return handle(machine.closed(), number, at: now)
     }
-    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
-    guard inviters[index].isAutomatic != nil else {
+    guard let index = joins.index(of: number) else { return [] }
+    guard joins.inviters[index].isAutomatic != nil else {
       // One of several that the other device has dialled: it uses one, and drops the others.
-      inviters.remove(at: index)
+      joins.inviters.remove(at: index)
       return []
     }
-    return handle(inviters[index].machine.closed(), number, at: now)
+    return handle(joins.inviters[index].machine.closed(), number, at: now)
   }
 
   /// The user has compared the digits, and admits the device. Stored before it is answered.
   public func approve(_ number: UInt64, at now: Instant) throws(SegueError) -> [AccountEvent] {
-    guard let index = inviters.firstIndex(where: { $0.number == number }),
-      let hello = inviters[index].machine.approved
+    guard let index = joins.index(of: number),
+      let hello = joins.inviters[index].machine.approved
     else { throw SegueError(.notFound, "join: nothing waits to be approved under that number") }
     do throws(SegueError) {
       let membership = try membership()
       let (record, certificate) = try membership.admitting(
         publicKey: hello.publicKey, name: hello.name, platform: hello.platform, at: now.seconds, cryptography)
       let events = try commit(record, at: now)
-      let outputs = try inviters[index].machine.answer(
+      let outputs = try joins.inviters[index].machine.answer(
         device: try DeviceIdentity.id(ofKey: hello.publicKey), root: record.root, certificate: certificate,
         roster: record.roster, at: now)
       return events + handle(outputs, number, at: now)
     } catch {
-      return handle(inviters[index].machine.end(error), number, at: now)
+      return handle(joins.inviters[index].machine.end(error), number, at: now)
     }
   }
 
   /// The user does not admit the device, or at the joining device does not go on.
   public func decline(_ number: UInt64, at now: Instant) -> [AccountEvent] {
-    if guest?.number == number, var machine = guest?.machine {
+    if var machine = joins.guest(number) {
       return handle(machine.end(SegueError(.declined, "join: its user has given up")), number, at: now)
     }
-    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
-    return handle(inviters[index].machine.end(SegueError(.declined, "join: the user declined")), number, at: now)
+    guard let index = joins.index(of: number) else { return [] }
+    return handle(joins.inviters[index].machine.end(SegueError(.declined, "join: the user declined")), number, at: now)
   }
 
   /// Ends joins that took too long.
   func tickJoins(at now: Instant) -> [AccountEvent] {
     var events: [AccountEvent] = []
-    if let number = guest?.number, var machine = guest?.machine {
+    if let (number, guest) = joins.guest {
+      var machine = guest
       events += handle(machine.tick(at: now), number, at: now)
     }
-    for session in inviters {
-      guard let index = inviters.firstIndex(where: { $0.number == session.number }) else { continue }
-      events += handle(inviters[index].machine.tick(at: now), session.number, at: now)
+    for session in joins.inviters {
+      guard let index = joins.index(of: session.number) else { continue }
+      events += handle(joins.inviters[index].machine.tick(at: now), session.number, at: now)
     }
     return events
   }
@@ -219,7 +212,7 @@ extension AccountService {
       case .send(let bytes): events.append(.joinSend(number, bytes))
       case .show(let question): events.append(.joinShows(number, question))
       case .ask(let question):
-        guard inviters.first(where: { $0.number == number })?.isAutomatic == true else {
+        guard joins.inviters.first(where: { $0.number == number })?.isAutomatic == true else {
           events.append(.joinAsks(number, question))
           continue
         }
@@ -240,8 +233,7 @@ extension AccountService {
         // Its certificate is on the way to somebody who says that it was not stored.
         do throws(SegueError) { events += try revoke(device, at: now) } catch { events.append(.notice(error)) }
       case .ended(let error):
-        if guest?.number == number { guest = nil }
-        inviters.removeAll { $0.number == number }
+        joins.remove(number)
         events.append(.joinEnded(number, error))
       }
     }
@@ -250,13 +242,13 @@ extension AccountService {
 
   /// Ends the connection of a device that joins: there is no user to be asked about what is wrong.
   private func end(_ number: UInt64, _ error: SegueError, at now: Instant) -> [AccountEvent] {
-    guard let index = inviters.firstIndex(where: { $0.number == number }) else { return [] }
-    return handle(inviters[index].machine.end(error), number, at: now)
+    guard let index = joins.index(of: number) else { return [] }
+    return handle(joins.inviters[index].machine.end(error), number, at: now)
   }
 
   /// Stores what makes this device one of the account, and says so to the inviting one.
   private func store(_ record: AccountRecord, _ number: UInt64, at now: Instant) -> [AccountEvent] {
-    guard var machine = guest?.machine else { return [] }
+    guard var machine = joins.guest?.machine else { return [] }
     var events: [AccountEvent] = []
     do throws(SegueError) {
       // The user has created an account meanwhile.

@@ -179,7 +179,8 @@ extension AccountService {
     greetings.removeAll { $0.device == greeting.device }
     greetings.append(greeting)
     greetings.removeFirst(max(0, greetings.count - Limits.devices))
-    forgetDescriptions()
+    // Descriptions say which devices are outdated.
+    results.devices = nil
   }
 
   /// Whether a device has said that it takes no roster of this version.
@@ -263,9 +264,9 @@ extension AccountService {
   private func signed(
     for device: Identifier, hasLeft: Bool, _ sign: () throws(SegueError) -> AccountRecord?
   ) throws(SegueError) -> AccountRecord? {
-    if let found = unstored.first(where: { $0.device == device && $0.hasLeft == hasLeft }) { return found.record }
+    if let found = results.record(of: device, hasLeft: hasLeft) { return found }
     guard let record = try sign() else { return nil }
-    unstored.append((device, hasLeft, record))
+    results.add(record, of: device, hasLeft: hasLeft)
     return record
   }
 

@@ -156,8 +156,7 @@ extension AccountService {
   public func deadline(at now: Instant) -> Int64 {
     var deadline = now.uptime + Limits.dateCheck
     if let next = invites.deadline { deadline = min(deadline, next) }
-    for session in inviters { deadline = min(deadline, session.machine.deadline) }
-    if let guest { deadline = min(deadline, guest.machine.deadline) }
+    if let next = joins.deadline { deadline = min(deadline, next) }
     if let next = requests.deadline { deadline = min(deadline, next) }
     return deadline
   }

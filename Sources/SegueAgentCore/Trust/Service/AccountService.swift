@@ -18,25 +18,13 @@ public final class AccountService {
   let storage: any AccountStorage
   let cryptography: any Cryptography
   var state: State {
-    didSet {
-      unstored = []
-      described = nil
-      derived = nil
-    }
+    didSet { results = StateResults() }
   }
-  /// The results that follow from the state, once they were asked for.
-  private var described: [DeviceDescription]?
-  private var derived: [EpochKeys]?
+  var results = StateResults()
   var invites = InviteBook()
-  /// Connections of devices that join this account, and the one on which this device joins one.
-  var inviters: [InviterSession] = []
-  var guest: (number: UInt64, machine: JoinClient)?
-  private var lastNumber: UInt64 = 0
+  var joins = JoinSessions()
   /// The requests of devices to this one, the manager.
   var requests = RequestQueue()
-  /// The records that were signed in this state because a device has left, or is confirmed, and could not be stored:
-  /// they are not signed anew each time the device says so.
-  var unstored: [(device: Identifier, hasLeft: Bool, record: AccountRecord)] = []
   /// The limit on the messages and notices that each device causes.
   var answers = SourceRateLimiter(each: Limits.answers, all: Limits.devices * Limits.answers)
   /// The last greeting of each linked device.
@@ -99,9 +87,6 @@ public final class AccountService {
   public var identity: DeviceIdentity? { try? membership().identity }
   public var isManager: Bool { (try? membership().isManager) ?? false }
 
-  /// Forgets the descriptions of devices: their greetings have changed.
-  func forgetDescriptions() { described = nil }
-
   /// The takeovers that wait for the user.
   var takeOvers: [TakeOverDescription] {
     let waiting = (try? membership())?.record.takeOvers ?? []
@@ -115,7 +100,7 @@ public final class AccountService {
 
   /// The devices, in the order in which they joined.
   public func devices() throws(SegueError) -> [DeviceDescription] {
-    if let described { return described }
+    if let described = results.devices { return described }
     let membership = try membership()
     let devices = membership.roster.devices.map { device in
       DeviceDescription(
@@ -125,7 +110,7 @@ public final class AccountService {
         isConfirmed: device.isConfirmed, isOutdated: isOutdated(device.id), joined: device.joined,
         certificateEnds: device.certificates.map { $0.until }.max() ?? 0)
     }
-    described = devices
+    results.devices = devices
     return devices
   }
 
@@ -160,8 +145,8 @@ public final class AccountService {
   public func epochKeys(at now: Instant) throws(SegueError) -> [EpochKeys] {
     let membership = try membership()
     guard !membership.isRevoked else { return [] }
-    let keys = derived ?? membership.roster.epochs.all.map { $0.keys }
-    derived = keys
+    let keys = results.keys ?? membership.roster.epochs.all.map { $0.keys }
+    results.keys = keys
     let answered = membership.roster.epochs.answered(at: now.seconds, membership.record.epochDates)
     return answered.compactMap { epoch in
       keys.first { $0.epoch == epoch.number }
@@ -292,12 +277,6 @@ public final class AccountService {
     events.append(.devicesChanged)
     events.append(.sendToAll(except: source, try membership.record.roster.message()))
     return events
-  }
-
-  /// A number for a connection that joins.
-  func nextNumber() -> UInt64 {
-    lastNumber += 1
-    return lastNumber
   }
 
   /// Throws INVALID_STATE unless this device is in no account.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// The listeners of this device for connections of others: a TCP port, and commands of other devices.
+struct LinkListeners {
+  /// Nil before there is a port.
+  private(set) var network: (any LinkListener)?
+  /// Nil if the system refuses, or there are no commands.
+  private var commands: (any LinkListener)?
+
+  /// Listens at another port in place of the former one.
+  mutating func replace(_ opened: any LinkListener) {
+    let former = network
+    network = opened
+    former?.close()
+  }
+
+  /// Takes the listener for commands.
+  mutating func take(commands opened: (any LinkListener)?) { commands = opened }
+
+  /// Closes both.
+  mutating func close() {
+    network?.close()
+    network = nil
+    commands?.close()
+    commands = nil
+  }
+}
