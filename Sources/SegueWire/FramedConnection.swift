@@ -48,10 +48,7 @@ public final class FramedConnection {
   var sent = 0
   /// Queued frames of messages and of control.
   var queued = ByteQueue()
-  /// The descriptors of the queued messages, in the same order.
-  private var descriptors: [PassedDescriptor] = []
-  /// The descriptor that goes with the next byte of `takeOutput`.
-  public private(set) var outgoingDescriptor: PassedDescriptor?
+  private var descriptors = MessageDescriptors()
   var retransmission: RetransmitBuffer?
   private var outgoing: [Outgoing] = []
   private var incoming: IncomingChannels
@@ -99,7 +96,7 @@ public final class FramedConnection {
   ) {
     precondition(message.count <= Frame.messageLimit)
     if let descriptor {
-      descriptors.append(descriptor)
+      descriptors.waiting.append(descriptor)
       Frame.append(.transfer, channel: 0, message, to: &queued)
     } else if isUrgent {
       Frame.append(.message, channel: 0, message, to: &sendBuffer)
@@ -297,6 +294,9 @@ public final class FramedConnection {
   /// Bytes of channels that wait for credit or for their turn.
   var channelBytes: Int { outgoing.reduce(relayed.size) { $0 + $1.bytes.count } }
 
+  /// The descriptor that goes with the next byte of `takeOutput`.
+  public var outgoingDescriptor: PassedDescriptor? { descriptors.next }
+
   /// Passes the next bytes to send to `body`, which returns the number that it has sent.
   /// - Returns: false if there is nothing (left), or `body` sent less than all.
   public func takeOutput(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
@@ -304,7 +304,7 @@ public final class FramedConnection {
     fillOutput()
     guard stagedBytes > 0 else { return false }
     let (taken, isAll) = Self.give(sendBuffer, from: sent, to: body)
-    if taken > 0 { outgoingDescriptor = nil }
+    if taken > 0 { descriptors.next = nil }
     sent += taken
     if retransmission == nil {
       sendBuffer.removeFirst(sent)
@@ -363,11 +363,11 @@ public final class FramedConnection {
   private func stageMessages() {
     guard !queued.isEmpty, stagedBytes < Frame.stagedSize else { return }
     // Usually everything is sent.
-    var count = descriptors.isEmpty && stagedBytes + queued.count < Frame.stagedSize ? queued.count : 0
+    var count = descriptors.waiting.isEmpty && stagedBytes + queued.count < Frame.stagedSize ? queued.count : 0
     while count < queued.count, stagedBytes + count < Frame.stagedSize {
-      if !descriptors.isEmpty, queued[count] == Frame.Kind.transfer.rawValue {
+      if !descriptors.waiting.isEmpty, queued[count] == Frame.Kind.transfer.rawValue {
         guard stagedBytes + count == 0 else { break }
-        outgoingDescriptor = descriptors.removeFirst()
+        descriptors.next = descriptors.waiting.removeFirst()
       }
       count += Frame.headSize + Int(queued[count + 1]) << 16 + Int(queued[count + 2]) << 8 + Int(queued[count + 3])
     }

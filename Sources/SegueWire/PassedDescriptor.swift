@@ -8,3 +8,11 @@ open class PassedDescriptor {
 
   public init(isLost: Bool = false) { self.isLost = isLost }
 }
+
+/// The descriptors that go with the messages of one end of a connection.
+struct MessageDescriptors {
+  /// Those of the queued messages, in the same order.
+  var waiting: [PassedDescriptor] = []
+  /// The one that goes with the next byte that is sent.
+  var next: PassedDescriptor?
+}

@@ -5,32 +5,6 @@ import SegueModel
 import SegueSystem
 import SegueWire
 
-/// The owner of a connection with another device, which is told of its events. For one thread.
-public protocol DeviceConnectionOwner: AnyObject {
-  /// A connection that is not up has failed; the owner ends it.
-  func failed(_ connection: DeviceConnection, _ error: SegueError)
-  /// The device at the other end of a dialled connection is authenticated; it knows nothing of this one yet.
-  func isAuthenticated(_ connection: DeviceConnection)
-  /// TLS is up: it is a link, or a device joins over it.
-  func isUp(_ connection: DeviceConnection)
-  /// It is closed.
-  func ended(_ connection: DeviceConnection)
-  /// The other end has proved the knock key.
-  func knocked(_ connection: DeviceConnection)
-  /// Something was heard on a link that was suspected of being dead.
-  func heard(_ connection: DeviceConnection)
-  /// The other end has refused the certificate of this device as revoked. It has proved a key of the account, and is
-  /// authenticated if this device has dialled it.
-  func isRefused(_ connection: DeviceConnection)
-}
-
-extension DeviceConnectionOwner {
-  public func isAuthenticated(_ connection: DeviceConnection) {}
-  public func knocked(_ connection: DeviceConnection) {}
-  public func heard(_ connection: DeviceConnection) {}
-  public func isRefused(_ connection: DeviceConnection) {}
-}
-
 /// A connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub, or one on
 /// which a device joins. For one thread.
 public final class DeviceConnection: ByteConnection, AgentTimerOwner {
@@ -39,10 +13,22 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   /// Bytes of ciphertext from which on they are written before more is encrypted.
   private static let writeSize = 80 * 1024
 
-  /// Bytes of ciphertext from which on its channel makes room for much.
-  private static let bulkSize = 8 * 1024
-  /// Milliseconds for which that room is kept.
-  private static let bulkTime: Int64 = 10_000
+  private enum State {
+    /// The socket has yet to connect.
+    case connecting
+    case open
+    case over
+  }
+
+  /// The events of the socket.
+  private struct Events {
+    /// Those that the driver waits for.
+    var reading = true
+    var writing = false
+    /// Whether the system has reported an error while nothing was to be read: a read finds it, when the hub reads
+    /// again.
+    var hasFailed = false
+  }
 
   /// The number that its owner gave it.
   let number: UInt64
@@ -51,7 +37,7 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   let isDialled: Bool
   /// Whether it has outlived the last change of networks.
   private var suspicion = LinkSuspicion()
-  private(set) var isOver = false
+  private var state: State
   /// The uptime at which the other end was last heard.
   private(set) var heardAt: Int64
 
@@ -60,24 +46,13 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   private let channel: SecureChannel
   /// The owner outlives it: it closes it before it goes, or passes it on.
   public unowned(unsafe) var owner: any DeviceConnectionOwner
-  /// Whether the socket has yet to connect.
-  private(set) var isConnecting: Bool
   /// The number that the hub's driver has for it, and the callback of the driver; nil before it is the hub's.
   private var hub: (number: UInt64, ready: (_ isReadable: Bool) -> Void)?
-  /// The events that the driver waits for.
-  private var wanted = (reading: true, writing: false)
+  private var events = Events()
   /// The bytes that arrived under TLS before it was a link.
   private var received: [UInt8] = []
-  /// Ciphertext that the socket has not taken yet, from `sent` on.
-  private var output: [UInt8] = []
-  private var sent = 0
-  /// The uptime at which much was sent last; nil: there is no room for that.
-  private var bulkAt: Int64?
-  /// Whether the system has refused a write; and what ends the pause after that, once there was one.
-  private var isRefused = false
-  private var pause: (any AgentTimer)?
-  /// Whether the system has reported an error while nothing was to be read: a read finds it, when the hub reads again.
-  private var hasFailed = false
+  private var output = UnsentRecords()
+  private var pause = WritePause()
   /// Whether an event is handled: what is said then goes out in one piece at its end.
   private var isHandling = false
   /// Whether what is said goes out in one piece at `sendGathered`.
@@ -94,11 +69,15 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
     self.path = path
     self.number = number
     self.isDialled = isDialled
-    isConnecting = isDialled
+    state = isDialled ? .connecting : .open
     self.channel = channel
     self.owner = owner
   }
 
+  /// Whether the socket has yet to connect.
+  var isConnecting: Bool { state == .connecting }
+  /// Whether it is closed.
+  var isOver: Bool { state == .over }
   /// The device at the other end, once it is authenticated.
   public var peer: DeviceIdentity? { channel.peer }
   /// Its certificate.
@@ -132,12 +111,13 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   /// heartbeats.
   func probe() { socket.probe() }
 
+  /// Starts with the knock, or waits for that of the other end. Throws SYSTEM.
   public func start() throws(SegueError) {
     do throws(SegueError) {
       // It is kept until it is closed: an event may end it while it is handled.
       try socket.start { [self] isReadable, isWritable in ready(isReadable, isWritable) }
     } catch {
-      isOver = true
+      state = .over
       throw error
     }
     if isConnecting { updateWatch() } else { _ = flush() }
@@ -148,13 +128,13 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   private func ready(_ isReadable: Bool, _ isWritable: Bool) {
     if isConnecting {
       if let error = socket.failure { return owner.failed(self, error) }
-      isConnecting = false
+      state = .open
     }
     // It would be reported again and again: what it has to say cannot go out any more.
-    if isReadable, !wanted.reading { hasFailed = true }
+    if isReadable, !events.reading { events.hasFailed = true }
     let isFlushed = flush()
     isHandling = true
-    if isWritable, isFlushed, wanted.writing { hub?.ready(false) }
+    if isWritable, isFlushed, events.writing { hub?.ready(false) }
     if isReadable, !isOver { read() }
     isHandling = false
     _ = flush()
@@ -162,7 +142,7 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
 
   private func read() {
     guard let hub, channel.isUp else { return negotiate() }
-    if wanted.reading { hub.ready(true) }
+    if events.reading { hub.ready(true) }
   }
 
   /// Reads what belongs to the knock and the handshake.
@@ -279,64 +259,40 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   /// Writes ciphertext, as far as the socket takes it.
   /// - Returns: whether none is left.
   private func flush() -> Bool {
-    guard !isOver, !isConnecting, !isRefused else { return false }
+    guard !isOver, !isConnecting, !pause.isOn else { return false }
     while true {
-      if sent == output.count {
-        sent = 0
-        channel.takeOutput(into: &output)
-        if output.isEmpty {
-          trim()
-          break
-        }
-        if output.count >= Self.bulkSize { bulkAt = environment.uptime }
+      output.fill(from: channel, in: environment)
+      if output.isEmpty { break }
+      var isRefused = false
+      let isAll = output.send { bytes in
+        if case .bytes(let count) = socket.write(bytes, nil) { return count }
+        isRefused = true
+        return 0
       }
-      let isAll = output.withUnsafeBytes { bytes in
-        switch socket.write(UnsafeRawBufferPointer(rebasing: bytes[sent...]), nil) {
-        case .bytes(let count): sent += count
-        case .refused: beginPause()
-        }
-        return sent == bytes.count
-      }
+      if isRefused { pause.begin(for: self, in: environment) }
       if !isAll { break }
     }
     updateWatch()
     return output.isEmpty
   }
 
-  /// Frees the room for much, here and in the channel, if a heartbeat or more has passed since.
-  private func trim() {
-    guard let at = bulkAt, environment.uptime - at >= Self.bulkTime else { return }
-    bulkAt = nil
-    output = []
-    channel.takeOutput(into: &output)
-    output = []
-  }
-
-  /// The socket may report that it can be written, though the system refuses that.
-  private func beginPause() {
-    // `cut` closes it. Without memory for it, what the socket reports is all there is.
-    if pause == nil { pause = try? environment.makeTimer(for: self) }
-    isRefused = pause != nil
-    pause?.set(environment.uptime + HubDriver.writePause)
-  }
-
   /// The pause after a write that the system has refused ends.
   public func timerIsDue(_ timer: any AgentTimer) {
-    isRefused = false
+    pause.end()
     _ = flush()
   }
 
   public func watch(reading: Bool, writing: Bool) {
-    wanted = (reading, writing)
+    (events.reading, events.writing) = (reading, writing)
     updateWatch()
   }
 
   private var isWriting: Bool {
-    isConnecting || !hasFailed && !isRefused && (!output.isEmpty || wanted.writing && !channel.isClosed)
+    isConnecting || !events.hasFailed && !pause.isOn && (!output.isEmpty || events.writing && !channel.isClosed)
   }
 
   private func updateWatch() {
-    if !isOver { socket.watch(reading: wanted.reading && !isConnecting, writing: isWriting) }
+    if !isOver { socket.watch(reading: events.reading && !isConnecting, writing: isWriting) }
   }
 
   public var pollable: PollableConnection? {
@@ -350,7 +306,7 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   public func close() {
     guard !isOver else { return }
     channel.close()
-    isRefused = false
+    pause.end()
     _ = flush()
     cut()
     owner.ended(self)
@@ -366,8 +322,8 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   }
 
   private func cut() {
-    isOver = true
-    pause?.close()
+    state = .over
+    pause.close()
     socket.close()
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueModel
+
 /// The connections of a device with others, oldest first, by the numbers that it gives them.
 struct LinkConnections {
   private(set) var all: [DeviceConnection] = []

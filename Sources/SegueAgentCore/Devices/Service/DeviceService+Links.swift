@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueEngine
 import SegueModel
 import SegueSystem
 

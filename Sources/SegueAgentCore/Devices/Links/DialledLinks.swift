@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+import SegueModel
+
+/// The devices that are linked, and the connections of these links.
+struct DialledLinks<Address: Equatable> {
+  /// The connection of a link.
+  struct Connection {
+    let device: Identifier
+    let address: Address
+    var cost: PathCost
+    /// The uptime since which it is the link.
+    let since: Int64
+  }
+
+  /// The devices that are linked.
+  private var linked: [Identifier] = []
+  /// Those of which nothing was heard since the network has changed: their connections may be dead.
+  private var suspected: [Identifier] = []
+  private var connections: [Connection] = []
+
+  /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it.
+  func contains(_ device: Identifier) -> Bool { linked.contains(device) }
+
+  /// Whether a device is linked, by a connection that may be dead.
+  func suspects(_ device: Identifier) -> Bool { suspected.contains(device) }
+
+  /// The connection with a device; nil if it is not linked.
+  func connection(with device: Identifier?) -> Connection? { connections.first { $0.device == device } }
+
+  /// A device is linked, by whatever address.
+  mutating func add(_ device: Identifier) {
+    suspected.removeAll { $0 == device }
+    if !linked.contains(device) { linked.append(device) }
+  }
+
+  /// The link with a device has ended.
+  mutating func remove(_ device: Identifier) {
+    linked.removeAll { $0 == device }
+    suspected.removeAll { $0 == device }
+    connections.removeAll { $0.device == device }
+  }
+
+  /// The link with a device uses an address from now on.
+  mutating func use(_ address: Address, _ cost: PathCost, for device: Identifier, _ uptime: Int64) {
+    connections.removeAll { $0.device == device }
+    connections.append(Connection(device: device, address: address, cost: cost, since: uptime))
+  }
+
+  /// The network has changed: all may be dead.
+  mutating func suspectAll() {
+    suspected += linked
+    linked = []
+  }
+
+  /// Sets what the connections cost now.
+  mutating func setCosts(_ cost: (Address) -> PathCost) {
+    for index in connections.indices { connections[index].cost = cost(connections[index].address) }
+  }
+}
