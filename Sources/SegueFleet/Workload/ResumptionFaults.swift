@@ -15,9 +15,9 @@ struct ResumptionFaults {
     guard let app = trigger.app(of: apps, 0.3) else { return }
     switch trigger.random.below(8) {
     case 0..<3:
-      guard !app.kept.isEmpty else { return }
-      try app.editKept(trigger.random.below(app.kept.count), number(), isReported: trigger.random.chance(0.5))
-    case 3: if !app.kept.isEmpty { app.releaseKept(trigger.random.below(app.kept.count)) }
+      guard !app.activities.kept.isEmpty else { return }
+      try app.editKept(trigger.random.below(app.activities.kept.count), number(), isReported: trigger.random.chance(0.5))
+    case 3: if !app.activities.kept.isEmpty { app.releaseKept(trigger.random.below(app.activities.kept.count)) }
     default:
       guard app.activityCount > 0 else { return }
       app.resumeBack(trigger.random.below(app.activityCount), trigger.random.identifier())

@@ -95,16 +95,7 @@ public class Workload {
     for app in apps {
       app.process.resume()
       app.process.learnsLate = false
-      app.answersSaves = true
-      app.failsSaves = false
-      app.answersContinue = true
-      app.declines = false
-      app.handles = true
-      app.restores = true
-      app.moves = false
-      app.numberOnSave = nil
-      app.replaces = true
-      app.readsStreams = true
+      app.answers = ScriptedAnswers()
       app.releaseResponders()
       app.closeDocuments()
       app.answer()
@@ -236,12 +227,12 @@ public class Workload {
   /// Changes how an app answers others.
   private func changeAnswers(of app: ScriptedApp) {
     switch random.below(7) {
-    case 6: app.replaces = random.chance(0.5) ? random.chance(0.5) : nil
-    case 0: app.answersSaves.toggle()
-    case 1: app.answersContinue.toggle()
-    case 2: app.declines.toggle()
-    case 3: app.handles.toggle()
-    case 4: app.restores.toggle()
+    case 6: app.answers.replaces = random.chance(0.5) ? random.chance(0.5) : nil
+    case 0: app.answers.saves.toggle()
+    case 1: app.answers.continues.toggle()
+    case 2: app.answers.declines.toggle()
+    case 3: app.answers.handles.toggle()
+    case 4: app.answers.restores.toggle()
     default: app.answer()
     }
   }
