@@ -39,7 +39,7 @@ final class FleetDirectory: HubDirectory {
 
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
     guard let hub = folder.place(generation)?.hub else { return .nobody }
-    guard hub.backlogCount < device.backlogLimit else {
+    guard hub.backlogCount < device.resources.backlogLimit else {
       fleet.trace(process.name, "finds the backlog full")
       return .backlogFull
     }
@@ -57,7 +57,7 @@ final class FleetDirectory: HubDirectory {
     place = folder.lock(for: hub)
     process.hub = hub
     process.becameHub(hub)
-    if fleet.random.chance(device.openingStops) {
+    if fleet.random.chance(device.resources.openingStops) {
       // Other processes see no socket until this one continues.
       fleet.trace(process.name, "is stopped while it opens", text: "\(generation)")
       process.stall(for: fleet.random.within(1, 3_000))

@@ -62,8 +62,8 @@ public class Workload {
       let device = try fleet.addDevice(String(joining: "device\(index)"))
       if isRow, let last = devices.last { try fleet.setLinked(last, device, true) }
       device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
-      if random.chance(0.2) { device.backlogLimit = 1 + random.below(3) }
-      if random.chance(0.3) { device.openingStops = 0.3 }
+      if random.chance(0.2) { device.resources.backlogLimit = 1 + random.below(3) }
+      if random.chance(0.3) { device.resources.openingStops = 0.3 }
       devices.append(device)
     }
     for _ in 0..<appCount { try openApp() }
@@ -80,8 +80,8 @@ public class Workload {
     for device in devices {
       device.restart()
       device.admitsHubs = true
-      device.backlogLimit = FleetFolder.usualBacklog
-      device.openingStops = 0
+      device.resources.backlogLimit = FleetFolder.usualBacklog
+      device.resources.openingStops = 0
     }
     fleet.heal()
     resumeApps()
