@@ -9,14 +9,14 @@ import SegueModel
 final class TestEnvironment: AgentEnvironment {
   private final class Timer: AgentTimer {
     var dueAt: Int64?
-    var body: (() -> Void)?
+    weak var owner: (any AgentTimerOwner)?
 
-    init(_ body: @escaping () -> Void) { self.body = body }
+    init(of owner: any AgentTimerOwner) { self.owner = owner }
     func set(_ uptime: Int64?) {
       if let uptime, let dueAt, dueAt <= uptime { return }
       dueAt = uptime
     }
-    func close() { (dueAt, body) = (nil, nil) }
+    func close() { (dueAt, owner) = (nil, nil) }
   }
 
   private(set) var now = Instant(uptime: 0, date: 1_700_000_000)
@@ -35,8 +35,8 @@ final class TestEnvironment: AgentEnvironment {
   func post(_ body: @escaping () -> Void) { posted.append(body) }
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 
-  func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer {
-    let timer = Timer(body)
+  func makeTimer(for owner: any AgentTimerOwner) -> any AgentTimer {
+    let timer = Timer(of: owner)
     timers.append(timer)
     return timer
   }
@@ -55,7 +55,7 @@ final class TestEnvironment: AgentEnvironment {
     now = Instant(uptime: uptime, date: now.date)
     for timer in timers where timer.dueAt.map({ $0 <= uptime }) ?? false {
       timer.dueAt = nil
-      timer.body?()
+      timer.owner?.timerIsDue(timer)
     }
     runPosted()
   }

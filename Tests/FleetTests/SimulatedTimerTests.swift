@@ -9,9 +9,11 @@ import Testing
   /// Its time stands still at 1,000.
   private let environment = TestEnvironment()
 
-  private final class Calls {
+  private final class Calls: AgentTimerOwner {
     var events: [() -> Void] = []
     var count = 0
+
+    func timerIsDue(_ timer: any AgentTimer) { count += 1 }
 
     /// - Returns: the calls of the timer until then.
     func run() -> Int {
@@ -22,7 +24,7 @@ import Testing
 
   @Test func `a later deadline does not put off the one that is set, and none ends it`() {
     let calls = Calls()
-    let timer = SimulatedTimer(in: environment, { _, body in calls.events.append(body) }) { calls.count += 1 }
+    let timer = SimulatedTimer(of: calls, in: environment) { _, body in calls.events.append(body) }
     timer.set(1_000)
     timer.set(1_020)
     #expect(calls.run() == 1)

@@ -20,9 +20,9 @@ public final class LoopEnvironment: AgentEnvironment {
   public func drawJitter() -> UInt32 { Randomness.jitter }
   public func post(_ body: @escaping () -> Void) { loop.post(body) }
 
-  public func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer {
+  public func makeTimer(for owner: any AgentTimerOwner) throws(SegueError) -> any AgentTimer {
     let timer = try LoopTimer()
-    try timer.start(on: loop, body)
+    try timer.start(on: loop) { [unowned(unsafe) owner, unowned(unsafe) timer] in owner.timerIsDue(timer) }
     return timer
   }
 

@@ -5,7 +5,7 @@ import SegueModel
 
 /// The connections of the agent's second socket (docs/protocol.md, "The second socket of the agent"). No I/O. For one
 /// thread.
-public final class ControlServer {
+public final class ControlServer: AgentTimerOwner {
   /// Connections at a time; of one process a quarter. Further ones get `goodbye`.
   static let connectionLimit = 16
 
@@ -21,7 +21,7 @@ public final class ControlServer {
     self.environment = environment
     self.requests = requests
     // `close` is called before this object is released.
-    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    timer = try environment.makeTimer(for: self)
   }
 
   /// Closes all connections. No events may follow.
@@ -89,7 +89,7 @@ public final class ControlServer {
 
   func setTimer() { timer?.set(connections.map { $0.deadline }.min()) }
 
-  private func tick() {
+  public func timerIsDue(_ timer: any AgentTimer) {
     for connection in connections where connection.deadline <= environment.uptime {
       connection.tick(environment.uptime)
     }

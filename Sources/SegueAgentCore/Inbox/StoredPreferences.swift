@@ -5,7 +5,7 @@ import SegueModel
 
 /// The apps that the user prefers, and those that were used last (R6.2), also while the disk does not answer. No I/O.
 /// For one thread.
-final class StoredPreferences {
+final class StoredPreferences: AgentTimerOwner {
   /// The most apps that are remembered until the disk has answered.
   private static let earlyUsesLimit = 256
   /// Milliseconds until the disk gets which apps were used: what waits for an app that opens goes first.
@@ -42,9 +42,9 @@ final class StoredPreferences {
 
   /// Makes the timers. This object lives until `close`.
   func open() throws(SegueError) {
-    let load = try environment.makeTimer { [unowned(unsafe) self] in self.load() }
+    let load = try environment.makeTimer(for: self)
     do throws(SegueError) {
-      let store = try environment.makeTimer { [unowned(unsafe) self] in self.store() }
+      let store = try environment.makeTimer(for: self)
       timers = Timers(load: load, store: store)
     } catch {
       load.close()
@@ -58,6 +58,10 @@ final class StoredPreferences {
     timers?.load.close()
     timers?.store.close()
     timers = nil
+  }
+
+  func timerIsDue(_ timer: any AgentTimer) {
+    if timer === timers?.store { store() } else { load() }
   }
 
   /// Asks the disk what the user prefers, and again later if it refuses.

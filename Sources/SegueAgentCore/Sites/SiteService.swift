@@ -14,7 +14,7 @@ public protocol SiteStorage: AnyObject {
 
 /// Knows which apps sites list: asks them by the schedule, tells the inbox, and stores what they have answered
 /// (R12.9). No I/O. For one thread.
-public final class SiteService {
+public final class SiteService: AgentTimerOwner {
   /// The longest pause of the timer, in milliseconds: the system may sleep, and clocks are set.
   private static let longestPause: Int64 = 3_600_000
 
@@ -40,7 +40,7 @@ public final class SiteService {
   /// Reads what is stored, and begins to ask. Throws SYSTEM.
   public func open() throws(SegueError) {
     // `close` closes the timer before this object is released.
-    timer = try environment.makeTimer { [unowned(unsafe) self] in self.ask() }
+    timer = try environment.makeTimer(for: self)
     storage.loadSites { [self] file in
       guard !isClosed, let claims = early.take() else { return }
       schedule = SiteSchedule(SiteRecords.decode(file))
@@ -76,6 +76,9 @@ public final class SiteService {
   }
 
   private func tell() { changed(schedule.statuses) }
+
+  /// A site may be due.
+  public func timerIsDue(_ timer: any AgentTimer) { ask() }
 
   private func ask() {
     guard early == nil, !isClosed else { return }

@@ -19,15 +19,21 @@ public protocol AgentEnvironment: AnyObject {
   func drawJitter() -> UInt32
   /// Calls `body` in a later turn.
   func post(_ body: @escaping () -> Void)
-  /// Makes a timer that calls `body` at the uptime that is set, or before; then it is unset, and `body` sets it again
-  /// if nothing was due. It is closed before what `body` uses is released. Throws SYSTEM.
-  func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer
+  /// Makes a timer that calls its owner at the uptime that is set, or before; then it is unset, and the owner sets it
+  /// again if nothing was due. The owner closes it before it is released. Throws SYSTEM.
+  func makeTimer(for owner: any AgentTimerOwner) throws(SegueError) -> any AgentTimer
   /// Writes a line to the log of the process, if that has lines of this severity.
   func log(_ severity: Severity, _ message: DiagnosticText)
 }
 
 extension AgentEnvironment {
   public var uptime: Int64 { now.uptime }
+}
+
+/// An object that has timers of an `AgentEnvironment`.
+public protocol AgentTimerOwner: AnyObject {
+  /// One of its timers is due, or soon will be; it is unset.
+  func timerIsDue(_ timer: any AgentTimer)
 }
 
 /// A timer of an `AgentEnvironment`.

@@ -351,10 +351,10 @@ extension FleetAgent: AgentEnvironment {
   public func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
   public func post(_ body: @escaping () -> Void) { later(0, body) }
 
-  public func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer {
-    SimulatedTimer(
-      in: self, { [unowned(unsafe) self] time, body in fleet.push(.timer(self, body), at: fleet.clock.uptime + time) },
-      body)
+  public func makeTimer(for owner: any AgentTimerOwner) -> any AgentTimer {
+    SimulatedTimer(of: owner, in: self) { [self] time, body in
+      fleet.push(.timer(self, body), at: fleet.clock.uptime + time)
+    }
   }
 
   public func log(_ severity: Severity, _ message: DiagnosticText) {

@@ -7,16 +7,17 @@ public final class SimulatedTimer: AgentTimer {
   private let environment: any AgentEnvironment
   /// Does something after that many milliseconds, if the agent lives then.
   private let later: (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
-  private var body: (() -> Void)?
+  /// The owner closes it before it is released. Nil once it is closed.
+  private unowned(unsafe) var owner: (any AgentTimerOwner)?
   private var dueAt: Int64?
   /// The uptime of the earliest event that is in the queue.
   private var queuedAt: Int64?
 
   public init(
-    in environment: any AgentEnvironment,
-    _ later: @escaping (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void, _ body: @escaping () -> Void
+    of owner: any AgentTimerOwner, in environment: any AgentEnvironment,
+    _ later: @escaping (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
   ) {
-    (self.environment, self.later, self.body) = (environment, later, body)
+    (self.environment, self.later, self.owner) = (environment, later, owner)
   }
 
   public func set(_ uptime: Int64?) {
@@ -35,9 +36,9 @@ public final class SimulatedTimer: AgentTimer {
       guard let dueAt else { return }
       guard dueAt <= environment.uptime else { return queue(dueAt) }
       self.dueAt = nil
-      body?()
+      owner?.timerIsDue(self)
     }
   }
 
-  public func close() { (dueAt, body) = (nil, nil) }
+  public func close() { (dueAt, owner) = (nil, nil) }
 }

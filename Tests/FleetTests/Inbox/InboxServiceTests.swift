@@ -108,7 +108,7 @@ private final class CountedEnvironment: AgentEnvironment {
   func post(_ body: @escaping () -> Void) { inner.post(body) }
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 
-  func makeTimer(_ body: @escaping () -> Void) throws(SegueError) -> any AgentTimer {
+  func makeTimer(for owner: any AgentTimerOwner) throws(SegueError) -> any AgentTimer {
     guard timersLeft > 0 else { throw SegueError(.system, "no timer") }
     timersLeft -= 1
     timers += 1

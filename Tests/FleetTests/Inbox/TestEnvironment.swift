@@ -22,6 +22,6 @@ final class TestEnvironment: AgentEnvironment {
 
   func drawJitter() -> UInt32 { 0 }
   func post(_ body: @escaping () -> Void) {}
-  func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer { Timer() }
+  func makeTimer(for owner: any AgentTimerOwner) -> any AgentTimer { Timer() }
   func log(_ severity: Severity, _ message: DiagnosticText) {}
 }

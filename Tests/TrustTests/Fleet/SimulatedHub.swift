@@ -8,11 +8,11 @@ import SegueWire
 @testable import SegueFleet
 
 /// The hub of an agent on a machine, as it ships: no app connects to it, and its links are those of `DeviceLinks`.
-final class SimulatedHub: HubEnvironment, LinkHub {
+final class SimulatedHub: HubEnvironment, LinkHub, AgentTimerOwner {
   private let process: SimulatedProcess
   private let engine: HubEngine
   private lazy var driver = HubDriver(engine, in: self)
-  private lazy var timer = process.makeTimer { [unowned self] in self.driver.tick() }
+  private lazy var timer = process.makeTimer(for: self)
 
   init(in process: SimulatedProcess) {
     self.process = process
@@ -91,6 +91,8 @@ final class SimulatedHub: HubEnvironment, LinkHub {
     engine.setDevices(devices, now)
     driver.flush()
   }
+
+  func timerIsDue(_ timer: any AgentTimer) { driver.tick() }
 
   // MARK: HubEnvironment
 

@@ -59,8 +59,8 @@ final class SimulatedProcess: AgentEnvironment {
   func drawIdentifier() -> Identifier { fleet.random.identifier() }
   func drawJitter() -> UInt32 { UInt32(truncatingIfNeeded: fleet.random.next()) }
   func post(_ body: @escaping () -> Void) { later(0, body) }
-  func makeTimer(_ body: @escaping () -> Void) -> any AgentTimer {
-    SimulatedTimer(in: self, { [unowned self] time, body in later(time, body) }, body)
+  func makeTimer(for owner: any AgentTimerOwner) -> any AgentTimer {
+    SimulatedTimer(of: owner, in: self) { [unowned self] time, body in later(time, body) }
   }
 
   func log(_ severity: Severity, _ message: DiagnosticText) {

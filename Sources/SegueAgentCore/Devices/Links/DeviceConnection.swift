@@ -33,7 +33,7 @@ extension DeviceConnectionOwner {
 
 /// A connection to another device: dialled or accepted, then the knock and TLS, then a link of the hub, or one on
 /// which a device joins. For one thread.
-public final class DeviceConnection: ByteConnection {
+public final class DeviceConnection: ByteConnection, AgentTimerOwner {
   /// Bytes that are read at a time before it is a link.
   private static let readSize = 16 * 1024
   /// Bytes of ciphertext from which on they are written before more is encrypted.
@@ -315,12 +315,13 @@ public final class DeviceConnection: ByteConnection {
   /// The socket may report that it can be written, though the system refuses that.
   private func beginPause() {
     // `cut` closes it. Without memory for it, what the socket reports is all there is.
-    if pause == nil { pause = try? environment.makeTimer { [unowned(unsafe) self] in self.endPause() } }
+    if pause == nil { pause = try? environment.makeTimer(for: self) }
     isRefused = pause != nil
     pause?.set(environment.uptime + HubDriver.writePause)
   }
 
-  private func endPause() {
+  /// The pause after a write that the system has refused ends.
+  public func timerIsDue(_ timer: any AgentTimer) {
     isRefused = false
     _ = flush()
   }

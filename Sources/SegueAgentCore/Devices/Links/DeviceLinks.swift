@@ -7,7 +7,7 @@ import SegueSystem
 /// The links of this device with the other devices of its account (docs/device-links.md): listens, dials, and passes
 /// connections to the hub once a device has shown its certificate. No I/O: all that is sent or heard passes through a
 /// `LinkTransport`.
-public final class DeviceLinks: DeviceConnectionOwner {
+public final class DeviceLinks: DeviceConnectionOwner, AgentTimerOwner {
   /// The parts that are open while it listens.
   private struct Opened {
     let timer: any AgentTimer
@@ -128,7 +128,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
   public func open(port: UInt16) throws(SegueError) -> UInt16 {
     let port = try listen(port: port)
     // `close` ends all that may call.
-    let timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    let timer = try environment.makeTimer(for: self)
     do throws(SegueError) {
       let network = try transport.watchInterfaces { [unowned(unsafe) self] in self.networkHasChanged() }
       state = .open(Opened(timer: timer, network: network))
@@ -253,7 +253,7 @@ public final class DeviceLinks: DeviceConnectionOwner {
 
   // MARK: Time
 
-  private func tick() {
+  public func timerIsDue(_ timer: any AgentTimer) {
     let uptime = environment.uptime
     for connection in table.overdue(uptime).compactMap({ connection($0) }) {
       if table.isReplaced(connection.number) {

@@ -7,7 +7,7 @@ import SegueWire
 /// Connections between two devices of the account through a third one (R14.3): this device as one of the two, and as
 /// the one in the middle. What the three say about them crosses the links of the one in the middle as messages about
 /// the account do, and waits for no thread. For one thread.
-final class DeviceRelays {
+final class DeviceRelays: AgentTimerOwner {
   /// Bytes of messages and frames of one device that wait for a turn; those beyond are lost, which ends the channel.
   private static let inboxLimit = 2 * Int(RelayWindow.largest)
 
@@ -74,7 +74,7 @@ final class DeviceRelays {
   /// Throws SYSTEM.
   func open() throws(SegueError) {
     // `close` ends it.
-    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    timer = try environment.makeTimer(for: self)
     hub.setRelayHandler { [unowned(unsafe) self] device, frame in self.heard(.frame(frame), from: device) }
   }
 
@@ -263,7 +263,7 @@ final class DeviceRelays {
     return all
   }
 
-  private func tick() {
+  func timerIsDue(_ timer: any AgentTimer) {
     relay.tick(environment.uptime)
     send()
   }

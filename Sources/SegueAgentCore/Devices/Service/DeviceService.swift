@@ -6,7 +6,7 @@ import SegueSystem
 
 /// Other devices of the user: the account, and links with its devices while this one is in it (docs/trust.md,
 /// docs/device-links.md). For one thread.
-public final class DeviceService {
+public final class DeviceService: AgentTimerOwner {
   let environment: any AgentEnvironment
   private let transport: any LinkTransport
   private let security: any LinkSecurity
@@ -103,7 +103,7 @@ public final class DeviceService {
   /// - Parameter ready: called once it is known what is stored. Nothing is asked before.
   public func open(_ ready: @escaping () -> Void = {}) throws(SegueError) {
     // `close` ends all that may call.
-    timer = try environment.makeTimer { [unowned(unsafe) self] in self.tick() }
+    timer = try environment.makeTimer(for: self)
     try relays.open()
     account.changed = { [unowned(unsafe) self] snapshot, events in self.apply(snapshot, events) }
     joins.changed = { [unowned(unsafe) self] in self.publish() }
@@ -360,7 +360,7 @@ public final class DeviceService {
 
   // MARK: Time
 
-  private func tick() {
+  public func timerIsDue(_ timer: any AgentTimer) {
     let uptime = environment.uptime
     joins.tick(uptime)
     watchers.tick(uptime)
