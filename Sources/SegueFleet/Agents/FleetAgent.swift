@@ -16,11 +16,20 @@ public class FleetAgent: FleetProcess {
     let devices: DeviceService
     let sites: SiteService
     let requests: ControlRequests
+
+    /// Closes them. A part that is open refers to itself.
+    func close() {
+      sites.close()
+      inbox.close()
+      devices.close()
+    }
   }
 
   public let disk: FleetDisk
   private let identity: AppIdentity
   private var parts: Parts?
+  /// The parts after the end, until they are closed.
+  private var ended: Parts?
   private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port) { [unowned(unsafe) self] time, body in
     self.later(time, body)
   }
@@ -28,8 +37,7 @@ public class FleetAgent: FleetProcess {
   /// Its offers for apps that have gone (R2.5).
   var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
   private var hasTakenPlace = false
-  /// The uptime of the next deadline that is in the queue of the fleet.
-  private var due: Int64?
+  private var deadline = QueuedDeadline()
   /// The jobs that the disk has not done yet.
   var jobs: [Job] = []
   private var isWorking = false
@@ -57,7 +65,7 @@ public class FleetAgent: FleetProcess {
     identity = AppIdentity(
       secret: Identifier(high: 0xa9e7, low: UInt64(device.index)), bundleIdentifier: "org.segue.agent",
       name: "segue-agent", team: "", types: [], isChooser: true)
-    super.init(String(joining: "\(device.name)/agent"), on: device, offersFrontmostOnly: false, isAgent: true)
+    super.init(String(joining: "\(device.name)/agent"), on: device, as: .agent)
   }
 
   override var asFleetAgent: FleetAgent? { self }
@@ -203,10 +211,10 @@ public class FleetAgent: FleetProcess {
     for each in kept { each.participant.flush() }
   }
 
-  override func isDue(_ at: Int64) -> Bool { due == at }
+  override func isDue(_ at: Int64) -> Bool { deadline.isDue(at) }
 
   override func tick() {
-    due = nil
+    deadline.remove()
     ownParticipant?.tick()
     for each in kept { each.participant.tick() }
   }
@@ -216,9 +224,7 @@ public class FleetAgent: FleetProcess {
     guard isAlive else { return }
     resume()
     flush()
-    parts?.sites.close()
-    parts?.inbox.close()
-    parts?.devices.close()
+    parts?.close()
     for case .request(let request, _) in jobs { hasStored(request, disk.run(request)) }
     sockets.drop(isPowerLost: false)
     super.leave()
@@ -237,24 +243,21 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // Objects that refer to each other without counting go together, once no call is under way. A part that is open
-    // refers to itself; nothing that closing it leads to is done in a process that has ended.
-    let ended = parts
-    parts = nil
-    fleet.closeLater { [self] in
-      ended?.sites.close()
-      ended?.inbox.close()
-      ended?.devices.close()
-      jobs = []
-    }
+    // Objects that refer to each other without counting go together, once no call is under way.
+    if let parts = parts.take() { ended = parts }
+    fleet.closeLater(self)
     super.end()
   }
 
+  /// Closes what it has left at its end. Nothing that this leads to is done.
+  func closeEnded() {
+    let ended = ended.take()
+    ended?.close()
+    jobs = []
+  }
+
   override func tearDown() {
-    // A part that is open refers to itself.
-    parts?.sites.close()
-    parts?.inbox.close()
-    parts?.devices.close()
+    parts?.close()
     sockets.drop(isPowerLost: true)
     ownParticipant = nil
     for each in kept { each.participant.tearDown() }
@@ -287,9 +290,7 @@ public class FleetAgent: FleetProcess {
   }
 
   func schedule(_ next: Int64?) {
-    guard let next, due.map({ next < $0 }) ?? true else { return }
-    due = next
-    fleet.push(.deadline(self, next), at: next)
+    if let next = deadline.add(next) { fleet.push(.deadline(self, next), at: next) }
   }
 
   /// Calls the engine of the agent.

@@ -32,8 +32,9 @@ extension InvariantChecker {
     let isSettled = device.interruptions.lastUntil < since - Self.answeringTime && device.resources.openingStops == 0
     guard device.isUp, isSettled, device.admitsHubs, device.resources.hasUsualBacklog else { return }
     for process in device.processes where process.isAwake && process.resumedAt < since - Self.answeringTime {
-      guard let engine = process.engine, !process.learnsLate, process.beganAt < since else { continue }
-      if !engine.isReady { report(process.name, "R2.8: it has no hub \(uptime - since) ms after an agent moved it") }
+      guard let app = process.app, !process.learnsLate, app.beganAt < since else { continue }
+      guard !app.driver.engine.isReady else { continue }
+      report(process.name, "R2.8: it has no hub \(uptime - since) ms after an agent moved it")
     }
   }
 }

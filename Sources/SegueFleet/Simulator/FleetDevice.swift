@@ -75,7 +75,7 @@ public final class FleetDevice {
   /// The agent of the device starts, unless it runs.
   func startAgent() {
     guard isUp, agent == nil else { return }
-    start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, offersFrontmostOnly: false, isAgent: true))
+    start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, as: .agent))
   }
 
   /// The agent with all that ships; nil: none runs.
@@ -188,7 +188,7 @@ public final class FleetDevice {
   /// Leaves a child of a killed process, which keeps the lock and the socket of a hub for that many milliseconds.
   func leaveChild(with generation: UInt64, in folder: FleetFolder, for milliseconds: Int64) {
     guard folder === self.folder else { return }
-    let child = FleetProcess(String(joining: "\(name)/child"), on: self, offersFrontmostOnly: false)
+    let child = FleetProcess(String(joining: "\(name)/child"), on: self, as: .child)
     guard child.keepOpen(generation, for: milliseconds) else { return }
     children.append(child)
   }
