@@ -30,9 +30,7 @@ public class FleetAgent: FleetProcess {
   private var parts: Parts?
   /// The parts after the end, until they are closed.
   private var ended: Parts?
-  private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port) { [unowned(unsafe) self] time, body in
-    self.later(time, body)
-  }
+  private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port, in: self)
   var ownParticipant: FleetParticipant<AgentEngine>?
   /// Its offers for apps that have gone (R2.5).
   var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
@@ -164,8 +162,7 @@ public class FleetAgent: FleetProcess {
       in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox,
       resolving: self)
-    // They end together.
-    let sites = SiteService(in: self, self, self) { [unowned(unsafe) inbox] statuses in inbox.sites = statuses }
+    let sites = SiteService(in: self, self, self) { inbox.sites = $0 }
     parts = Parts(
       inbox: inbox, devices: devices, sites: sites,
       requests: ControlRequests(in: self, inbox, self, index, devices, sites))
@@ -191,11 +188,10 @@ public class FleetAgent: FleetProcess {
   override func becameHub(_ hub: FleetHub) {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.relayHandler = carried.relayHandler
-    hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
-    hub.engine.manifests = { [unowned(unsafe) device] bundle in device.installed.catalogue[bundle]?.manifest }
-    hub.engine.pageReasons = { [unowned(unsafe) self] app, offer in
-      self.parts?.inbox.pageReasons(of: app, offer) ?? []
-    }
+    // A process lets go of its hub when that ends, which breaks the cycles.
+    hub.engine.unheardFailure = { [self] failure in parts?.requests.add(failure) }
+    hub.engine.manifests = { [device] bundle in device.installed.catalogue[bundle]?.manifest }
+    hub.engine.pageReasons = { [self] app, offer in parts?.inbox.pageReasons(of: app, offer) ?? [] }
     hub.engine.setPrivacy(carried.isPrivate, now)
     hub.engine.setRetention(carried.retention)
     hub.engine.setDevices(carried.devices, now)
@@ -362,6 +358,8 @@ extension FleetAgent: AgentEnvironment {
     if severity.rawValue <= Severity.info.rawValue { fleet.trace(name, "says", text: message) }
   }
 }
+
+extension FleetAgent: SocketProcess {}
 
 extension FleetAgent: AccountMachine {
   public var settings: DeviceSettings {

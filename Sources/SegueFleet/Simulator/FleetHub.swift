@@ -100,10 +100,8 @@ final class FleetHub {
   ) throws(SegueError) {
     guard isAlive, !isClosing else { throw SegueError(.invalidState, "the agent carries no hub") }
     let number = driver.takeNumber()
-    // `forget` closes the connection before this object is released.
-    let connection = make(number) { [unowned(unsafe) self] isReadable in
-      if isReadable { self.readable(number) } else { self.writable(number) }
-    }
+    // `forget` and `tearDown` close the connection, and let go of it.
+    let connection = make(number) { [self] isReadable in if isReadable { readable(number) } else { writable(number) } }
     accountLinks.append(number)
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
     step {
@@ -262,7 +260,7 @@ extension FleetHub: HubEnvironment {
   }
 
   func makeStream(as number: UInt64) throws(SegueError) -> (near: any StreamEndpoint, far: PassedDescriptor) {
-    let (near, far) = FleetSocket.pair(fleet)
+    let (near, far) = FleetSocket.pair()
     near.give(to: .hub(self, number))
     return (near, FleetDescriptor(far))
   }

@@ -193,7 +193,7 @@ public class FleetProcess {
 
   /// Creates a stream, both ends of which the process holds.
   public func makeSockets() -> (FleetSocket, FleetSocket) {
-    let (one, two) = FleetSocket.pair(fleet)
+    let (one, two) = FleetSocket.pair()
     hold(one)
     hold(two)
     return (one, two)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// Which devices of a fleet, by their indices, reach each other.
+/// The reach of the devices of a fleet, each given by its index: partitions, and meetings after them.
 struct Reachability {
   /// A device that is cut off from another one; nil: from all others.
   private struct Cut {
