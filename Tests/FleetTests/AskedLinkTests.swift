@@ -63,7 +63,7 @@ import Testing
     let viewer = try devices.open("viewer", on: 1)
     devices.wait()
     try devices.link(1, by: one)
-    two.answersSaves = false
+    two.answers.saves = false
     try devices.offer(1, by: two)
     devices.wait()
     let attempt = try devices.continue(in: viewer)
@@ -74,7 +74,7 @@ import Testing
     one.close()
     try devices.link(1, by: two)
     devices.wait(500)
-    two.answersSaves = true
+    two.answers.saves = true
     two.answer()
     devices.wait()
     #expect(attempt.callbacks == [.willContinue, .continued(isStale: false)])

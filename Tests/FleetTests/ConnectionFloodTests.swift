@@ -36,7 +36,7 @@ import Testing
     _ backlog: Int
   ) throws {
     let apps = try open(1_000)
-    device.backlogLimit = backlog
+    device.resources.backlogLimit = backlog
     try killHub()
     fleet.advance(2_000)
     #expect(apps.count { $0.isAlive && !($0.engine?.isReady ?? false) } == 0)
@@ -52,7 +52,7 @@ import Testing
     fleet.advance(1_000)
     let viewers = apps.filter { $0 !== origin && $0.process.hub == nil }
     #expect(viewers.allSatisfy { $0.engine?.offers[id] != nil })
-    device.backlogLimit = 1
+    device.resources.backlogLimit = 1
     try killHub()
     origin.process.kill()
     fleet.advance(3_500)

@@ -54,11 +54,11 @@ import Testing
   }
 
   @Test func `a process that is stopped before it listens is waited for, and then passed over (section 9)`() throws {
-    device.openingStops = 1
+    device.resources.openingStops = 1
     let first = try open("first")
     fleet.advance(10)
     #expect(first.process.isStalled && device.hub == nil)
-    device.openingStops = 0
+    device.resources.openingStops = 0
     let other = try open("other")
     fleet.advance(400)
     let isPassedOver = first.process.isStalled
@@ -119,7 +119,7 @@ import Testing
 
   @Test func `a full backlog is waited for, and opens no other generation while the hub lives (section 9)`() throws {
     let apps = try openAll(1)
-    device.backlogLimit = 0
+    device.resources.backlogLimit = 0
     let other = try open("other")
     // The hub serves its own app meanwhile.
     for _ in 0..<20 {
@@ -127,7 +127,7 @@ import Testing
       fleet.advance(100)
     }
     #expect(other.process.hubGeneration == nil && generations(apps) == [1])
-    device.backlogLimit = FleetFolder.usualBacklog
+    device.resources.backlogLimit = FleetFolder.usualBacklog
     fleet.advance(100)
     #expect(other.process.hubGeneration == 1 && other.offers.count == 1 && fleet.violation == nil)
   }

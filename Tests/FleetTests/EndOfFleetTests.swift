@@ -24,7 +24,7 @@ import Testing
 
   @Test func `steps at one time that do not end are reported, and the fleet goes on without them (R11.1)`() throws {
     let fleet = Fleet(seed: 7)
-    fleet.stepLimit = 1_000
+    fleet.bound.limit = 1_000
     let identity = AppIdentity(
       secret: fleet.drawIdentifier(), bundleIdentifier: "com.example.restless", name: "restless", team: "TEAM",
       types: ["com.example.note"], isChooser: false)

@@ -45,11 +45,11 @@ import Testing
     let devices = try LinkedDevices(4)
     try devices.linkRow()
     let (_, viewer) = try devices.openEditorAndViewer()
-    viewer.declines = true
+    viewer.answers.declines = true
     let declined = try devices.continue(in: viewer)
     devices.wait()
     #expect(declined.receipt?.outcome == .declined && declined.receipt?.reason == "not now")
-    viewer.declines = false
+    viewer.answers.declines = false
     let restored = try devices.continue(in: viewer)
     devices.wait()
     #expect(restored.receipt?.outcome == .restored)
@@ -163,7 +163,7 @@ import Testing
     let devices = try LinkedDevices(2)
     try devices.link(0, 1)
     let (editor, viewer) = try devices.openEditorAndViewer()
-    editor.answersSaves = false
+    editor.answers.saves = false
     let attempt = try devices.continue(in: viewer)
     devices.wait(100)
     try devices.unlink(0, 1)

@@ -64,7 +64,7 @@ import Testing
       devices.wait(5_000)
       try #require(viewer.streams.isEmpty && editor.streams.isEmpty)
       from = try #require(viewer.lastContinued)
-      editor.movesStreams = false
+      editor.answers.movesStreams = false
       id = try openStream()
       run(500)
     }

@@ -39,7 +39,7 @@ import Testing
     all.devices.wait(2_000)
     let end = try #require(all.ended(answered))
     #expect(end.error == nil)
-    all.editor.answersContinue = false
+    all.editor.answers.continues = false
     let late = all.viewer.request([1], all.from, timeout: 5_000)
     all.devices.wait(500)
     try all.devices.silence(0, 1)
@@ -77,7 +77,7 @@ import Testing
 
   @Test func `the origin on a linked device dies: the receiver learns it at once (R7.5)`() throws {
     let all = try Continued(2)
-    all.editor.answersContinue = false
+    all.editor.answers.continues = false
     let number = all.viewer.request([1], all.from)
     all.devices.wait(500)
     all.editor.process.kill()

@@ -16,7 +16,7 @@ import Testing
   private func read(_ socket: FleetSocket) -> Int? { socket.read(atMost: .max) { _ in } }
 
   @Test func `what is written comes, as far as there is room, and the end behind it (R7.2)`() {
-    let (one, two) = FleetSocket.pair(fleet)
+    let (one, two) = FleetSocket.pair()
     #expect(read(two) == 0 && two.otherEnd == .open)
     #expect(write(100_000, to: one) == 65_536 && write(1, to: one) == 0)
     one.shutDown(reading: false, writing: true)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func `who closes leaves what was written, and reads nothing more (R7.3)`() {
-    let (one, two) = FleetSocket.pair(fleet)
+    let (one, two) = FleetSocket.pair()
     _ = write(10, to: one)
     one.close()
     #expect(one.isClosed && two.otherEnd == .closed && !two.isClosed)
@@ -37,7 +37,7 @@ import Testing
 
   /// A stream whose other side writes something and then does what is said.
   private func stream(_ end: ScriptedStream.Script.End) throws -> (ScriptedStream, FleetSocket) {
-    let (near, far) = FleetSocket.pair(fleet)
+    let (near, far) = FleetSocket.pair()
     let id = try #require(
       (0..<100_000).lazy.map { Identifier(high: $0 &* 0x9e37_79b9_7f4a_7c15, low: 0) }.first {
         let script = ScriptedStream.Script($0, ofRequester: true)

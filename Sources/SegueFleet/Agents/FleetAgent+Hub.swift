@@ -7,7 +7,7 @@ import SegueWire
 
 extension FleetAgent: AgentParticipation {
   public func join(_ engine: AgentEngine) -> any AgentParticipantHandle {
-    let participant = FleetParticipant(engine, in: self) { [unowned(unsafe) self] in
+    let participant = FleetParticipant(engine, in: self) { [self] in
       if let broken = engine.brokenInvariant { fleet.report(name, "\(broken)") }
     }
     ownParticipant = participant
@@ -17,11 +17,11 @@ extension FleetAgent: AgentParticipation {
 
   public func join(_ offer: KeptParticipant) -> any KeptOfferHandle {
     keeps(offer)
-    let participant = FleetParticipant(offer.engine, in: self) { [unowned(unsafe) offer] in offer.refuseRequests() }
+    let participant = FleetParticipant(offer.engine, in: self) { offer.refuseRequests() }
     kept.append((offer, participant))
     election?.add(participant, fleet.clock.uptime)
     participant.settle()
-    return KeptConnection(participant) { [unowned(unsafe) self] in kept.removeAll { $0.participant === participant } }
+    return KeptConnection(participant, of: self)
   }
 }
 
@@ -38,17 +38,17 @@ private final class AgentConnection: AgentParticipantHandle {
 /// An offer that an agent keeps, at the hub.
 private final class KeptConnection: KeptOfferHandle {
   private let participant: FleetParticipant<AppEngine>
-  private let closed: () -> Void
+  private let agent: FleetAgent
 
-  init(_ participant: FleetParticipant<AppEngine>, _ closed: @escaping () -> Void) {
-    (self.participant, self.closed) = (participant, closed)
+  init(_ participant: FleetParticipant<AppEngine>, of agent: FleetAgent) {
+    (self.participant, self.agent) = (participant, agent)
   }
 
   func perform(_ body: () -> Void) { participant.perform { _, _ in body() } }
 
   func close() {
     participant.close()
-    closed()
+    agent.kept.removeAll { $0.participant === participant }
   }
 }
 

@@ -96,7 +96,7 @@ extension FleetAgent: ProgramLauncher {
 
 /// Moves nothing: attachments stay with their origins.
 final class AbsentMover: AttachmentMover {
-  private unowned(unsafe) let agent: FleetAgent
+  private let agent: FleetAgent
 
   init(_ agent: FleetAgent) { self.agent = agent }
 

@@ -9,9 +9,9 @@ extension FleetAgent: NameResolver {
 
   /// One that never answers is given up as the process is that looks names up.
   public func resolve(_ name: DeviceHostName, _ done: @escaping (NameLookup) -> Void) {
-    device.lookUps.append(name)
+    device.internet.lookUps.append(name)
     fleet.trace(self.name, "looks up", name.text)
-    let found = device.resolver(name)
+    let found = device.internet.resolver(name)
     later(found == nil ? NameLookup.time : Self.answerTime) { done(found ?? NameLookupOutput.decode([], of: name)) }
   }
 }

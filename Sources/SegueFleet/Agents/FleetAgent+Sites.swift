@@ -8,9 +8,9 @@ extension FleetAgent: SiteFetcher {
   private static let answerTime: Int64 = 50
 
   public func fetch(_ request: SiteFetch, _ done: @escaping (SiteFetchResult) -> Void) {
-    device.siteFetches.append(request)
+    device.internet.siteFetches.append(request)
     fleet.trace(name, "asks site", request.host)
-    later(Self.answerTime) { [device] in done(device.site(request)) }
+    later(Self.answerTime) { [device] in done(device.internet.site(request)) }
   }
 }
 

@@ -16,20 +16,26 @@ public class FleetAgent: FleetProcess {
     let devices: DeviceService
     let sites: SiteService
     let requests: ControlRequests
+
+    /// Closes them. A part that is open refers to itself.
+    func close() {
+      sites.close()
+      inbox.close()
+      devices.close()
+    }
   }
 
   public let disk: FleetDisk
   private let identity: AppIdentity
   private var parts: Parts?
-  private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port) { [unowned(unsafe) self] time, body in
-    self.later(time, body)
-  }
+  /// The parts after the end, until they are closed.
+  private var ended: Parts?
+  private lazy var sockets = HostSockets(of: device.host, port: FleetHost.port, in: self)
   var ownParticipant: FleetParticipant<AgentEngine>?
   /// Its offers for apps that have gone (R2.5).
   var kept: [(offer: KeptParticipant, participant: FleetParticipant<AppEngine>)] = []
   private var hasTakenPlace = false
-  /// The uptime of the next deadline that is in the queue of the fleet.
-  private var due: Int64?
+  private var deadline = QueuedDeadline()
   /// The jobs that the disk has not done yet.
   var jobs: [Job] = []
   private var isWorking = false
@@ -57,7 +63,7 @@ public class FleetAgent: FleetProcess {
     identity = AppIdentity(
       secret: Identifier(high: 0xa9e7, low: UInt64(device.index)), bundleIdentifier: "org.segue.agent",
       name: "segue-agent", team: "", types: [], isChooser: true)
-    super.init(String(joining: "\(device.name)/agent"), on: device, offersFrontmostOnly: false, isAgent: true)
+    super.init(String(joining: "\(device.name)/agent"), on: device, as: .agent)
   }
 
   override var asFleetAgent: FleetAgent? { self }
@@ -156,8 +162,7 @@ public class FleetAgent: FleetProcess {
       in: self, over: SimulatedTransport(sockets), SimulatedSecurity(cryptography) { clock.now.seconds }, self,
       SimulatedStorage(AccountService(storage: disk.account, cryptography: cryptography), on: self), inbox,
       resolving: self)
-    // They end together.
-    let sites = SiteService(in: self, self, self) { [unowned(unsafe) inbox] statuses in inbox.sites = statuses }
+    let sites = SiteService(in: self, self, self) { inbox.sites = $0 }
     parts = Parts(
       inbox: inbox, devices: devices, sites: sites,
       requests: ControlRequests(in: self, inbox, self, index, devices, sites))
@@ -183,11 +188,10 @@ public class FleetAgent: FleetProcess {
   override func becameHub(_ hub: FleetHub) {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.relayHandler = carried.relayHandler
-    hub.engine.unheardFailure = { [unowned(unsafe) self] failure in self.parts?.requests.add(failure) }
-    hub.engine.manifests = { [unowned(unsafe) device] bundle in device.installed.catalogue[bundle]?.manifest }
-    hub.engine.pageReasons = { [unowned(unsafe) self] app, offer in
-      self.parts?.inbox.pageReasons(of: app, offer) ?? []
-    }
+    // A process lets go of its hub when that ends, which breaks the cycles.
+    hub.engine.unheardFailure = { [self] failure in parts?.requests.add(failure) }
+    hub.engine.manifests = { [device] bundle in device.installed.catalogue[bundle]?.manifest }
+    hub.engine.pageReasons = { [self] app, offer in parts?.inbox.pageReasons(of: app, offer) ?? [] }
     hub.engine.setPrivacy(carried.isPrivate, now)
     hub.engine.setRetention(carried.retention)
     hub.engine.setDevices(carried.devices, now)
@@ -203,10 +207,10 @@ public class FleetAgent: FleetProcess {
     for each in kept { each.participant.flush() }
   }
 
-  override func isDue(_ at: Int64) -> Bool { due == at }
+  override func isDue(_ at: Int64) -> Bool { deadline.isDue(at) }
 
   override func tick() {
-    due = nil
+    deadline.remove()
     ownParticipant?.tick()
     for each in kept { each.participant.tick() }
   }
@@ -216,9 +220,7 @@ public class FleetAgent: FleetProcess {
     guard isAlive else { return }
     resume()
     flush()
-    parts?.sites.close()
-    parts?.inbox.close()
-    parts?.devices.close()
+    parts?.close()
     for case .request(let request, _) in jobs { hasStored(request, disk.run(request)) }
     sockets.drop(isPowerLost: false)
     super.leave()
@@ -237,24 +239,21 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // Objects that refer to each other without counting go together, once no call is under way. A part that is open
-    // refers to itself; nothing that closing it leads to is done in a process that has ended.
-    let ended = parts
-    parts = nil
-    fleet.closeLater { [self] in
-      ended?.sites.close()
-      ended?.inbox.close()
-      ended?.devices.close()
-      jobs = []
-    }
+    // Objects that refer to each other without counting go together, once no call is under way.
+    if let parts = parts.take() { ended = parts }
+    fleet.closeLater(self)
     super.end()
   }
 
+  /// Closes what it has left at its end. Nothing that this leads to is done.
+  func closeEnded() {
+    let ended = ended.take()
+    ended?.close()
+    jobs = []
+  }
+
   override func tearDown() {
-    // A part that is open refers to itself.
-    parts?.sites.close()
-    parts?.inbox.close()
-    parts?.devices.close()
+    parts?.close()
     sockets.drop(isPowerLost: true)
     ownParticipant = nil
     for each in kept { each.participant.tearDown() }
@@ -287,9 +286,7 @@ public class FleetAgent: FleetProcess {
   }
 
   func schedule(_ next: Int64?) {
-    guard let next, due.map({ next < $0 }) ?? true else { return }
-    due = next
-    fleet.push(.deadline(self, next), at: next)
+    if let next = deadline.add(next) { fleet.push(.deadline(self, next), at: next) }
   }
 
   /// Calls the engine of the agent.
@@ -361,6 +358,8 @@ extension FleetAgent: AgentEnvironment {
     if severity.rawValue <= Severity.info.rawValue { fleet.trace(name, "says", text: message) }
   }
 }
+
+extension FleetAgent: SocketProcess {}
 
 extension FleetAgent: AccountMachine {
   public var settings: DeviceSettings {

@@ -6,8 +6,8 @@ import SegueModel
 /// A participant at the hub in the process of an agent, with a connection of its own.
 final class FleetParticipant<Engine: HubParticipant>: AppDriverOwner, HubSeeker {
   private let driver: AppDriver<Engine>
-  /// Outlives its participants.
-  private unowned(unsafe) let agent: FleetAgent
+  /// The agent lets go of its participants at its end, which breaks the cycle.
+  private let agent: FleetAgent
   /// Called after each call of the engine, before its bytes are written.
   private let settled: () -> Void
   private var connection: Connection?

@@ -34,8 +34,7 @@ extension FleetProcess: AppObserver {
   /// A continuation that the agent delivers begins without a call of the app.
   public func queued(_ delivery: Delivery) {
     guard case .continuation(let id) = delivery, let engine, let offer = engine.deliveredOffer(of: id) else { return }
-    guard !deliveries.contains(id) else { return }
-    deliveries.append(id)
+    guard obligations.deliver(id) else { return }
     began(.continuation(id, offer), deadline: now.uptime + engine.limits.continuation)
   }
   public func answered(_ continuation: Identifier) { obligations.answered(continuation) }
@@ -97,7 +96,7 @@ extension FleetProcess: AppObserver {
       complain(Self.violation(by: activity, from, at: engine?.identity))
     case .didFail(let type, let error):
       fleet.trace(name, "did_fail", text: "\(type): \(error.message)")
-      deliveries.removeAll { $0 == id }
+      obligations.endDelivery(id)
       complain(obligations.isResumed(id) ? obligations.answer(.resumption(id)) : obligations.end(id))
     case .openingFailed(let type, let error):
       fleet.trace(name, "opening failed", text: "\(type): \(error.message)")

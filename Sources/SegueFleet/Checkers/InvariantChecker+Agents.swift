@@ -17,8 +17,8 @@ extension InvariantChecker {
     guard let agent = device.agent, agent !== process, agent.isAwake, let hub = agent.hub, hub.isAlive, !hub.isClosing,
       device.folder === folder, folder.hub === hub, generation > hub.generation
     else { return }
-    let settled = max(device.unsettledUntil, process.resumedAt, agent.resumedAt, hub.listedAt)
-    guard device.backlogLimit == FleetFolder.usualBacklog, fleet.clock.uptime - settled > Self.answeringTime else {
+    let settled = max(device.interruptions.lastUntil, process.resumedAt, agent.resumedAt, hub.listedAt)
+    guard device.resources.hasUsualBacklog, fleet.clock.uptime - settled > Self.answeringTime else {
       return
     }
     report(process.name, "section 9: it supersedes an agent that answers")
@@ -28,12 +28,13 @@ extension InvariantChecker {
   func judgeReunion(_ device: FleetDevice, since: Int64) {
     let uptime = fleet.clock.uptime
     // A later move is judged later.
-    guard device.agentMovedAt == since else { return }
-    let isSettled = device.unsettledUntil < since - Self.answeringTime && device.openingStops == 0
-    guard device.isUp, isSettled, device.admitsHubs, device.backlogLimit == FleetFolder.usualBacklog else { return }
+    guard device.interruptions.agentMovedAt == since else { return }
+    let isSettled = device.interruptions.lastUntil < since - Self.answeringTime && device.resources.openingStops == 0
+    guard device.isUp, isSettled, device.admitsHubs, device.resources.hasUsualBacklog else { return }
     for process in device.processes where process.isAwake && process.resumedAt < since - Self.answeringTime {
-      guard let engine = process.engine, !process.learnsLate, process.beganAt < since else { continue }
-      if !engine.isReady { report(process.name, "R2.8: it has no hub \(uptime - since) ms after an agent moved it") }
+      guard let app = process.app, !process.learnsLate, app.beganAt < since else { continue }
+      guard !app.driver.engine.isReady else { continue }
+      report(process.name, "R2.8: it has no hub \(uptime - since) ms after an agent moved it")
     }
   }
 }

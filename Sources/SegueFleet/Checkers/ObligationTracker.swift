@@ -44,6 +44,8 @@ struct ObligationTracker {
     var isAnswered = false
   }
 
+  /// The continuations that the agent delivers, until they are over.
+  private var deliveries: [Identifier] = []
   /// Oldest first; those that were answered may still fail to be restored.
   private var continued: [Continued] = []
   private static let continuedLimit = 64
@@ -169,6 +171,22 @@ struct ObligationTracker {
     case .changed: offers.contains(id) ? nil : "R2.7: an offer has changed that never appeared"
     case .gone: offers.remove(id) != nil ? nil : "R2.7: an offer is gone that never appeared"
     }
+  }
+
+  /// The agent delivers a continuation.
+  /// - Returns: whether it is not known yet.
+  mutating func deliver(_ id: Identifier) -> Bool {
+    guard !deliveries.contains(id) else { return false }
+    deliveries.append(id)
+    return true
+  }
+
+  /// A continuation that the agent may have delivered has failed.
+  mutating func endDelivery(_ id: Identifier) { deliveries.removeAll { $0 == id } }
+
+  /// Forgets the deliveries that are over.
+  mutating func keepDeliveries(_ isUnderWay: (Identifier) -> Bool) {
+    if !deliveries.isEmpty { deliveries.removeAll { !isUnderWay($0) } }
   }
 
   /// The uptime by which it should end; nil if it has ended.

@@ -4,23 +4,30 @@ import SegueAgentCore
 import SegueModel
 import SegueSystem
 
+/// A process of a host that has sockets.
+public protocol SocketProcess: AnyObject {
+  /// Does something if the process lives then.
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void)
+}
+
 /// The sockets of one process of a host.
 public final class HostSockets {
   public let host: Host
   /// The port that is listened at if any will do.
   let port: UInt16
-  /// Does something if the process lives then.
-  let later: (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
+  /// Nil once the process is gone, which breaks the cycle.
+  private var process: (any SocketProcess)?
   fileprivate var watches: [SimulatedTransport.Watch] = []
   var listeners: [SimulatedTransport.Listener] = []
   fileprivate var beacons: [SimulatedTransport.Beacons] = []
   private var sockets: [SimulatedSocket] = []
 
-  public init(
-    of host: Host, port: UInt16, _ later: @escaping (_ milliseconds: Int64, _ body: @escaping () -> Void) -> Void
-  ) {
-    (self.host, self.port, self.later) = (host, port, later)
+  public init(of host: Host, port: UInt16, in process: any SocketProcess) {
+    (self.host, self.port, self.process) = (host, port, process)
   }
+
+  /// Does something if the process lives then.
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void) { process?.later(milliseconds, body) }
 
   func keep(_ socket: SimulatedSocket) { sockets.append(socket) }
   func release(_ socket: SimulatedSocket) { sockets.removeAll { $0 === socket } }
@@ -38,6 +45,7 @@ public final class HostSockets {
   public func drop(isPowerLost: Bool) {
     for socket in sockets { socket.drop(isPowerLost: isPowerLost) }
     (sockets, watches, listeners, beacons) = ([], [], [], [])
+    process = nil
   }
 }
 

@@ -22,8 +22,6 @@ public final class Wire {
     var handle: (Event) -> Void = { _ in }
   }
 
-  /// Outlives all connections.
-  private unowned(unsafe) let simulation: any NetworkSimulation
   private var ends: [End]
   /// Whether an end has moved, or lost its power: nothing arrives any more.
   private var isDead = false
@@ -38,10 +36,10 @@ public final class Wire {
   init?(_ dialler: Host, _ listener: Host, isRouted: Bool = true) {
     self.isRouted = isRouted
     guard let one = dialler.place, let two = listener.place else { return nil }
-    simulation = dialler.simulation
     ends = [End(host: dialler, place: one), End(host: listener, place: two)]
   }
 
+  private var simulation: any NetworkSimulation { ends[0].host.simulation }
   public func host(_ end: Int) -> Host { ends[end].host }
   public func place(_ end: Int) -> Place { ends[end].place }
 

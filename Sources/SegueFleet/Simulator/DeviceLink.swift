@@ -7,9 +7,9 @@ final class DeviceLink {
   /// Milliseconds from the end of a connection to the next attempt, plus the time of the network.
   static let retryTime: Int64 = 250
 
-  /// Both devices live as long as the fleet, which outlives the link.
-  unowned(unsafe) let first: FleetDevice
-  unowned(unsafe) let second: FleetDevice
+  /// Invariant: both devices let go of the link as the fleet ends, which breaks the cycles.
+  let first: FleetDevice
+  let second: FleetDevice
   var isWanted = true
   /// Whether a partition drops everything, without notice.
   var isSilent = false

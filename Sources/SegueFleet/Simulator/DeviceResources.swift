@@ -5,6 +5,13 @@ struct DeviceResources {
   /// The descriptors that a process may have: many, or few for a time.
   var manyDescriptors = 1_024
   static let fewDescriptors = 64
+  /// Whether a process can become the hub: the folder may be read-only.
+  fileprivate(set) var admitsHubs = true
+  /// The most connections that wait for a hub to accept them.
+  var backlogLimit = FleetFolder.usualBacklog
+  var hasUsualBacklog: Bool { backlogLimit == FleetFolder.usualBacklog }
+  /// The probability that a process is stopped between locking a generation and listening.
+  var openingStops = 0.0
   private var scarceUntil: Int64 = 0
   /// The probability that a write is refused, and until when.
   private var refusal = 0.0
@@ -24,6 +31,21 @@ struct DeviceResources {
 }
 
 extension FleetDevice {
+  /// The most milliseconds until a process retries what the system has refused.
+  private static let refusalTime: Int64 = 16_000
+
+  /// Whether a process can become the hub.
+  var admitsHubs: Bool {
+    get { resources.admitsHubs }
+    set {
+      guard newValue != admitsHubs else { return }
+      resources.admitsHubs = newValue
+      unsettle(isExpected: false, for: Self.refusalTime)
+      if newValue { fleet.checker.resumed() } else { fleet.checker.stalled() }
+      fleet.checker.disturb(for: Self.refusalTime + InvariantChecker.agreementTime)
+    }
+  }
+
   /// The system sometimes refuses writes for that many milliseconds, for lack of memory.
   func refuseWrites(_ probability: Double, for milliseconds: Int64) {
     fleet.trace(name, "refuses writes")

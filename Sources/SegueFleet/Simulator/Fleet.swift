@@ -12,8 +12,6 @@ import SegueWire
 public final class Fleet {
   /// The most steps of `run`.
   public static let runLimit = 10_000_000
-  /// The most steps at one time in `advance`.
-  var stepLimit = 1_000_000
   /// The most milliseconds of `advance`: a year.
   public static let advanceLimit: Int64 = 366 * 86_400_000
   /// The most devices of a fleet.
@@ -32,41 +30,23 @@ public final class Fleet {
   private var named: [[UInt8]: FleetDevice] = .init()
   public internal(set) var log = Trace()
   /// The first violated invariant, or nil.
-  public private(set) var violation: String?
+  public var violation: String? { log.violation }
 
   var random: SeededRandom
-  private var queue = EventQueue<FleetEvent>()
-  private var underWay = 0
+  private var schedule = FleetSchedule()
   private var lastProcess: Int32 = 0
-  /// Whether the steps at one time do not end.
-  private var isStuck = false
+  /// The bound of the steps of `advance` at one time.
+  var bound = StepBound()
 
   private(set) lazy var checker = InvariantChecker(self)
   /// The signatures of all accounts.
   let signatures = StandInCryptography.Signatures()
-  private var cuts: [Cut] = []
-  /// Closes what processes have left that have ended.
-  private var ended: [() -> Void] = []
-  /// The uptime until which devices of an account may find each other that are not linked.
-  private var meetsUntil: Int64 = 0
-  /// Milliseconds in which devices of an account that reach each other are linked.
-  private static let meetingTime: Int64 = 120_000
-
-  /// A device, by its index, that is cut off from another one; nil: from all others.
-  private struct Cut {
-    let one: Int
-    let two: Int?
-
-    func divides(_ first: Int, _ second: Int) -> Bool {
-      guard let two else { return first == one || second == one }
-      return first == one && second == two || first == two && second == one
-    }
-  }
+  private var reachability = Reachability()
+  /// The agents that have ended, and still refer to what they have left.
+  private var ended: [FleetAgent] = []
 
   /// Whether nothing comes from one device to the other until `heal`.
-  func isCut(_ one: FleetDevice, _ other: FleetDevice) -> Bool {
-    cuts.contains { $0.divides(one.index, other.index) }
-  }
+  func isCut(_ one: FleetDevice, _ other: FleetDevice) -> Bool { reachability.isCut(one.index, other.index) }
 
   public init(seed: UInt64) {
     self.seed = seed
@@ -134,7 +114,7 @@ public final class Fleet {
       throw SegueError(.invalidArgument, "device: is of another fleet")
     }
     trace(one.name, "is cut off from", two?.name ?? "all")
-    cuts.append(Cut(one: one.index, two: two?.index))
+    reachability.cut(one.index, from: two?.index)
     for link in one.links where two == nil || link.other(one) === two { link.isSilent = true }
     checker.disturb(for: InvariantChecker.silenceTime)
   }
@@ -142,7 +122,7 @@ public final class Fleet {
   /// Ends all partitions.
   public func heal() {
     trace("fleet", "heals")
-    cuts = []
+    reachability.heal()
     expectLinks()
     for device in devices { device.fleetAgent?.networkHeals() }
     for device in devices {
@@ -170,28 +150,28 @@ public final class Fleet {
   /// Draws an identifier for an app, an activity or a continuation.
   public func drawIdentifier() -> Identifier { random.identifier() }
 
-  /// Closes what a process has left, once no call is under way, or as the fleet goes.
-  func closeLater(_ body: @escaping () -> Void) {
-    ended.append(body)
-    later(0) { [unowned(unsafe) self] in self.closeEnded() }
+  /// Closes what an agent has left, once no call is under way, or as the fleet goes.
+  func closeLater(_ agent: FleetAgent) {
+    ended.append(agent)
+    push(.closing, at: clock.uptime)
   }
 
   private func closeEnded() {
     let all = ended
     ended = []
-    for body in all { body() }
+    for agent in all { agent.closeEnded() }
   }
 
   // MARK: Time
 
   /// Whether something is in progress: bytes, a search for a hub, a callback. Timers do not count.
-  public var isBusy: Bool { underWay > 0 }
+  public var isBusy: Bool { schedule.isBusy }
 
   /// Whether nothing is left that could happen without a call: nothing is in progress, and the only timers are those of
   /// pings between linked hubs that answer. These repeat for ever.
   public var isIdle: Bool {
     !isBusy
-      && !queue.contains {
+      && !schedule.contains {
         switch $0 {
         case .deadline(let process, let at): process.isAwake && process.isDue(at)
         case .hubDeadline(let hub, let at): hub.isAlive && hub.isDue(at) && !hub.isIdle
@@ -204,12 +184,12 @@ public final class Fleet {
   }
 
   /// Devices of an account may find each other from now on.
-  func expectLinks() { meetsUntil = clock.uptime + Self.meetingTime }
+  func expectLinks() { reachability.expectLinks(clock.uptime) }
 
   /// Whether devices of an account that reach each other are not linked, and may soon be. Whatever else agents do is
   /// done again and again for ever.
   private var awaitsLinks: Bool {
-    guard clock.uptime < meetsUntil else { return false }
+    guard reachability.awaitsLinks(clock.uptime) else { return false }
     let members = devices.filter { $0.isUp && $0.fleetAgent?.accountDevice != nil }
     return members.contains { one in
       let linked = one.accountDevices
@@ -227,9 +207,8 @@ public final class Fleet {
 
   /// - Returns: false if no event is due by then.
   public func step(until end: Int64) -> Bool {
-    while let next = queue.nextTime, next <= end, let (at, event) = queue.pop() {
+    while let next = schedule.nextTime, next <= end, let (at, event) = schedule.pop() {
       clock.uptime = max(clock.uptime, at)
-      if event.isUnderWay { underWay -= 1 }
       if handle(event) { return true }
     }
     return false
@@ -256,22 +235,18 @@ public final class Fleet {
   @discardableResult
   public func advance(_ milliseconds: Int64) -> Int {
     let end = clock.uptime + min(max(0, milliseconds), Self.advanceLimit)
-    var (steps, first, time) = (0, 0, clock.uptime)
-    while !isStuck, step(until: end) {
+    var steps = 0
+    bound.begin(at: clock.uptime)
+    while !bound.isReached, step(until: end) {
       steps += 1
-      if clock.uptime != time { (first, time) = (steps, clock.uptime) }
-      if steps - first >= stepLimit {
-        isStuck = true
-        report("fleet", "what happens at one time does not end")
-      }
+      if bound.reaches(byStepAt: clock.uptime) { report("fleet", "what happens at one time does not end") }
     }
     moveTime(to: end)
     return steps
   }
 
   func push(_ event: consuming FleetEvent, at: Int64) {
-    if event.isUnderWay { underWay += 1 }
-    queue.push(event, at: at)
+    schedule.push(event, at: at)
   }
 
   // MARK: Events
@@ -325,6 +300,7 @@ public final class Fleet {
     case .task(let process, let body):
       if let process { guard process.isAlive, !process.postpones(event) else { return false } }
       body()
+    case .closing: closeEnded()
     case .timer(let process, let body):
       guard process.isAlive, !process.postpones(event) else { return false }
       body()
@@ -403,6 +379,6 @@ public final class Fleet {
   func report(_ who: String, _ what: DiagnosticText) {
     trace(who, "BROKEN", text: what)
     guard violation == nil else { return }
-    violation = String(joining: "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))")
+    log.note(String(joining: "\(who), \(clock.elapsed) ms: \(what) (seed \(seed))"))
   }
 }

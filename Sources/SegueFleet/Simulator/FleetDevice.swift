@@ -12,8 +12,8 @@ public final class FleetDevice {
   unowned(unsafe) public let fleet: Fleet
   let index: Int
   let clock: DeviceClock
-  /// Whether it has power.
-  public private(set) var isUp = true
+  private var power = DevicePower()
+  public var isUp: Bool { power.isOn }
   /// Seconds by which the device's date is ahead of the fleet's.
   public var clockOffset: Double {
     get { clock.offset }
@@ -28,60 +28,25 @@ public final class FleetDevice {
   private(set) var links: [DeviceLink] = []
   /// The runtime folder; nil if it was removed.
   private(set) var folder: FleetFolder?
-  /// Whether a process can become the hub: the folder may be read-only.
-  var admitsHubs = true {
-    didSet {
-      guard admitsHubs != oldValue else { return }
-      unsettle(isExpected: false, for: Self.refusalTime)
-      if admitsHubs { fleet.checker.resumed() } else { fleet.checker.stalled() }
-      fleet.checker.disturb(for: Self.refusalTime + InvariantChecker.agreementTime)
-    }
-  }
-  /// The most connections that wait for a hub to accept them.
-  var backlogLimit = FleetFolder.usualBacklog
-  /// The probability that a process is stopped between locking a generation and listening.
-  var openingStops = 0.0
   var resources = DeviceResources()
   /// Nil: it has none.
   var agent: FleetProcess? { processes.last { $0.isAgent && $0.isAlive } }
   /// The disk, with all that its agents store.
-  public private(set) lazy var disk = FleetDisk(clock)
+  public let disk: FleetDisk
   /// The device in the network of all devices, for the links of its account.
   private(set) lazy var host = FleetHost(of: self)
   private(set) lazy var cryptography = StandInCryptography(fleet.signatures, seed: fleet.random.next())
-  /// The number of times that it has lost its power.
-  private var crashes = 0
-  /// The apps that are installed.
-  private var programs: [Program] = []
-  /// The programs that are installed: its apps, and what the owner of the device adds.
-  public var installed = InstalledApps() { didSet { fleetAgent?.manifestsChanged() } }
-  /// The Internet, as far as its agent asks sites (R12.9); nothing else of a fleet is in it.
-  public var site: (SiteFetch) -> SiteFetchResult = { _ in .failed("there is no such site") }
-  /// The requests of its agents to sites, in their order.
-  public internal(set) var siteFetches: [SiteFetch] = []
-  /// Looks a name up for its agent (R14.2); nil: no answer comes.
-  public var resolver: (DeviceHostName) -> NameLookup? = {
-    .failed(String(joining: "\($0.text): the name is not found"))
-  }
-  /// The names that its agents have looked up, in order.
-  public internal(set) var lookUps: [DeviceHostName] = []
-  /// The pages with which browsers were started, in their order.
-  public private(set) var pages: [(url: String, browser: String)] = []
-  /// The documents with which openers were started, in their order.
-  public private(set) var documents: [(document: OpenedDocument, opener: String)] = []
-  /// Uptime until which something keeps hubs of the device from answering, or apps from finding them.
-  private(set) var unsettledUntil: Int64 = 0
-  /// Uptime at which an agent last came, left or died.
-  private(set) var agentMovedAt: Int64 = .min
-
-  /// The most milliseconds until a process retries what the system has refused.
-  private static let refusalTime: Int64 = 16_000
+  var programs = DevicePrograms()
+  /// The sites and the names that its agents find.
+  public var internet = DeviceInternet()
+  private(set) var interruptions = HubInterruptions()
 
   init(_ name: String, _ index: Int, of fleet: Fleet) {
     self.name = name
     self.index = index
     self.fleet = fleet
     clock = DeviceClock(fleet.clock)
+    disk = FleetDisk(clock)
   }
 
   public var now: Instant { clock.now }
@@ -110,7 +75,7 @@ public final class FleetDevice {
   /// The agent of the device starts, unless it runs.
   func startAgent() {
     guard isUp, agent == nil else { return }
-    start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, offersFrontmostOnly: false, isAgent: true))
+    start(agent: FleetProcess(String(joining: "\(name)/agent"), on: self, as: .agent))
   }
 
   /// The agent with all that ships; nil: none runs.
@@ -136,78 +101,7 @@ public final class FleetDevice {
     process.beginAgent()
   }
 
-  // MARK: Installed apps
-
-  private struct Program {
-    let declaration: AppDeclaration
-    let start: () -> Void
-  }
-
-  /// Installs an app, in place of the one with its identifier. An agent of this device knows its manifest, and starts
-  /// it.
-  /// - Parameter start: called when an agent starts it, to open the app.
-  public func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
-    programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, declaration.bundleIdentifier) }
-    programs.append(Program(declaration: declaration, start: start))
-    catalogueChanged()
-  }
-
-  /// Uninstalls an app. Throws NOT_FOUND.
-  public func uninstall(_ bundleIdentifier: String) throws(SegueError) {
-    guard programs.contains(where: { Text.isSame($0.declaration.bundleIdentifier, bundleIdentifier) }) else {
-      throw SegueError(.notFound, "bundle_identifier: \(bundleIdentifier) is not installed on \(name)")
-    }
-    programs.removeAll { Text.isSame($0.declaration.bundleIdentifier, bundleIdentifier) }
-    catalogueChanged()
-  }
-
-  private func catalogueChanged() {
-    installed.catalogue = Catalogue(programs.map { (path: $0.declaration.path, result: .success($0.declaration)) })
-  }
-
-  /// The most milliseconds until the system has started a program.
-  private static let startTime: Int64 = 200
-
-  /// Starts an app that is installed.
-  func launch(_ app: String, _ done: @escaping (SegueError?) -> Void) {
-    let program = programs.first { Text.isSame($0.declaration.bundleIdentifier, app) }
-    fleet.trace(name, "launches", app)
-    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
-      // A device that has lost its power starts nothing that was asked for before.
-      guard isUp, self.crashes == crashes else { return }
-      guard let program else {
-        return done(SegueError(.notFound, "launch of \(app): it is not installed on this device"))
-      }
-      done(nil)
-      program.start()
-    }
-  }
-
-  /// Starts a browser with a page.
-  func open(_ page: String, in browser: String, _ done: @escaping (SegueError?) -> Void) {
-    fleet.trace(name, "opens", page)
-    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
-      guard isUp, self.crashes == crashes else { return }
-      guard installed.browsers[browser] != nil else {
-        return done(SegueError(.notFound, "launch of \(browser): it is not installed on this device"))
-      }
-      pages.append((page, browser))
-      done(nil)
-    }
-  }
-
-  /// Starts the program of an opener with a document.
-  func open(_ document: OpenedDocument, with opener: String, _ done: @escaping (SegueError?) -> Void) {
-    fleet.trace(name, "opens", document.text("url") ?? "")
-    fleet.later(fleet.random.within(1, Self.startTime)) { [self, crashes] in
-      guard isUp, self.crashes == crashes else { return }
-      guard installed.openers[opener] != nil else {
-        return done(SegueError(.notFound, "launch of \(opener): it is not installed on this device"))
-      }
-      documents.append((document, opener))
-      done(nil)
-    }
-  }
+  // MARK: Changes
 
   /// The hub moves, or something happens that keeps it from answering.
   /// - Parameters:
@@ -216,13 +110,19 @@ public final class FleetDevice {
   func unsettle(isExpected: Bool, for milliseconds: Int64 = 0) {
     let uptime = fleet.clock.uptime
     if isExpected {
-      agentMovedAt = uptime
+      interruptions.agentMoved(at: uptime)
       fleet.push(.reunion(self, uptime), at: uptime + InvariantChecker.reunionTime)
     } else {
-      unsettledUntil = max(unsettledUntil, uptime + milliseconds)
+      interruptions.add(until: uptime + milliseconds)
     }
   }
 
+  /// Calls `body` at that time, unless the device has lost its power by then.
+  func later(_ milliseconds: Int64, _ body: @escaping () -> Void) {
+    fleet.later(milliseconds) { [self, power] in if self.power == power { body() } }
+  }
+
+  /// Removes a process that has ended.
   func remove(_ process: FleetProcess) {
     processes.remove(process)
     fleet.checker.departed(process)
@@ -233,8 +133,7 @@ public final class FleetDevice {
     guard isUp else { return }
     fleet.trace(name, "crashes")
     unsettle(isExpected: false)
-    isUp = false
-    crashes += 1
+    power.lose()
     while let process = processes.last {
       process.vanish()
       // A process that had not begun is still listed.
@@ -251,7 +150,7 @@ public final class FleetDevice {
   public func restart() {
     guard !isUp else { return }
     fleet.trace(name, "restarts")
-    isUp = true
+    power.restore()
     // The device knows no former connection, and resets those on which other devices still write.
     for link in links { link.connection?.release(fleet) }
   }
@@ -289,7 +188,7 @@ public final class FleetDevice {
   /// Leaves a child of a killed process, which keeps the lock and the socket of a hub for that many milliseconds.
   func leaveChild(with generation: UInt64, in folder: FleetFolder, for milliseconds: Int64) {
     guard folder === self.folder else { return }
-    let child = FleetProcess(String(joining: "\(name)/child"), on: self, offersFrontmostOnly: false)
+    let child = FleetProcess(String(joining: "\(name)/child"), on: self, as: .child)
     guard child.keepOpen(generation, for: milliseconds) else { return }
     children.append(child)
   }

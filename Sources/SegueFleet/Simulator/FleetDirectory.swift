@@ -5,23 +5,21 @@ import SegueModel
 
 /// The runtime folder of a device, as one of its processes in the fleet sees it.
 final class FleetDirectory: HubDirectory {
-  /// Outlives this object, as device and fleet do.
+  /// The process owns this object.
   private unowned(unsafe) let process: FleetProcess
-  private unowned(unsafe) let device: FleetDevice
-  private unowned(unsafe) let fleet: Fleet
   /// The folder that the process has opened; another may be at its path by now.
   private(set) var folder: FleetFolder
-  /// The uptime of the timer that is in the queue; nil if there is none.
-  private var timer: Int64?
+  private var timer = QueuedDeadline()
   /// The entry of the latest hub of this process.
   private var place: FleetFolder.Place?
 
-  init(_ process: FleetProcess, on device: FleetDevice) {
+  init(_ process: FleetProcess) {
     self.process = process
-    self.device = device
-    fleet = device.fleet
-    folder = device.openFolder()
+    folder = process.device.openFolder()
   }
+
+  private var device: FleetDevice { process.device }
+  private var fleet: Fleet { process.fleet }
 
   var path: String { device.name }
   var isInPlace: Bool { device.folder === folder }
@@ -39,7 +37,7 @@ final class FleetDirectory: HubDirectory {
 
   func connect(to generation: UInt64) throws(SegueError) -> HubContact {
     guard let hub = folder.place(generation)?.hub else { return .nobody }
-    guard hub.backlogCount < device.backlogLimit else {
+    guard hub.backlogCount < device.resources.backlogLimit else {
       fleet.trace(process.name, "finds the backlog full")
       return .backlogFull
     }
@@ -57,7 +55,7 @@ final class FleetDirectory: HubDirectory {
     place = folder.lock(for: hub)
     process.hub = hub
     process.becameHub(hub)
-    if fleet.random.chance(device.openingStops) {
+    if fleet.random.chance(device.resources.openingStops) {
       // Other processes see no socket until this one continues.
       fleet.trace(process.name, "is stopped while it opens", text: "\(generation)")
       process.stall(for: fleet.random.within(1, 3_000))
@@ -127,15 +125,13 @@ final class FleetDirectory: HubDirectory {
   }
 
   func setTimer(_ uptime: Int64?) {
-    guard let uptime, timer.map({ uptime < $0 }) ?? true else { return }
-    timer = uptime
-    fleet.push(.election(process, uptime), at: max(uptime, fleet.clock.uptime))
+    if let next = timer.add(uptime) { fleet.push(.election(process, next), at: max(next, fleet.clock.uptime)) }
   }
 
   /// - Returns: false if the timer was reset meanwhile.
   func takeTimer(_ at: Int64) -> Bool {
-    guard timer == at else { return false }
-    timer = nil
+    guard timer.isDue(at) else { return false }
+    timer.remove()
     return true
   }
 

@@ -35,6 +35,8 @@ enum FleetEvent {
   case wake(FleetProcess)
   /// Work of a process, or of no particular one.
   case task(FleetProcess?, () -> Void)
+  /// Agents that have ended close what they have left.
+  case closing
   /// A timer of an agent is due.
   case timer(FleetProcess, () -> Void)
   /// A stopped process continues.
@@ -51,7 +53,7 @@ enum FleetEvent {
   var isUnderWay: Bool {
     switch self {
     case .arrival, .readable, .writable, .socket, .accept, .seek, .election, .folderChanged, .join, .callbacks,
-      .settled, .task:
+      .settled, .task, .closing:
       true
     case .duplicate, .deadline, .hubDeadline, .wake, .timer, .resume, .overdue, .audit, .auditAll, .reunion: false
     }

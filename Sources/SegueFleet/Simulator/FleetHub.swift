@@ -11,8 +11,6 @@ final class FleetHub {
   /// The process outlives its hub.
   unowned(unsafe) let process: FleetProcess
   private let clock: DeviceClock
-  /// The fleet outlives everything in it.
-  private unowned(unsafe) let fleet: Fleet
   private lazy var driver = HubDriver(engine, in: self)
   private(set) var isAlive = true
   /// Uptime since which it is listed.
@@ -27,7 +25,7 @@ final class FleetHub {
   private var isListening = true
   /// The uptime until which its process gets no descriptor for another connection.
   var exhaustedUntil: Int64 = 0
-  private var deadline: Int64?
+  private var deadline = QueuedDeadline()
   /// Its ends of simulated connections: all but those of an account's links.
   private var ends: [ConnectionEnd] = []
   /// The numbers of links of an account's devices, some of which have ended.
@@ -39,11 +37,11 @@ final class FleetHub {
     self.engine = engine
     self.generation = generation
     self.process = process
-    fleet = process.fleet
     clock = process.device.clock
     engine.keepChanges()
   }
 
+  private var fleet: Fleet { process.fleet }
   var peerCount: Int { driver.connectionCount }
   var brokenInvariant: StaticString? { engine.brokenInvariant ?? driver.brokenInvariant }
 
@@ -102,10 +100,8 @@ final class FleetHub {
   ) throws(SegueError) {
     guard isAlive, !isClosing else { throw SegueError(.invalidState, "the agent carries no hub") }
     let number = driver.takeNumber()
-    // `forget` closes the connection before this object is released.
-    let connection = make(number) { [unowned(unsafe) self] isReadable in
-      if isReadable { self.readable(number) } else { self.writable(number) }
-    }
+    // `forget` and `tearDown` close the connection, and let go of it.
+    let connection = make(number) { [self] isReadable in if isReadable { readable(number) } else { writable(number) } }
     accountLinks.append(number)
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
     step {
@@ -129,10 +125,10 @@ final class FleetHub {
   func flush() { step { driver.flush() } }
 
   /// False if the deadline was reset meanwhile.
-  func isDue(_ at: Int64) -> Bool { deadline == at }
+  func isDue(_ at: Int64) -> Bool { deadline.isDue(at) }
 
   func tick() {
-    deadline = nil
+    deadline.remove()
     guard let next = driver.nextDeadline, next <= now.uptime else { return step { driver.flush() } }
     step { driver.tick() }
     if isAlive, let next = driver.nextDeadline, next <= now.uptime {
@@ -242,9 +238,7 @@ extension FleetHub: HubEnvironment {
   }
 
   func setTimer(_ next: Int64?) {
-    guard let next, deadline.map({ next < $0 }) ?? true else { return }
-    deadline = next
-    fleet.push(.hubDeadline(self, next), at: next)
+    if let next = deadline.add(next) { fleet.push(.hubDeadline(self, next), at: next) }
   }
 
   func touchHeartbeat(_ uptime: Int64) { process.directory.beat(self) }
@@ -266,7 +260,7 @@ extension FleetHub: HubEnvironment {
   }
 
   func makeStream(as number: UInt64) throws(SegueError) -> (near: any StreamEndpoint, far: PassedDescriptor) {
-    let (near, far) = FleetSocket.pair(fleet)
+    let (near, far) = FleetSocket.pair()
     near.give(to: .hub(self, number))
     return (near, FleetDescriptor(far))
   }

@@ -12,17 +12,12 @@ public class FleetProcess {
   public let number: Int32
   /// The device outlives its processes, as the fleet does.
   unowned(unsafe) public let device: FleetDevice
-  unowned(unsafe) let fleet: Fleet
-  /// The program outlives the process, which it leaves first. Nil before `begin`, and after the end.
-  public private(set) unowned(unsafe) var program: (any FleetProgram)?
   /// Nil before `begin`, and after the end.
-  public private(set) var driver: AppDriver<AppEngine>?
+  private(set) var app: RunningApp?
   private let clock: DeviceClock
-  /// Whether callbacks wait for the host to dispatch. No callback counts as late then.
-  public var awaitsDispatch = false
 
   /// The runtime folder as the process sees it, opened by `begin`.
-  private(set) lazy var directory = FleetDirectory(self, on: device)
+  private(set) lazy var directory = FleetDirectory(self)
   /// Nil before `begin`, and after the end.
   private(set) var election: HubElection?
   /// The latest connection to a hub.
@@ -32,50 +27,53 @@ public class FleetProcess {
   public let offersFrontmostOnly: Bool
   /// The sandbox in which it runs (R13.8); nil: in none.
   var sandbox: Sandbox?
-  /// The device's agent, which carries the hub and has no app.
-  let isAgent: Bool
+  private let role: Role
   /// Whether the process gets no notice of changes in the folder, but polls.
   var learnsLate = false {
     didSet { if learnsLate { fleet.trace(name, "learns late") } }
   }
   /// The most milliseconds between two polls.
   static let lookTime: Int64 = 5_000
-  /// Whether it is a forked child, which does nothing.
-  private var isChild = false
 
-  /// Whether it is stopped, as by SIGSTOP. Its events wait.
-  private(set) var isStalled = false
-  private var waiting: [FleetEvent] = []
-  /// Uptime at which it last went on after it was stopped.
-  private(set) var resumedAt: Int64 = .min
-  /// The uptime of the engine's deadline that is in the queue.
-  private var deadline: Int64?
-  private var settlesAt: Int64?
-  private var hasCallbacksQueued = false
+  private var stop = ProcessStop()
+  private var queued = QueuedEvents()
   /// Ends of streams. They close with the process.
   private var sockets: [FleetSocket] = []
 
-  /// Uptime at which its app opened.
-  private(set) var beganAt: Int64 = 0
-
   /// The callbacks that the app is still owed.
   var obligations = ObligationTracker()
-  /// The continuations that the agent delivers, until they are over.
-  var deliveries: [Identifier] = []
   /// The activity that the app offers, and since when.
   var offered = Offered()
 
-  init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool, isAgent: Bool = false) {
-    self.isAgent = isAgent
+  /// The kinds of processes.
+  enum Role {
+    /// An app, and the device's hub if it was elected.
+    case app
+    /// The device's agent, which carries the hub and has no app.
+    case agent
+    /// A forked child, which does nothing.
+    case child
+  }
+
+  init(_ name: String, on device: FleetDevice, offersFrontmostOnly: Bool = false, as role: Role = .app) {
+    self.role = role
     self.name = name
     self.device = device
-    fleet = device.fleet
     number = device.fleet.takeProcessNumber()
     clock = device.clock
     self.offersFrontmostOnly = offersFrontmostOnly
   }
 
-  public var engine: AppEngine? { driver?.engine }
+  var fleet: Fleet { device.fleet }
+  var isAgent: Bool { role == .agent }
+  var program: (any FleetProgram)? { app?.program }
+  public var driver: AppDriver<AppEngine>? { app?.driver }
+  public var engine: AppEngine? { app?.driver.engine }
+  /// Whether callbacks wait for the host to dispatch. No callback counts as late then.
+  public var awaitsDispatch: Bool {
+    get { app?.awaitsDispatch ?? false }
+    set { app?.awaitsDispatch = newValue }
+  }
   public var now: Instant { clock.now }
   public var isAlive: Bool { election != nil }
   /// The agent with all that ships; nil in all other processes.
@@ -85,6 +83,10 @@ public class FleetProcess {
   /// As whom an agent takes part at the hub; nil if it does not.
   var participant: Identifier? { nil }
   func offers(_ activity: Identifier) -> Bool { offered.id == activity }
+  /// Whether it is stopped, as by SIGSTOP. Its events wait.
+  public var isStalled: Bool { stop.isOn }
+  /// Uptime at which it last went on after it was stopped.
+  var resumedAt: Int64 { stop.endedAt }
   /// Whether it runs.
   var isAwake: Bool { isAlive && !isStalled }
 
@@ -92,11 +94,9 @@ public class FleetProcess {
 
   /// Opens the app, which looks for the hub.
   public func begin(_ program: any FleetProgram, _ engine: AppEngine) {
-    self.program = program
-    driver = AppDriver(engine, in: directory)
+    app = RunningApp(program: program, driver: AppDriver(engine, in: directory), beganAt: fleet.clock.uptime)
     election = HubElection(in: directory)
     fleet.trace(name, "opens")
-    beganAt = fleet.clock.uptime
     // The app has to learn of all offers.
     fleet.checker.disturb(for: InvariantChecker.agreementTime)
     queue(nil)
@@ -145,8 +145,7 @@ public class FleetProcess {
   func keepOpen(_ generation: UInt64, for milliseconds: Int64) -> Bool {
     hub = directory.keep(generation)
     guard hub != nil else { return false }
-    isChild = true
-    isStalled = true
+    stop.begin()
     fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds)
     return true
   }
@@ -154,7 +153,7 @@ public class FleetProcess {
   /// Ends the process with its device: other devices get no notice.
   func vanish() {
     hub?.vanish()
-    guard !isChild else { return isStalled = false }
+    guard role != .child else { return stop.drop() }
     die()
   }
 
@@ -170,13 +169,11 @@ public class FleetProcess {
   func end() {
     fleet.checker.noteDeparture(self)
     driver?.abandon()
-    driver = nil
+    app = nil
     connection = nil
     election?.remove(self)
     election = nil
-    program = nil
-    isStalled = false
-    waiting = []
+    stop.drop()
     closeSockets()
   }
 
@@ -186,10 +183,9 @@ public class FleetProcess {
     connection = nil
     hub?.tearDown()
     hub = nil
-    driver = nil
+    app = nil
     election = nil
-    program = nil
-    waiting = []
+    stop.drop()
     closeSockets()
   }
 
@@ -197,7 +193,7 @@ public class FleetProcess {
 
   /// Creates a stream, both ends of which the process holds.
   public func makeSockets() -> (FleetSocket, FleetSocket) {
-    let (one, two) = FleetSocket.pair(fleet)
+    let (one, two) = FleetSocket.pair()
     hold(one)
     hold(two)
     return (one, two)
@@ -218,7 +214,8 @@ public class FleetProcess {
   /// Removes a socket that another process or the hub has taken.
   func release(_ socket: FleetSocket) { sockets.remove(socket) }
 
-  private func takeStreams(_ engine: AppEngine) {
+  /// Takes the streams that have come.
+  func takeStreams(_ engine: AppEngine) {
     for request in engine.takeStreamRequests() {
       guard let socket = unsafeDowncast(request.descriptor, to: FleetDescriptor.self).takeSocket() else {
         engine.refuse(request, SegueError(.malformed, "what came with the message is no stream"))
@@ -249,7 +246,7 @@ public class FleetProcess {
   public func stall(for milliseconds: Int64? = nil) {
     guard isAwake else { return }
     fleet.trace(name, "is stopped")
-    isStalled = true
+    stop.begin()
     device.unsettle(isExpected: false)
     fleet.checker.stalled()
     if let milliseconds { fleet.push(.resume(self), at: fleet.clock.uptime + milliseconds) }
@@ -257,15 +254,13 @@ public class FleetProcess {
 
   public func resume() {
     guard isStalled else { return }
-    if isChild {
-      isStalled = false
+    let events = stop.end(at: fleet.clock.uptime)
+    if role == .child {
       hub?.end()
       return device.childEnded(self)
     }
     fleet.trace(name, "goes on")
-    isStalled = false
     device.unsettle(isExpected: false)
-    resumedAt = fleet.clock.uptime
     fleet.checker.resumed()
     // A hub that reads old messages only now takes them for signs of life.
     fleet.checker.disturb(for: hub == nil ? InvariantChecker.agreementTime : InvariantChecker.silenceTime)
@@ -273,64 +268,49 @@ public class FleetProcess {
     directory.listen()
     flush()
     if hub != nil { device.joinAll() }
-    let events = waiting
-    waiting = []
     for event in events { fleet.push(event, at: fleet.clock.uptime) }
   }
 
   /// Postpones an event if the process is stopped, and returns whether it is.
-  func postpones(_ event: FleetEvent) -> Bool {
-    guard isStalled else { return false }
-    waiting.append(event)
-    return true
-  }
+  func postpones(_ event: FleetEvent) -> Bool { stop.postpones(event) }
 
   // MARK: The engine
 
   /// Calls the engine, unless it is gone, and handles the results.
   public func perform(_ call: (AppEngine, Instant) -> Void) {
-    driver?.perform(for: self, call)
-    program?.engineCalled()
+    app?.driver.perform(for: self, call)
+    app?.program.engineCalled()
   }
 
   /// Handles the results of a call of the engine.
-  public func drain() { driver?.drain(for: self) }
+  public func drain() { app?.driver.drain(for: self) }
 
   /// Queues the next deadline and the callbacks, and checks the invariants.
   public func schedule() {
     guard let driver else { return }
     let (engine, fleet) = (driver.engine, fleet)
-    if !deliveries.isEmpty { deliveries.removeAll { engine.deliveredOffer(of: $0) == nil } }
-    if !hasCallbacksQueued, program?.hasCallbacks ?? false {
-      hasCallbacksQueued = true
+    obligations.keepDeliveries { engine.deliveredOffer(of: $0) != nil }
+    if !queued.hasCallbacks, program?.hasCallbacks ?? false {
+      queued.hasCallbacks = true
       fleet.push(.callbacks(self), at: fleet.clock.uptime)
     }
-    if engine.readyAt != settlesAt {
-      settlesAt = engine.readyAt
-      // The app still looks for its hub, so the fleet is not at rest.
-      if let settlesAt { fleet.push(.settled(self), at: settlesAt) }
-    }
-    setDeadline(driver, fleet)
+    // The app still looks for its hub, so the fleet is not at rest.
+    if let readyAt = queued.addSettling(at: engine.readyAt) { fleet.push(.settled(self), at: readyAt) }
+    if let next = queued.deadline.add(driver.nextDeadline) { fleet.push(.deadline(self, next), at: next) }
     fleet.checker.noteOffer(of: self, engine)
     fleet.checker.check(self, engine)
   }
 
   func runCallbacks() {
-    hasCallbacksQueued = false
+    queued.hasCallbacks = false
     program?.runCallbacks()
   }
 
-  private func setDeadline(_ driver: AppDriver<AppEngine>, _ fleet: Fleet) {
-    guard let next = driver.nextDeadline, deadline.map({ next < $0 }) ?? true else { return }
-    deadline = next
-    fleet.push(.deadline(self, next), at: next)
-  }
-
   /// Returns false if the deadline was reset meanwhile.
-  func isDue(_ at: Int64) -> Bool { deadline == at }
+  func isDue(_ at: Int64) -> Bool { queued.deadline.isDue(at) }
 
   func tick() {
-    deadline = nil
+    queued.deadline.remove()
     pump(isReadable: false)
   }
 
@@ -353,13 +333,14 @@ public class FleetProcess {
     checkQueue()
   }
 
-  private func checkQueue() {
+  /// Checks the bound of what waits for the hub.
+  func checkQueue() {
     if let link = driver?.engine.link { fleet.checker.checkQueue(link, of: self) }
   }
 
   /// Queues a search for a hub.
   /// - Parameter search: nil for the first search.
-  private func queue(_ search: NextHubAttempt?) {
+  func queue(_ search: NextHubAttempt?) {
     fleet.push(.seek(self, search), at: fleet.clock.uptime + fleet.random.within(0, 2))
   }
 
@@ -384,42 +365,4 @@ public class FleetProcess {
 
   /// Handles the timer of the election.
   func tickElection() { election?.tick(fleet.clock.uptime) }
-}
-
-extension FleetProcess: AppDriverOwner {
-  public func inputHandled() { if let engine { takeStreams(engine) } }
-  public func follow(_ loss: HubLoss) { queue(loss.search) }
-
-  public func setTimer(_ uptime: Int64?) {
-    checkQueue()
-    schedule()
-  }
-}
-
-extension FleetProcess: HubSeeker {
-  public var hubGeneration: UInt64? { driver?.generation }
-
-  public func prepare() throws(SegueError) {}
-
-  public func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
-    // The directory creates no other kind.
-    connection = unsafeDowncast(hub, to: ConnectionEnd.self).connection
-    perform { driver?.connected(hub, generation: generation, $1) }
-  }
-
-  public func disconnect() {
-    perform { driver?.disconnect($1) }
-  }
-
-  public func superseded(by generation: UInt64) -> NextHubAttempt {
-    var next = NextHubAttempt.retry(generation, after: 0)
-    perform { if let driver { next = driver.superseded(by: generation, $1) } }
-    return next
-  }
-
-  public func backlogFull(at generation: UInt64) -> NextHubAttempt {
-    driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
-  }
-
-  public func couldNotConnect(_ error: SegueError) -> Int64 { driver?.couldNotConnect(error) ?? 0 }
 }

@@ -26,8 +26,6 @@ public final class FleetSocket: StreamEndpoint {
     }
   }
 
-  /// The fleet outlives this object.
-  private unowned(unsafe) let fleet: Fleet
   /// Nil if one of the two is closed.
   private var other: FleetSocket?
   private(set) var holder = Holder.nobody
@@ -38,10 +36,11 @@ public final class FleetSocket: StreamEndpoint {
   private var isWritten = true
   private var isNoticed = false
 
-  private init(_ fleet: Fleet) { self.fleet = fleet }
+  private init() {}
 
-  static func pair(_ fleet: Fleet) -> (FleetSocket, FleetSocket) {
-    let (one, two) = (FleetSocket(fleet), FleetSocket(fleet))
+  /// Makes the two ends of a stream.
+  static func pair() -> (FleetSocket, FleetSocket) {
+    let (one, two) = (FleetSocket(), FleetSocket())
     (one.other, two.other) = (two, one)
     return (one, two)
   }
@@ -67,7 +66,7 @@ public final class FleetSocket: StreamEndpoint {
 
   /// Notifies the owner: it may read or write, or the stream has ended.
   public func notice() {
-    guard !isNoticed, holder.process != nil else { return }
+    guard !isNoticed, let fleet = holder.process?.fleet else { return }
     isNoticed = true
     fleet.push(.socket(self), at: fleet.clock.uptime)
   }

@@ -16,12 +16,17 @@ public struct Trace {
 
   /// The hash of all lines so far.
   public private(set) var hash = Trace.offset
+  /// The first violated invariant, or nil.
+  private(set) var violation: String?
   /// The kept lines; the bytes after `end` are free.
   private var text: [UInt8] = []
   private var end = 0
 
   /// The lines that are kept.
   public var lines: String { Text.decoded(Array(text[..<end])) }
+
+  /// Notes the first violated invariant.
+  mutating func note(_ violation: String) { self.violation = violation }
 
   /// - Parameter elapsed: milliseconds since the fleet began.
   mutating func add(_ elapsed: Int64, _ who: String, _ what: StaticString, _ detail: String? = nil) {

@@ -14,7 +14,7 @@ final class ConnectionFlood {
   }
 
   private init(_ count: Int, on device: FleetDevice, to hub: FleetHub) {
-    process = FleetProcess(String(joining: "\(device.name)/mute"), on: device, offersFrontmostOnly: false)
+    process = FleetProcess(String(joining: "\(device.name)/mute"), on: device)
     for _ in 0..<count { connections.append(device.connect(process, to: hub)) }
   }
 

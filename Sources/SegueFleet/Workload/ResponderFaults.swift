@@ -20,7 +20,7 @@ struct ResponderFaults {
     case 2: app.removeResponder(one)
     case 3..<7:
       let isGiven = trigger.random.chance(0.8)
-      app.giveActivity(isGiven ? trigger.random.below(2 * ScriptedApp.activityLimit) : nil, to: one)
+      app.giveActivity(isGiven ? trigger.random.below(2 * ScriptedActivities.limit) : nil, to: one)
     case 7, 8: app.linkResponder(one, to: trigger.random.chance(0.8) ? trigger.random.below(count) : nil)
     default: app.setMainResponder(trigger.random.chance(0.9) ? one : nil)
     }

@@ -15,9 +15,12 @@ struct ResumptionFaults {
     guard let app = trigger.app(of: apps, 0.3) else { return }
     switch trigger.random.below(8) {
     case 0..<3:
-      guard !app.kept.isEmpty else { return }
-      try app.editKept(trigger.random.below(app.kept.count), number(), isReported: trigger.random.chance(0.5))
-    case 3: if !app.kept.isEmpty { app.releaseKept(trigger.random.below(app.kept.count)) }
+      let count = app.activities.kept.count
+      guard count > 0 else { return }
+      try app.editKept(trigger.random.below(count), number(), isReported: trigger.random.chance(0.5))
+    case 3:
+      let count = app.activities.kept.count
+      if count > 0 { app.releaseKept(trigger.random.below(count)) }
     default:
       guard app.activityCount > 0 else { return }
       app.resumeBack(trigger.random.below(app.activityCount), trigger.random.identifier())

@@ -14,11 +14,11 @@ struct SaveFaults {
     guard let app = trigger.app(of: apps, 0.3) else { return }
     let count = app.activityCount
     switch trigger.random.below(4) {
-    case 0: app.failsSaves.toggle()
+    case 0: app.answers.failsSaves.toggle()
     case 1:
       guard count > 0 else { return }
       let index = trigger.random.below(count)
-      if app.activities[index].hasAll { app.declareSaved(index) }
+      if app.activities.own[index].hasAll { app.declareSaved(index) }
     default: if count > 0 { app.noteChange(trigger.random.below(count)) }
     }
   }

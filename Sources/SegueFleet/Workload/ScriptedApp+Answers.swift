@@ -8,19 +8,16 @@ import SegueModel
 extension ScriptedApp {
   /// Answers everything that is unanswered.
   func answer() {
-    let (saves, continuations, requests) = (pendingSaves, pendingContinuations, pendingRequests)
-    pendingSaves = []
-    pendingContinuations = []
-    pendingRequests = []
-    for (_, save) in saves { answer(save) }
-    for continuation in continuations { answer(continuation) }
-    for (request, bytes) in requests { try? request.respond(bytes) }
+    let all = unanswered.take()
+    for (_, save) in all.saves { answer(save) }
+    for continuation in all.continuations { answer(continuation) }
+    for (request, bytes) in all.requests { try? request.respond(bytes) }
   }
 
   private func answer(_ continuation: Continuation) {
     continuations.removeAll { $0 === continuation }
-    let activity = kept.first { $0.from?.continuation == continuation.id }?.live
-    guard handles else {
+    let activity = activities.kept.first { $0.from?.continuation == continuation.id }?.live
+    guard answers.handles else {
       // The document that an activity names is opened (R3.5).
       if activity?.read({ $0.documentURL }) == nil {
         noteAnswer(to: continuation.id, .declined)
@@ -31,8 +28,8 @@ extension ScriptedApp {
       return
     }
     // Objects that are restored later, or none.
-    if !restores || continuation.id.bytes[0] & 1 == 0 {
-      let own = ScriptedRestorable(restores, (self, continuation.id))
+    if !answers.restores || continuation.id.bytes[0] & 1 == 0 {
+      let own = ScriptedRestorable(answers.restores, (self, continuation.id))
       let objects: [Restorable] = [ScriptedRestorable(true, nil), own]
       try? continuation.restore(objects)
     } else {
@@ -62,7 +59,7 @@ extension ScriptedApp {
 
   func willContinue(_ continuation: Continuation) {
     if !continuations.contains(where: { $0 === continuation }) { continuations.append(continuation) }
-    guard declines else { return }
+    guard answers.declines else { return }
     observe(.answers(continuation.id, .declined))
     try? continuation.decline("not now")
   }
@@ -72,18 +69,18 @@ extension ScriptedApp {
     keep(activity, from)
     request(from)
     askStream(from)
-    if answersContinue { answer(continuation) } else { pendingContinuations.append(continuation) }
+    if answers.continues { answer(continuation) } else { unanswered.add(continuation) }
     return .later
   }
 
   /// It has failed.
   func ended(_ continuation: Continuation) {
     continuations.removeAll { $0 === continuation }
-    pendingContinuations.removeAll { $0 === continuation }
+    unanswered.remove(continuation)
   }
 
   func wasContinued(_ activity: LiveActivity) {
-    if moves, let index = activities.firstIndex(where: { $0.live === activity }) { invalidate(index) }
+    if answers.moves, let index = activities.own.firstIndex(where: { $0.live === activity }) { invalidate(index) }
   }
 
   func continuationEnded(_ activity: LiveActivity, _ receipt: Receipt) {
@@ -92,6 +89,6 @@ extension ScriptedApp {
   }
 
   func came(_ request: Request, _ bytes: [UInt8]) {
-    if answersContinue { try? request.respond(bytes) } else { pendingRequests.append((request, bytes)) }
+    if answers.continues { try? request.respond(bytes) } else { unanswered.add(request, bytes) }
   }
 }

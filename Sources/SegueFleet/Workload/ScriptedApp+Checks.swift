@@ -52,14 +52,14 @@ extension ScriptedApp {
   }
 
   /// Some activities end with what has them.
-  func dropInvalid() { for known in activities + kept where !known.live.isStillValid { drop(known.id) } }
+  func dropInvalid() { for known in activities.all where !known.live.isStillValid { drop(known.id) } }
 
   // MARK: Saves
 
   func save(_ activity: LiveActivity, _ save: PendingSave) -> Reply {
     guard let known = known(activity.id) else { return .yes }
     known.isInSave = known.save != nil
-    if let number = numberOnSave ?? known.draft {
+    if let number = answers.numberOnSave ?? known.draft {
       write(number, known)
     } else if Self.number(of: known.activity) != known.last.number {
       // A save that was given up has forgotten what it had written, and one that asks responders begins with nothing.
@@ -96,14 +96,14 @@ extension ScriptedApp {
   }
 
   private func reply(to save: PendingSave, of activity: Identifier) -> Reply {
-    if failsSaves, answersSaves {
+    if answers.failsSaves, answers.saves {
       // No other responder is asked.
       expectations.save = nil
       answer(save)
       return .later
     }
-    guard answersSaves else {
-      pendingSaves.append((activity, save))
+    guard answers.saves else {
+      unanswered.add(save, of: activity)
       // The rest is asked later.
       expectations.save = nil
       return .later
@@ -113,7 +113,7 @@ extension ScriptedApp {
 
   /// Answers a save later. It may have been given up.
   func answer(_ save: PendingSave) {
-    if failsSaves { try? save.fail("out of order") } else { try? save.complete() }
+    if answers.failsSaves { try? save.fail("out of order") } else { try? save.complete() }
   }
 
   /// A save of an activity is due.
@@ -133,8 +133,8 @@ extension ScriptedApp {
   /// (R2.2, R2.4).
   func checkSaves() {
     guard let engine, app.isOpen else { return }
-    for known in activities { noteEnd(of: known, engine) }
-    for known in kept { noteEnd(of: known, engine) }
+    for known in activities.own { noteEnd(of: known, engine) }
+    for known in activities.kept { noteEnd(of: known, engine) }
     guard let id = engine.currentActivity, let known = known(id), known.save == nil, !known.isLeftUnsaved,
       known.live.needsSave, isAnswered(known)
     else { return unsaved = nil }

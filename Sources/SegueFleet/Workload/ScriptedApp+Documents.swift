@@ -55,7 +55,7 @@ extension ScriptedApp {
   /// A document may have got an activity by itself.
   private func adopt(_ document: LiveDocument, _ number: Int) throws(SegueError) {
     guard let activity = app.activity(of: document.responder), known(activity.id) == nil else { return }
-    if activityCount == Self.activityLimit { invalidate(0) }
+    if activities.isFull { invalidate(0) }
     try add(KnownActivity(activity), number)
   }
 

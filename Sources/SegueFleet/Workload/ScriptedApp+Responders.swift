@@ -108,7 +108,7 @@ extension ScriptedApp {
 
   /// - Parameter place: of an activity among its own, and then those that it keeps; nil or beyond: none.
   func giveActivity(_ place: Int?, to index: Int) {
-    let all = activities + kept
+    let all = activities.all
     let known = place.flatMap { $0 < all.count ? all[$0] : nil }
     process.does(known == nil ? "takes an activity from a responder" : "gives a responder an activity")
     let window = responders.all[index].live

@@ -7,14 +7,14 @@ import SegueModel
 /// The continued activities that a scripted app keeps (R3.12), and the state that its origin takes back (R3.10).
 extension ScriptedApp {
   func keep(_ activity: LiveActivity, _ from: ContinuedFrom) {
-    if kept.count == Self.activityLimit { releaseKept(0) }
+    if activities.kept.count == ScriptedActivities.limit { releaseKept(0) }
     let known = KnownActivity(activity)
-    kept.append(known)
+    activities.keep(known)
     observe(.kept(from, known.activity))
   }
 
   func releaseKept(_ index: Int) {
-    let known = kept[index]
+    let known = activities.kept[index]
     process.does("releases what it has continued")
     drop(known.id)
     known.live.invalidate()
@@ -22,7 +22,7 @@ extension ScriptedApp {
 
   /// Its user writes into what it has continued. An app that is asked to save at each pull need not report that (R2.9).
   func editKept(_ index: Int, _ number: Int, isReported: Bool) throws(SegueError) {
-    let known = kept[index]
+    let known = activities.kept[index]
     if case .whenPulled = savePolicy, isAnswered(known), !isReported { return try edit(known, number) }
     try change(known) { (activity) throws(SegueError) in try Self.write(number, to: &activity) }
   }
@@ -33,7 +33,7 @@ extension ScriptedApp {
   /// Takes back the state of one of its own activities.
   /// - Returns: why it does not begin, or nil.
   @discardableResult func resumeBack(_ index: Int, _ id: Identifier, timeout: Int64? = nil) -> SegueError? {
-    let known = activities[index]
+    let known = activities.own[index]
     observe(.resumes(id, known.id))
     draw(id)
     do throws(SegueError) {
@@ -47,8 +47,8 @@ extension ScriptedApp {
   /// - Returns: nil if it has no such callback.
   func willResumeBack(_ activity: LiveActivity, hasChanged: Bool, _ request: ResumeBack) -> Reply? {
     guard let known = known(activity.id) else { return .no }
-    known.permission = (replaces ?? !hasChanged, known.changeCount)
-    switch replaces {
+    known.permission = (answers.replaces ?? !hasChanged, known.changeCount)
+    switch answers.replaces {
     case true?:
       // Either way, by the callback or by its handle.
       guard known.changeCount & 1 == 0 else { return .yes }

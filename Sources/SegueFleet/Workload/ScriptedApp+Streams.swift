@@ -12,7 +12,7 @@ extension ScriptedApp {
   /// - Parameter attachment: the attachment to fetch, which the origin's library sends; nil asks the origin's app.
   func askStream(_ id: Identifier, _ from: ContinuedFrom, _ attachment: Message.AttachmentPart? = nil) {
     if let attachment { return fetch(attachment, id, from) }
-    guard let activity = kept.first(where: { $0.from?.continuation == from.continuation })?.live else { return }
+    guard let activity = activities.kept(from)?.live else { return }
     let request = ScriptedStreamRequest(id, activity, of: self)
     draw(id)
     guard (try? activity.askStream(request, timeout: nil)) != nil, let live = request.stream else { return }
@@ -64,12 +64,12 @@ extension ScriptedApp {
   }
 
   private func move(_ stream: ScriptedStream) {
-    guard movesStreams else { return }
+    guard answers.movesStreams else { return }
     guard let live = stream.live else { return moveAttachment(stream) }
     // A pending question for the end waits for that.
     let isAsking = stream.hasReadEnd && stream.status == nil
     if !isAsking, !stream.hasEnded, stream.write() { end(stream, live) }
-    guard readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
+    guard answers.readsStreams, self.stream(stream.id) != nil, !stream.hasReadEnd else { return }
     process.complain(stream.readAll())
     guard stream.hasReadEnd else { return }
     do throws(SegueError) {

@@ -13,51 +13,25 @@ class ScriptedApp: AppObserver {
   let identity: AppIdentity
   let savePolicy: SavePolicy
   private let environment: ScriptedEnvironment
-  private var delegate: ScriptedDelegate?
-  private var activityDelegate: ScriptedActivityDelegate?
+  private let delegate = ScriptedDelegate()
+  private let activityDelegate = ScriptedActivityDelegate()
 
-  /// The most activities that it keeps; the oldest is dropped, as if it were invalidated.
-  static let activityLimit = 4
-  private(set) var activities: [KnownActivity] = []
-  /// The activities that it has continued: ScriptedApp+Resumptions.swift.
-  var kept: [KnownActivity] = []
+  var activities = ScriptedActivities()
   /// Its windows: ScriptedApp+Responders.swift.
   var responders = ScriptedResponders()
   /// Its documents: ScriptedApp+Documents.swift.
   var documents: [ScriptedDocument] = []
-
-  // Its answers.
-  var answersSaves = true
-  /// Whether its saves fail.
-  var failsSaves = false
-  var answersContinue = true
-  var declines = false
-  var handles = true
-  var restores = true
-  /// Whether it invalidates continued activities.
-  var moves = false
-  /// The text that will_save writes into the activity; nil for none.
-  var numberOnSave: Int?
-  /// Its answer to will_resume_back; nil: it has no such callback.
-  var replaces: Bool? = true
-  /// Whether it reads from its streams.
-  var readsStreams = true
-  /// Whether it reads and writes at all: otherwise a test does.
-  var movesStreams = true
+  var answers = ScriptedAnswers()
   /// Whether did_fail has a callback: without one, the hub learns of the failure (R3.13).
   let hearsFailures: Bool
   let answersDidUpdate: Bool
   /// Whether open_document has a callback.
   var opensDocuments: Bool { true }
 
-  /// The continuations that the user can cancel.
-  var continuationCount: Int { continuations.count }
-  /// The unanswered callbacks.
-  var pendingSaves: [(activity: Identifier, save: PendingSave)] = []
-  var pendingContinuations: [Continuation] = []
-  var pendingRequests: [(request: Request, bytes: [UInt8])] = []
-  /// The continuations that it has begun, or that were delivered to it.
+  var unanswered = UnansweredCallbacks()
+  /// The continuations that it has begun, or that were delivered to it. The user can cancel them.
   var continuations: [Continuation] = []
+  var continuationCount: Int { continuations.count }
   /// Ends of streams.
   var streams: [ScriptedStream] = []
   /// The number of requests that were refused before they were sent.
@@ -66,6 +40,8 @@ class ScriptedApp: AppObserver {
   var isReady = false
   /// The results that the last callbacks must have led to: ScriptedApp+Checks.swift.
   var expectations = ScriptedExpectations()
+  /// The current activity, if it is to be saved by itself, and the uptime since which it is.
+  var unsaved: (activity: KnownActivity, since: Int64)?
 
   /// An app that was opened.
   struct Opened {
@@ -119,8 +95,8 @@ class ScriptedApp: AppObserver {
     answersDidUpdate = identity.id.bytes[1] & 4 != 0
     environment.script = self
     app.observer = self
-    let (delegate, activityDelegate) = (ScriptedDelegate(self), ScriptedActivityDelegate(self))
-    (self.delegate, self.activityDelegate) = (delegate, activityDelegate)
+    delegate.script = self
+    activityDelegate.script = self
     app.setDelegate(delegate)
     app.setActivityDelegate(activityDelegate)
   }
@@ -131,10 +107,10 @@ class ScriptedApp: AppObserver {
   /// Whether it is neither gone nor stopped.
   var isAwake: Bool { isAlive && !process.isStalled }
   var offers: [Offer] { engine?.offers.all ?? [] }
-  var activityCount: Int { activities.count }
+  var activityCount: Int { activities.own.count }
   var current: Activity? { engine?.currentActivity.flatMap { activity($0) } }
   /// The continuations that it has not answered.
-  var pendingAnswers: [Identifier] { pendingContinuations.map { $0.id } }
+  var pendingAnswers: [Identifier] { unanswered.continuations.map { $0.id } }
 
   /// Called with all that a checker of the history has to know: does nothing in the product.
   func observe(_ event: HistoryEvent) {}
@@ -142,8 +118,6 @@ class ScriptedApp: AppObserver {
   func engineCalled() {}
   /// Called when a socket of its process can be read or written, or has ended.
   func attend(to socket: FleetSocket) { moveStream(on: socket) }
-  /// The current activity, if it is to be saved by itself, and the uptime since which it is.
-  var unsaved: (activity: KnownActivity, since: Int64)?
   /// Whether it claims to have callbacks when it has none.
   var hasMoreCallbacks: Bool { false }
 
@@ -152,70 +126,29 @@ class ScriptedApp: AppObserver {
 
   // MARK: Actions
 
-  /// Creates an activity that holds a number, and bytes that identify it.
-  static func activity(_ type: String, _ number: Int, size: Int) throws(SegueError) -> Activity {
-    var activity = try Activity(type: type)
-    try write(number, size: size, to: &activity)
-    activity.setSupportsContinuationStreams(number % 4 != 0)
-    return activity
-  }
-
-  /// - Parameter isAll: whether nothing else is in `user_info` afterwards.
-  static func write(
-    _ number: Int, size: Int? = nil, isAll: Bool = false, to activity: inout Activity
-  ) throws(SegueError) {
-    let size = size ?? activity.userInfo?["d"]?.data?.count ?? 0
-    let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
-    try activity.setTitle(Self.title(number))
-    let entries = try Value.dictionary([
-      (key: .string("d"), value: .data(bytes)), (key: .string("n"), value: .integer(Int64(number))),
-    ])
-    if isAll {
-      try activity.setUserInfo(entries, limit: Limits.value)
-    } else {
-      try activity.addUserInfoEntries(entries, limit: Limits.value)
-    }
-  }
-
-  private static func title(_ number: Int) -> String { String(joining: "T\(number)") }
-
-  /// The number of such an activity; nil if its contents have changed.
-  static func number(of activity: Activity) -> Int? {
-    guard let number = activity.userInfo?["n"]?.int64.map({ Int($0) }), Text.isSame(activity.title, Self.title(number)),
-      let bytes = activity.userInfo?["d"]?.data, bytes.allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) })
-    else { return nil }
-    return number
-  }
-
   func becomeCurrent(_ id: Identifier, _ activity: Activity) {
     observe(.activity(id, activity))
-    if activities.count == Self.activityLimit { invalidate(0) }
+    if activities.isFull { invalidate(0) }
     environment.nextIdentifier = id
     guard let live = try? LiveActivity(activity, app: app) else { return }
-    activities.append(KnownActivity(live))
-    becomeCurrent(activities.count - 1)
-  }
-
-  /// An activity that a document has got.
-  func add(_ known: KnownActivity, _ number: Int) throws(SegueError) {
-    activities.append(known)
-    try change(known) { (activity) throws(SegueError) in try Self.write(number, size: number % 100, to: &activity) }
+    activities.add(KnownActivity(live))
+    becomeCurrent(activities.own.count - 1)
   }
 
   func becomeCurrent(_ index: Int) {
-    let known = activities[index]
+    let known = activities.own[index]
     process.does("becomes current", known.activity.title)
     try? known.live.becomeCurrent()
   }
 
   func resignCurrent(_ index: Int) {
-    let known = activities[index]
+    let known = activities.own[index]
     process.does("resigns current")
     saving(known.id) { try? known.live.resignCurrent() }
   }
 
   func invalidate(_ index: Int) {
-    let known = activities[index]
+    let known = activities.own[index]
     process.does("invalidates")
     drop(known.id)
     known.live.invalidate()
@@ -224,59 +157,7 @@ class ScriptedApp: AppObserver {
   /// An activity is invalidated: its own, or one that it keeps.
   func drop(_ id: Identifier) {
     responders.forget(id)
-    kept.removeAll { $0.id == id }
-    guard let index = activities.firstIndex(where: { $0.id == id }) else { return }
-    activities.remove(at: index)
-    observe(.activity(id, nil))
-  }
-
-  func change(_ index: Int, _ change: (inout Activity) throws(SegueError) -> Void) throws(SegueError) {
-    try self.change(activities[index], change)
-  }
-
-  func change(
-    _ known: KnownActivity, _ change: (inout Activity) throws(SegueError) -> Void
-  ) throws(SegueError) {
-    let former = Self.number(of: known.activity)
-    known.changeCount += 1
-    try known.live.update(change)
-    if !known.isInSave { noteDirty(known) }
-    let state = known.activity
-    if Self.number(of: state) != former { known.draft = nil }
-    known.note(state)
-    observe(known, in: state)
-    process.does("changes", state.title)
-  }
-
-  /// Its user writes, and the app does not report it, not even by `needs_save` (R2.9).
-  func edit(_ index: Int, _ number: Int) throws(SegueError) { try edit(activities[index], number) }
-
-  func edit(_ known: KnownActivity, _ number: Int) throws(SegueError) {
-    known.draft = number
-    process.does("edits", Self.title(number))
-    // A save is not asked for while the app calls its activity saved (R2.9).
-    guard case .whenPulled = savePolicy, !known.live.read({ $0.isDeclaredSaved }) else { return }
-    var written = known.activity
-    try Self.write(number, to: &written)
-    observe(known, in: written)
-  }
-
-  private func observe(_ known: KnownActivity, in state: Activity) {
-    if let from = known.from { observe(.kept(from, state)) } else { observe(.activity(known.id, state)) }
-  }
-
-  /// Declares its activity up to date (R2.9): what its user has written was reported.
-  func declareSaved(_ index: Int) {
-    let known = activities[index]
-    known.hasChangedBeside = false
-    if known.live.setNeedsSave(false) { known.live.tellApp() }
-  }
-
-  /// Changes without telling the engine (R2.3).
-  func noteChange(_ index: Int) {
-    let known = activities[index]
-    noteDirty(known)
-    if known.live.setNeedsSave(true) { known.live.tellApp() }
+    if activities.remove(id) { observe(.activity(id, nil)) }
   }
 
   func setForeground(_ isForeground: Bool) {
@@ -294,7 +175,7 @@ class ScriptedApp: AppObserver {
     let isDue = former.map { isAnswered($0) && $0.live.needsSave } ?? false
     call()
     guard let former, isDue, former.live.needsSave, former.save == nil else { return }
-    guard !pendingSaves.contains(where: { $0.activity == former.id }) else { return }
+    guard !unanswered.hasSave(of: former.id) else { return }
     process.complain("R2.2: it is no longer current or in the foreground, and was not saved")
   }
 
@@ -338,7 +219,7 @@ class ScriptedApp: AppObserver {
 
   /// An activity by which the app can ask the origin of a continuation.
   func continued(_ from: ContinuedFrom) -> LiveActivity? {
-    (kept.first { $0.from?.continuation == from.continuation } ?? kept.last)?.live
+    (activities.kept(from) ?? activities.kept.last)?.live
   }
 
   /// Sometimes asks the origin for a stream.
@@ -356,7 +237,7 @@ class ScriptedApp: AppObserver {
     return made.number
   }
 
-  func explain(_ index: Int) { try? app.explain(activities[index].live, ScriptedQuestion()) }
+  func explain(_ index: Int) { try? app.explain(activities.own[index].live, ScriptedQuestion()) }
 
   /// Draws the next identifier that the app takes from its script.
   func draw(_ id: Identifier) { environment.nextIdentifier = id }
@@ -376,12 +257,9 @@ class ScriptedApp: AppObserver {
   func died() { end() }
 
   private func end() {
-    delegate?.script = nil
-    activityDelegate?.script = nil
-    (delegate, activityDelegate) = (nil, nil)
-    pendingSaves = []
-    pendingContinuations = []
-    pendingRequests = []
+    delegate.script = nil
+    activityDelegate.script = nil
+    unanswered = UnansweredCallbacks()
     continuations = []
     streams = []
     documents = []
@@ -390,18 +268,16 @@ class ScriptedApp: AppObserver {
 
   // MARK: Its activities
 
-  func known(_ id: Identifier) -> KnownActivity? {
-    activities.first { $0.id == id } ?? kept.first { $0.id == id }
-  }
+  func known(_ id: Identifier) -> KnownActivity? { activities[id] }
 
   /// Nil if it was invalidated.
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
 
   /// Those of its own, then those of what it keeps.
-  var activityIdentifiers: [Identifier] { (activities + kept).map { $0.id } }
+  var activityIdentifiers: [Identifier] { activities.all.map { $0.id } }
 
   /// The identifier of an activity of its own.
-  func identifier(of index: Int) -> Identifier { activities[index].id }
+  func identifier(of index: Int) -> Identifier { activities.own[index].id }
 
   // MARK: AppObserver
 

@@ -6,10 +6,8 @@ import SegueModel
 
 /// The callbacks of a scripted app, as a host has them. Each says what the script decides.
 final class ScriptedDelegate: AppDelegate {
-  /// Nil once the app has ended.
+  /// Nil before the app is scripted, and once it has ended.
   var script: ScriptedApp?
-
-  init(_ script: ScriptedApp) { self.script = script }
 
   override func offer(_ app: App, _ event: Int32, _ offer: OfferObject) -> Bool {
     if let event = Delivery.OfferEvent(rawValue: event) { script?.observe(.offer(event, offer.offer.description.id)) }
@@ -67,10 +65,8 @@ final class ScriptedDelegate: AppDelegate {
 
 /// The callbacks of all activities of a scripted app.
 final class ScriptedActivityDelegate: ActivityDelegate {
-  /// Nil once the app has ended.
+  /// Nil before the app is scripted, and once it has ended.
   var script: ScriptedApp?
-
-  init(_ script: ScriptedApp) { self.script = script }
 
   override var answersWillSave: Bool { true }
   override func willSave(_ activity: LiveActivity, _ save: PendingSave) -> Reply {

@@ -62,8 +62,8 @@ public class Workload {
       let device = try fleet.addDevice(String(joining: "device\(index)"))
       if isRow, let last = devices.last { try fleet.setLinked(last, device, true) }
       device.clockOffset = Double(random.within(-90_000, 90_000)) / 1000
-      if random.chance(0.2) { device.backlogLimit = 1 + random.below(3) }
-      if random.chance(0.3) { device.openingStops = 0.3 }
+      if random.chance(0.2) { device.resources.backlogLimit = 1 + random.below(3) }
+      if random.chance(0.3) { device.resources.openingStops = 0.3 }
       devices.append(device)
     }
     for _ in 0..<appCount { try openApp() }
@@ -80,8 +80,8 @@ public class Workload {
     for device in devices {
       device.restart()
       device.admitsHubs = true
-      device.backlogLimit = FleetFolder.usualBacklog
-      device.openingStops = 0
+      device.resources.backlogLimit = FleetFolder.usualBacklog
+      device.resources.openingStops = 0
     }
     fleet.heal()
     resumeApps()
@@ -95,16 +95,7 @@ public class Workload {
     for app in apps {
       app.process.resume()
       app.process.learnsLate = false
-      app.answersSaves = true
-      app.failsSaves = false
-      app.answersContinue = true
-      app.declines = false
-      app.handles = true
-      app.restores = true
-      app.moves = false
-      app.numberOnSave = nil
-      app.replaces = true
-      app.readsStreams = true
+      app.answers = ScriptedAnswers()
       app.releaseResponders()
       app.closeDocuments()
       app.answer()
@@ -236,12 +227,12 @@ public class Workload {
   /// Changes how an app answers others.
   private func changeAnswers(of app: ScriptedApp) {
     switch random.below(7) {
-    case 6: app.replaces = random.chance(0.5) ? random.chance(0.5) : nil
-    case 0: app.answersSaves.toggle()
-    case 1: app.answersContinue.toggle()
-    case 2: app.declines.toggle()
-    case 3: app.handles.toggle()
-    case 4: app.restores.toggle()
+    case 6: app.answers.replaces = random.chance(0.5) ? random.chance(0.5) : nil
+    case 0: app.answers.saves.toggle()
+    case 1: app.answers.continues.toggle()
+    case 2: app.answers.declines.toggle()
+    case 3: app.answers.handles.toggle()
+    case 4: app.answers.restores.toggle()
     default: app.answer()
     }
   }

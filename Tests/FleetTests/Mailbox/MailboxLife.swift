@@ -103,7 +103,7 @@ final class MailboxLife {
   }
 
   private func change() throws {
-    let index = house.laptop.notes.activities.count - 1
+    let index = house.laptop.notes.activities.own.count - 1
     guard current != nil, index >= 0, !secrets.contains(number) else { return }
     number += 1
     let next = number

@@ -142,12 +142,12 @@ import Testing
   @Test func `R14_5 what is continued while its origin comes back has one outcome`() throws {
     let house = try MailboxHouse()
     try house.leaveLetter()
-    house.office.notes.answersContinue = false
+    house.office.notes.answers.continues = false
     try house.office.continues()
     house.pass(1_000)
     house.fleet.heal()
     house.pass(8_000)
-    house.office.notes.answersContinue = true
+    house.office.notes.answers.continues = true
     house.office.notes.answer()
     house.pass(60_000)
     #expect(house.office.notes.titles == ["T1"])
@@ -162,12 +162,12 @@ import Testing
     house.pass(1_500)
     try house.join(phone)
     try house.leaveLetter()
-    house.office.notes.answersContinue = false
+    house.office.notes.answers.continues = false
     try house.office.continues()
     house.pass(1_000)
     try phone.continues()
     house.pass(2_000)
-    house.office.notes.answersContinue = true
+    house.office.notes.answers.continues = true
     house.office.notes.answer()
     house.pass(30_000)
     #expect(house.office.notes.titles == ["T1"] && phone.notes.titles == [])

@@ -83,12 +83,12 @@ import Testing
   @Test func `R3_15 a push whose outcome is lost is not delivered again`() throws {
     let (house, _, _) = try house()
     try house.laptop.sleeps()
-    house.office.notes.answersContinue = false
+    house.office.notes.answers.continues = false
     house.wakes(house.office, except: house.laptop, for: 75_000)
     // The office has it, and home has not heard how it ended.
     try house.office.sleeps()
     house.pass(70_000)
-    house.office.notes.answersContinue = true
+    house.office.notes.answers.continues = true
     house.office.notes.answer()
     house.wakes(house.office, except: house.laptop)
     house.pass(600_000)

@@ -112,33 +112,33 @@ extension CheckedWorkload {
   private func tryAnswers(_ fixture: Fixture) {
     let viewer = fixture.viewer
     let saves = fixture.origin.saveCount
-    viewer.declines = true
+    viewer.answers.declines = true
     let declined = `continue`(fixture)
     expect(fixture, declined, .failed(.declined), .declined)
     expect(
       Text.isSame(history[declined]?.receipt?.reason, "not now"), fixture.origin, "R3.7: another reason than was given")
     expect(fixture.origin.saveCount - saves <= 1, fixture.origin, "R1.7: will_save twice, and no change between")
-    viewer.declines = false
+    viewer.answers.declines = false
     let number = nextNumber()
     let isSaved = fixture.origin.current?.needsSave == false
-    fixture.origin.numberOnSave = number
-    viewer.handles = false
+    fixture.origin.answers.numberOnSave = number
+    viewer.answers.handles = false
     let notHandled = `continue`(fixture)
     expect(fixture, notHandled, .continued(isStale: false), .declined)
     let asks = if case .whenPulled = fixture.origin.savePolicy { true } else { !isSaved }
     expect(!asks || history[notHandled]?.number == number, viewer, "R2.2: it does not get what will_save wrote")
-    viewer.handles = true
-    viewer.restores = false
+    viewer.answers.handles = true
+    viewer.answers.restores = false
     expect(fixture, `continue`(fixture), .continued(isStale: false), .failed)
-    viewer.restores = true
-    fixture.origin.moves = random.chance(0.5)
+    viewer.answers.restores = true
+    fixture.origin.answers.moves = random.chance(0.5)
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
     // When needed, once for all of them; when pulled, once for each that asked for the state.
     let savesOfPulls = if case .whenPulled = fixture.origin.savePolicy { 3 } else { isSaved ? 0 : 1 }
     expect(
       fixture.origin.saveCount - saves == savesOfPulls + (isSaved ? 1 : 0), fixture.origin,
       "R2.9: will_save as often as its policy does not say")
-    if fixture.origin.moves { checkGone(fixture.id) }
+    if fixture.origin.answers.moves { checkGone(fixture.id) }
     // Until all is saved: then no further message concerns it.
     fleet.advance(2 * Limits().saveDelay)
     for app in [fixture.origin, viewer] { checkIsIdle(app) }
@@ -147,13 +147,13 @@ extension CheckedWorkload {
   /// If the origin does not save in time, its last snapshot is handed over, marked stale, if there is one (R2.4).
   private func tryStale(_ fixture: Fixture) throws(SegueError) {
     let origin = fixture.origin
-    origin.answersSaves = false
+    origin.answers.saves = false
     let first = begin(fixture)
     fleet.advance(Limits().save + 500)
     expect(fixture, first, .failed(.remoteApplicationTimedOut), .failed)
-    origin.answersSaves = true
+    origin.answers.saves = true
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
-    origin.answersSaves = false
+    origin.answers.saves = false
     try change(fixture)
     let stale = begin(fixture)
     fleet.advance(Limits().save - 500)
@@ -162,13 +162,13 @@ extension CheckedWorkload {
     expect(fixture, stale, .continued(isStale: true), .restored)
     expect(history[stale]?.receipt?.isStale == true, origin, "R2.4: a stale state passes for a fresh one")
     // A failed save leaves the activity unsaved.
-    origin.answersSaves = true
+    origin.answers.saves = true
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
   }
 
   /// While the origin saves, a newer continuation replaces it (R3.3), it is cancelled, or its time is over (R3.9).
   private func trySlow(_ scenario: Scenario, _ fixture: Fixture) {
-    fixture.origin.answersSaves = false
+    fixture.origin.answers.saves = false
     let id = begin(fixture, timeout: scenario == .timeout ? 2_000 : nil)
     fleet.advance(500)
     expect(fixture, id, nil, nil)
@@ -177,7 +177,7 @@ extension CheckedWorkload {
       let second = begin(fixture)
       fleet.advance(500)
       expect(fixture, id, .failed(.userCancelled), .failed)
-      fixture.origin.answersSaves = true
+      fixture.origin.answers.saves = true
       fixture.origin.answer()
       fleet.advance(Self.continuationTime)
       expect(fixture, second, .continued(isStale: false), .restored)
@@ -191,7 +191,7 @@ extension CheckedWorkload {
       fleet.advance(500)
       expect(fixture, id, .failed(.remoteApplicationTimedOut), .failed)
     }
-    fixture.origin.answersSaves = true
+    fixture.origin.answers.saves = true
     fixture.origin.answer()
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
   }
@@ -199,7 +199,7 @@ extension CheckedWorkload {
   /// A receiver that does not answer `continue` in time has not restored the activity (R3.6, R3.9), whatever it answers
   /// later.
   private func trySilentReceiver(_ fixture: Fixture) {
-    fixture.viewer.answersContinue = false
+    fixture.viewer.answers.continues = false
     let id = begin(fixture, timeout: Self.continuationTime)
     fleet.advance(Self.continuationTime - 100)
     expect(fixture, id, .continued(isStale: false), nil)
@@ -207,14 +207,14 @@ extension CheckedWorkload {
     expect(fixture, id, .continued(isStale: false), .failed)
     expect(
       history[id]?.receipt?.status == .remoteApplicationTimedOut, fixture.origin, "R3.9: another reason than its time")
-    fixture.viewer.answersContinue = true
+    fixture.viewer.answers.continues = true
     fixture.viewer.answer()
     fleet.advance(500)
   }
 
   /// After invalidation no receiver gets the activity that does not have it yet (R1.11).
   private func tryInvalidated(_ fixture: Fixture) {
-    fixture.origin.answersSaves = false
+    fixture.origin.answers.saves = false
     let id = begin(fixture)
     fleet.advance(200)
     fixture.origin.invalidate(fixture.index)
@@ -255,7 +255,7 @@ extension CheckedWorkload {
   private func tryOriginGone(_ fixture: Fixture) {
     let hadHub = fixture.origin.process.hub != nil
     let isKilled = random.chance(0.5)
-    fixture.origin.answersSaves = false
+    fixture.origin.answers.saves = false
     let id = begin(fixture)
     fleet.advance(200)
     if isKilled { fixture.origin.process.kill() } else { fixture.origin.close() }
@@ -277,8 +277,8 @@ extension CheckedWorkload {
     let hadHub = fixture.viewer.process.hub != nil
     let isKilled = random.chance(0.5)
     let hasAll = random.chance(0.5)
-    fixture.viewer.answersContinue = false
-    fixture.origin.answersSaves = hasAll
+    fixture.viewer.answers.continues = false
+    fixture.origin.answers.saves = hasAll
     let id = `continue`(fixture)
     if isKilled { fixture.viewer.process.kill() } else { fixture.viewer.close() }
     // With the hub ending, too, the answer may be lost: waits until nothing more can arrive.

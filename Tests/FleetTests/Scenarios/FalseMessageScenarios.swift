@@ -12,18 +12,18 @@ extension CheckedWorkload {
   func tryLying(_ fixture: Fixture) throws(SegueError) {
     let liars = apps.filter { $0.isAwake && $0 !== fixture.origin && $0 !== fixture.viewer }
     guard !liars.isEmpty, let offer = fixture.viewer.engine?.offers[fixture.id] else { return }
-    fixture.origin.answersSaves = false
+    fixture.origin.answers.saves = false
     let id = begin(fixture)
     fleet.advance(Self.publishTime)
     let continuation = Message.Continuation(id: id, origin: offer.origin, activity: fixture.id)
     try lie(of: continuation, asked: 1, fixture, liars)
     expect(fixture, id, nil, nil)
-    fixture.origin.answersSaves = true
+    fixture.origin.answers.saves = true
     fixture.origin.answer()
     fleet.advance(Self.continuationTime)
     expect(fixture, id, .continued(isStale: false), .restored)
     guard let from = fixture.viewer.lastContinued, from.continuation == id else { return }
-    fixture.origin.answersContinue = false
+    fixture.origin.answers.continues = false
     let number = ask(fixture, from, 100)
     fleet.advance(Self.publishTime)
     try lie(of: continuation, asked: number, fixture, liars)
@@ -38,7 +38,7 @@ extension CheckedWorkload {
     let (origin, viewer) = (fixture.origin, fixture.viewer)
     let disguised = try ScriptedApp.activity("com.example.disguised", nextNumber(), size: random.below(200))
     let document = try ActivityDocument.encode(disguised, Containers.none)
-    origin.answersSaves = false
+    origin.answers.saves = false
     try change(fixture)
     let id = begin(fixture)
     fleet.advance(Self.publishTime)
@@ -54,7 +54,7 @@ extension CheckedWorkload {
     origin.perform { _, _ in }
     fleet.advance(Self.publishTime)
     expect(fixture, id, .failed(.malformed), .failed)
-    origin.answersSaves = true
+    origin.answers.saves = true
     origin.answer()
     expect(fixture, `continue`(fixture), .continued(isStale: false), .restored)
   }

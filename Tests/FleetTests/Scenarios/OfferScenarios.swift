@@ -54,7 +54,7 @@ extension CheckedWorkload {
     saves += 1
     expect(origin.saveCount == saves, origin, "R2.9: it is believed beyond the next change")
     // A receiver that asks during a save gets what was written until then.
-    origin.answersSaves = false
+    origin.answers.saves = false
     try change(fixture)
     let first = begin(fixture)
     fleet.advance(Self.publishTime)
@@ -63,7 +63,7 @@ extension CheckedWorkload {
     let second = begin(fixture)
     fleet.advance(Self.publishTime)
     expect(fixture, first, .failed(.userCancelled), .failed)
-    origin.answersSaves = true
+    origin.answers.saves = true
     origin.answer()
     fleet.advance(Self.continuationTime)
     expect(fixture, second, .continued(isStale: false), .restored)
@@ -152,13 +152,13 @@ extension CheckedWorkload {
       fleet.advance(Self.publishTime)
     }
     _ = events(fixture)
-    fixture.origin.answersSaves = false
+    fixture.origin.answers.saves = false
     let id = begin(fixture)
     fleet.advance(random.within(0, 200))
     if isMidway {
       // The receiver does not read, so that only a part has arrived when the hub dies.
       fixture.viewer.process.stall()
-      fixture.origin.answersSaves = true
+      fixture.origin.answers.saves = true
       fixture.origin.answer()
       fleet.advance(random.within(1, 50))
     }
@@ -166,7 +166,7 @@ extension CheckedWorkload {
     fixture.viewer.process.resume()
     // Longer than the wait for a hub.
     fleet.advance(2_500)
-    fixture.origin.answersSaves = true
+    fixture.origin.answers.saves = true
     fixture.origin.answer()
     fleet.advance(Self.continuationTime)
     expect(fixture, id, .continued(isStale: false), .restored)
@@ -224,11 +224,11 @@ extension CheckedWorkload {
   /// An outcome that the hub lost is sent to the next one (R3.6).
   func tryAnswerWithoutHub(_ fixture: Fixture) {
     guard fixture.isOnOneDevice, let hub = hubApp(fixture.origin.process.device, fixture) else { return }
-    fixture.viewer.answersContinue = false
+    fixture.viewer.answers.continues = false
     let id = `continue`(fixture)
     hub.process.kill()
     fleet.advance(random.within(0, 2))
-    fixture.viewer.answersContinue = true
+    fixture.viewer.answers.continues = true
     fixture.viewer.answer()
     fleet.advance(Self.continuationTime)
     expect(fixture, id, .continued(isStale: false), .restored)

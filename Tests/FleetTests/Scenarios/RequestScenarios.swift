@@ -29,7 +29,7 @@ extension CheckedWorkload {
     let tooLarge = ask(fixture, from, Limits().request + 1)
     fleet.advance(Self.continuationTime)
     expectAnswer(fixture, tooLarge, .limitExceeded)
-    fixture.origin.answersContinue = false
+    fixture.origin.answers.continues = false
     defer { answerHeld(fixture.origin) }
     for (announced, sent, error) in [
       (Limits().request + 1, 10, Status.limitExceeded), (10, 9, .handoffFailed), (10, 11, .handoffFailed),
@@ -46,7 +46,7 @@ extension CheckedWorkload {
   func tryUnanswered(_ fixture: Fixture) throws(SegueError) {
     let (origin, viewer) = (fixture.origin, fixture.viewer)
     guard let from = continued(fixture) else { return }
-    origin.answersContinue = false
+    origin.answers.continues = false
     defer { answerHeld(origin) }
     let late = ask(fixture, from, 100, timeout: 2_000)
     let cancelled = ask(fixture, from, 100_000)
@@ -88,7 +88,7 @@ extension CheckedWorkload {
   /// there, too.
   func tryRequestHubDies(_ fixture: Fixture) throws(SegueError) {
     guard let hub = hubApp(fixture.origin.process.device, fixture), let from = continued(fixture) else { return }
-    fixture.origin.answersContinue = false
+    fixture.origin.answers.continues = false
     let numbers = [100, 300_000].map { ask(fixture, from, $0) }
     fleet.advance(random.within(0, 20))
     hub.process.kill()
@@ -121,7 +121,7 @@ extension CheckedWorkload {
 
   /// Lets an app answer again, whatever has become of the requests.
   func answerHeld(_ app: ScriptedApp) {
-    app.answersContinue = true
+    app.answers.continues = true
     app.answer()
   }
 

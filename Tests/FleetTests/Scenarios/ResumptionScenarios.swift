@@ -13,7 +13,7 @@ extension CheckedWorkload {
     guard continued(fixture) != nil else { return }
     let id = begin(fixture, saving: nextNumber())
     let number = nextNumber()
-    try viewer.editKept(viewer.kept.count - 1, number, isReported: random.chance(0.5))
+    try viewer.editKept(viewer.activities.kept.count - 1, number, isReported: random.chance(0.5))
     // The first may have asked before that.
     fleet.advance(Self.continuationTime)
     expect(history.cameBack(id) != nil, origin, "R3.10: the state does not come back")
@@ -34,18 +34,18 @@ extension CheckedWorkload {
     let (origin, viewer) = (fixture.origin, fixture.viewer)
     guard continued(fixture) != nil else { return }
     let number = origin.current.flatMap { ScriptedApp.number(of: $0) }
-    try viewer.editKept(viewer.kept.count - 1, nextNumber(), isReported: true)
-    viewer.answersSaves = false
+    try viewer.editKept(viewer.activities.kept.count - 1, nextNumber(), isReported: true)
+    viewer.answers.saves = false
     let failures = origin.failures.count
     let late = resumeBack(fixture, timeout: 2_000)
     fleet.advance(1_900)
     expect(origin.failures.count == failures, origin, "R3.10: it ends before its deadline")
     fleet.advance(200)
     expectFailure(fixture, late, .remoteApplicationTimedOut)
-    viewer.answersSaves = true
+    viewer.answers.saves = true
     viewer.answer()
     if random.chance(0.5) {
-      viewer.releaseKept(viewer.kept.count - 1)
+      viewer.releaseKept(viewer.activities.kept.count - 1)
       fleet.advance(Self.publishTime)
       let released = resumeBack(fixture)
       fleet.advance(Self.publishTime)
@@ -64,8 +64,8 @@ extension CheckedWorkload {
 
   /// The origin begins to take the state back, and the receiver saves this number meanwhile.
   private func begin(_ fixture: Fixture, saving number: Int) -> Identifier {
-    fixture.viewer.numberOnSave = number
-    defer { fixture.viewer.numberOnSave = nil }
+    fixture.viewer.answers.numberOnSave = number
+    defer { fixture.viewer.answers.numberOnSave = nil }
     let id = resumeBack(fixture)
     fleet.advance(random.within(0, 200))
     return id

@@ -103,7 +103,7 @@ extension CheckedWorkload {
         ? requester.isLong && origin.isLong : requester.end == .finish && origin.end == .close && origin.size < 10_000
     }
     viewer.streamEnds = []
-    viewer.readsStreams = false
+    viewer.answers.readsStreams = false
     viewer.askStream(id, from)
     fleet.advance(100)
     guard viewer.stream(id)?.isThere ?? false else { return }
@@ -116,7 +116,7 @@ extension CheckedWorkload {
       origin.process.stall(for: 300)
     }
     fleet.advance(50)
-    viewer.readsStreams = true
+    viewer.answers.readsStreams = true
     viewer.attend(to: id)
     guard origin.process.hub == nil else { return }
     // Sooner than its own timeout.

@@ -45,7 +45,7 @@ private final class AskingApp: ScriptedApp {
   }
 
   private func site(_ answers: [String: String]) {
-    device.site = { fetch in
+    device.internet.site = { fetch in
       guard let text = answers[fetch.host] else { return .failed("no route") }
       return .answered(status: 200, body: Array(text.utf8))
     }
@@ -102,7 +102,7 @@ private final class AskingApp: ScriptedApp {
     device.installed.browsers = Browsers([Browser(identifier: "firefox", name: "Firefox")], default: { _ in "firefox" })
     let agent = try startAgent()
     try install("com.example.reader", claims: ["example.com", "example.org"])
-    #expect(device.siteFetches.map { $0.host } == ["example.com", "example.org"])
+    #expect(device.internet.siteFetches.map { $0.host } == ["example.com", "example.org"])
     let page = try offer("https://example.com/a")
     #expect(
       try route(agent, page) == [
@@ -182,7 +182,7 @@ private final class AskingApp: ScriptedApp {
   @Test func `no offer and no page has a site asked: only manifests do (R12.9, W18)`() throws {
     let agent = try startAgent()
     try install("com.example.reader", claims: ["example.com"])
-    #expect(device.siteFetches.count == 1)
+    #expect(device.internet.siteFetches.count == 1)
     _ = try offer("https://a.example/")
     let app = try #require(apps.last)
     for number in 0..<1_000 {
@@ -194,7 +194,7 @@ private final class AskingApp: ScriptedApp {
       if number % 20 == 0 { #expect(try route(agent, page).allSatisfy { !$0.contains("association") }) }
       if number % 100 == 0 { _ = try ask(agent, [(key: .string("ask"), value: .string("apps"))]) }
     }
-    #expect(device.siteFetches.count == 1)
+    #expect(device.internet.siteFetches.count == 1)
   }
 
   @Test func `a site is asked again after a day, and its answer outlives the agent (R12.9)`() throws {
@@ -206,11 +206,11 @@ private final class AskingApp: ScriptedApp {
     let next = try startAgent()
     let page = try offer("https://example.com/")
     #expect(try route(next, page).first == "com.example.reader association")
-    #expect(device.siteFetches.count == 1)
+    #expect(device.internet.siteFetches.count == 1)
     fleet.advance(25 * 3_600_000)
-    #expect(device.siteFetches.count == 2)
+    #expect(device.internet.siteFetches.count == 2)
     let count = try ask(next, [(key: .string("ask"), value: .string("refresh"))])
-    #expect(try count?.get()["count"]?.int64 == 1 && device.siteFetches.count == 3)
+    #expect(try count?.get()["count"]?.int64 == 1 && device.internet.siteFetches.count == 3)
     let other = try ask(
       next, [(key: .string("ask"), value: .string("refresh")), (key: .string("site"), value: .string("a.example"))])
     #expect(throws: SegueError.self) { try other?.get() }

@@ -13,9 +13,7 @@ import SegueWire
 final class SimulatedProcess: AgentEnvironment {
   unowned let machine: Machine
   private(set) var isOver = false
-  private(set) lazy var sockets = HostSockets(of: machine, port: machine.port) { [unowned self] time, body in
-    later(time, body)
-  }
+  private(set) lazy var sockets = HostSockets(of: machine, port: machine.port, in: self)
   private(set) var devices: DeviceService?
   private(set) var hub: SimulatedHub?
   private var fleet: AccountFleet { machine.fleet }
@@ -67,6 +65,8 @@ final class SimulatedProcess: AgentEnvironment {
     if severity.rawValue <= Severity.info.rawValue { fleet.trace(machine.name, "says", message.string) }
   }
 }
+
+extension SimulatedProcess: SocketProcess {}
 
 extension SimulatedProcess: AccountMachine {
   var settings: DeviceSettings {
