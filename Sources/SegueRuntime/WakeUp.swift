@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import CLinux
+import SegueApp
 import SegueModel
 import SegueTransport
 import Synchronization
@@ -44,6 +45,11 @@ public final class WakeUp {
     guard !isSignalled else { return }
     isSignalled = true
     if isGiven || isAwaited { write() }
+  }
+
+  /// Callbacks of an app are due, which runs them by itself if this is one of its callbacks.
+  func signalDue(in app: App) {
+    if !app.dispatcher.isRunningHere { signal(isAwaited: app.dispatcher.isWaiting) }
   }
 
   /// Makes a waiting host check its condition again.

@@ -177,13 +177,13 @@ public final class Device {
   /// Ends the links with a device for good, or with all (nil), and forgets what it offers.
   public func endLinks(of device: Identifier?, _ error: SegueError) { carried?.host?.endLinks(of: device, error) }
 
-  func add(_ app: LiveEnvironment) { election.add(app, Clock.uptime) }
+  func add(_ app: LiveConnection) { election.add(app, Clock.uptime) }
 
   /// Finds hubs for the agent's participant.
   func add(_ participant: any HubSeeker) { election.add(participant, Clock.uptime) }
   func remove(_ participant: any HubSeeker) { election.remove(participant) }
 
-  func remove(_ app: LiveEnvironment) {
+  func remove(_ app: LiveConnection) {
     election.remove(app)
     app.end()
     election.flushHub()

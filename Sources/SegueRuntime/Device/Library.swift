@@ -35,13 +35,13 @@ public final class Library: @unchecked Sendable {
 
   /// Starts to look for a hub.
   /// - Parameter path: of the runtime folder; nil for that of the environment.
-  static func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
+  static func open(_ app: LiveConnection, in path: String?) throws(SegueError) -> Device {
     // Before `shared` is made: a fork that finds that half done must not use it.
     opened.store(true, ordering: .sequentiallyConsistent)
     return try shared.open(app, in: path)
   }
 
-  private func open(_ app: LiveEnvironment, in path: String?) throws(SegueError) -> Device {
+  private func open(_ app: LiveConnection, in path: String?) throws(SegueError) -> Device {
     let device = try lock.withLock { () throws(SegueError) in
       let folder = try RuntimeFolder(path)
       let loop = if let loop = self.loop { loop } else { try Loop() }
@@ -62,9 +62,9 @@ public final class Library: @unchecked Sendable {
   }
 
   /// When this returns, the library thread no longer uses the app.
-  static func close(_ app: LiveEnvironment, of device: Device) { shared.close(app, of: device) }
+  static func close(_ app: LiveConnection, of device: Device) { shared.close(app, of: device) }
 
-  private func close(_ app: LiveEnvironment, of device: Device) {
+  private func close(_ app: LiveConnection, of device: Device) {
     lock.withLock {
       device.users -= 1
       let isLast = device.users == 0

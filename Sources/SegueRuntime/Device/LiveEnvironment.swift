@@ -9,32 +9,30 @@ import SegueSystem
 import SegueTransport
 import SegueWire
 
-/// The real device of an app: connects its engine to a Unix socket, which the library thread reads, or a thread that
-/// waits in dispatch (docs/decisions/who-reads-the-socket.md).
+/// The real device of an app: runs its callbacks in the threads that its host gives them, and has its files, its
+/// streams and the agent. `LiveConnection` connects its engine.
 final class LiveEnvironment: AppEnvironment {
-  let monitor: any AppMonitor = ConditionLock()
-  let wakeUp = WakeUp()
-  /// Nil if it is not open.
-  private var app: App?
-  private(set) var offersFrontmostOnly = false
-  private var device: Device?
-  private var driver: AppDriver<AppEngine>?
-  private var poller: AppPoller?
-  private var socket: AppSocket?
-  /// Used on the library thread, while the device has the app.
-  private var watch: Watch?
+  let monitor: any AppMonitor
+  private let wakeUp = WakeUp()
+  private let streams = RequestedStreams()
+  private let connection: LiveConnection
   /// Runs the callbacks (SEGUE_DELIVER_THREAD).
   private var deliveryThread: Thread?
-  private var uploads: [AttachmentUpload] = []
   private var identifiers = IdentifierPool()
 
   /// Connections on which calls wait for the agent.
   private var agentCalls: [Int32] = []
 
+  init() {
+    let monitor = ConditionLock()
+    self.monitor = monitor
+    connection = LiveConnection(monitor, wakeUp, streams)
+  }
+
   var now: Instant { Clock.now }
   var limits: Limits { ProcessLimits.current }
-  var problem: SegueError? { driver?.problem }
-  var runtimeFolder: String? { device?.folder.path }
+  var problem: SegueError? { connection.problem }
+  var runtimeFolder: String? { connection.runtimeFolder }
 
   func drawIdentifier() throws(SegueError) -> Identifier { try identifiers.next() }
   func realURL(of url: String) -> String? { ContainerFolder.realURL(of: url) }
@@ -94,7 +92,7 @@ final class LiveEnvironment: AppEnvironment {
     monitor.lock()
     agentCalls.append(socket)
     // The app may have been closed since.
-    if !(app?.isOpen ?? false) { endAgentCalls() }
+    if !(connection.app?.isOpen ?? false) { endAgentCalls() }
     monitor.unlock()
     defer {
       monitor.lock()
@@ -117,19 +115,14 @@ final class LiveEnvironment: AppEnvironment {
       // The thread waits for the lock, and then looks at the app's state. It keeps both objects until it ends.
       deliveryThread = try Thread { [self, app] in deliver(for: app) }
     }
-    offersFrontmostOnly = app.settings.offersFrontmostOnly
     do throws(SegueError) {
-      let device = try Library.open(self, in: app.settings.runtimeFolder)
-      driver = device.driver(of: engine)
-      self.device = device
+      try connection.open(app, engine, poller)
     } catch {
       monitor.unlock()
       endDelivery()
       monitor.lock()
       throw error
     }
-    self.poller = poller
-    self.app = app
   }
 
   func endDelivery() {
@@ -139,166 +132,14 @@ final class LiveEnvironment: AppEnvironment {
     thread?.join()
   }
 
-  func endUploads() {
-    monitor.lock()
-    let uploads = self.uploads
-    self.uploads = []
-    monitor.unlock()
-    for upload in uploads { upload.stop() }
-    let deadline = Clock.uptime + AttachmentUpload.joinTime
-    for upload in uploads { upload.join(until: deadline) }
-  }
-
-  func close() {
-    monitor.lock()
-    flushBeforeClose()
-    let device = self.device
-    unlock()
-    if let device { Library.close(self, of: device) }
-    monitor.lock()
-    driver = nil
-    socket = nil
-    poller = nil
-    self.device = nil
-    self.app = nil
-    monitor.unlock()
-  }
-
-  /// Milliseconds for the agent to take a snapshot that is larger than what a channel carries without credit (R2.5).
-  private static let leavingTime: Int64 = 2_000
-
-  /// Sends the last messages of the app, if the hub reads, and what it leaves with the agent. Not on the library
-  /// thread, where a hub of this process reads. Called with the lock, which it releases while it waits.
-  private func flushBeforeClose() {
-    let begin = Clock.uptime
-    while let app, let driver, driver.obstacle != nil || driver.engine.isLeaving {
-      let uptime = Clock.uptime
-      let deadline = begin + (driver.engine.isLeaving ? Self.leavingTime : AppDriver<AppEngine>.flushTime)
-      guard uptime < deadline else { return }
-      // This thread reads the credit.
-      let isLeaving = driver.engine.isLeaving
-      if isLeaving { socket?.isLent = true }
-      var descriptor = pollfd(fd: socket?.fd ?? -1, events: isLeaving ? Int16(POLLIN) : 0, revents: 0)
-      var end = deadline
-      switch driver.obstacle {
-      case .full?: descriptor.events |= Int16(POLLOUT)
-      case .refused(let at)?: end = min(end, at)
-      case nil: break
-      }
-      app.unlockAndLog()
-      // The descriptor may be closed meanwhile, and even be another file's: then this only returns too early or too
-      // late.
-      poll(&descriptor, 1, Int32(clamping: max(0, end - uptime)))
-      monitor.lock()
-      guard isLeaving else {
-        self.driver?.flush(now)
-        continue
-      }
-      self.driver?.receive(now)
-      // A hub that has gone takes nothing: no other is looked for.
-      if self.driver?.drain(now) != nil { return }
-    }
-  }
-
-  // MARK: The hub
-
-  /// The socket or the deadline is due. Called with the lock.
-  private func pump() {
-    guard let app, app.engine != nil else { return }
-    let now = self.now
-    poller?.clearDeadline(now.uptime)
-    if app.dispatcher.endLoan(now.uptime) { socket?.isLent = false }
-    driver?.pump(isReadable: true, isDue: true, now, for: self)
-    app.engineCalled()
-  }
-
-  func receive() {
-    driver?.receive(now)
-    inputHandled()
-  }
-
-  func drain() { driver?.drain(for: self) }
-
-  /// After this the app does nothing on the library thread, which calls it without the lock.
-  func end() {
-    monitor.lock()
-    driver?.flush(now)
-    watch?.close()
-    watch = nil
-    driver?.disconnect(now)
-    notifyWaiting()
-    unlock()
-  }
-
-  /// Releases the lock, and then logs.
-  private func unlock() { if let app { app.unlockAndLog() } else { monitor.unlock() } }
-
-  /// A host that waits for the former socket gets the new one. Called with the lock.
-  private func notifyWaiting() { if let app { wakeUp.notify(if: app.dispatcher.isWaiting) } }
-
-  // MARK: Streams and attachments
-
-  /// Other apps ask for streams. Called with the lock.
-  func inputHandled() {
-    guard let app, let engine = app.engine else { return }
-    takeStreams(app, engine)
-  }
-
-  private func takeStreams(_ app: App, _ engine: AppEngine) {
-    for request in engine.takeStreamRequests() {
-      let fd = request.descriptor.owned.take()
-      // The hub has only passed it on.
-      Descriptors.charge(fd, to: request.principal)
-      guard let socket = StreamSocket(fd) else {
-        Descriptors.closeUntrusted(fd)
-        engine.refuse(request, SegueError(.malformed, "the descriptor that came with the stream is none"))
-        continue
-      }
-      if let part = request.attachment {
-        send(part, request, over: fd, app, engine)
-        continue
-      }
-      app.forgetDoneStreams(engine)
-      if engine.take(request) {
-        app.add(LiveStream(request.id, HostStreamEnd(socket), app: app))
-      } else {
-        Descriptors.closeUntrusted(fd)
-      }
-    }
-  }
-
-  /// Another app fetches an attachment. Called with the lock; owns the descriptor.
-  private func send(
-    _ part: Message.AttachmentPart, _ request: StreamRequest, over fd: Int32, _ app: App, _ engine: AppEngine
-  ) {
-    // Waits for the threads of former uploads, which end at once.
-    while let index = uploads.firstIndex(where: { $0.hasEnded }) { uploads.remove(at: index).join() }
-    if let error = app.rejection(to: part, request, uploads.map { $0.principal }) {
-      Descriptors.closeUntrusted(fd)
-      return engine.refuse(request, engine.rejection(to: request) ?? error)
-    }
-    guard let source = app.source(of: part, request), engine.take(request) else {
-      return Descriptors.closeUntrusted(fd)
-    }
-    let upload = AttachmentUpload(
-      unsafeDowncast(source, to: SourceFile.self), from: part.offset, to: fd, of: request.principal,
-      crossesLink: request.crossesLink,
-      patience: engine.limits.transferResume)
-    do throws(SegueError) {
-      try upload.start()
-      uploads.append(upload)
-    } catch {
-      // The other side sees a broken stream, and retries.
-      app.logs.append((.error, "\(error.message)"))
-    }
-  }
+  func endUploads() { streams.endUploads(monitor) }
+  func close() { connection.close() }
+  func receive() { connection.receive() }
+  func drain() { connection.drain() }
 
   // MARK: Dispatching
 
-  func signalDue() {
-    guard let app, !app.dispatcher.isRunningHere else { return }
-    wakeUp.signal(isAwaited: app.dispatcher.isWaiting)
-  }
+  func signalDue() { if let app = connection.app { wakeUp.signalDue(in: app) } }
 
   func dispatch(_ app: App, timeout: Int32) throws(SegueError) -> Int {
     monitor.lock()
@@ -373,120 +214,19 @@ final class LiveEnvironment: AppEnvironment {
   private func waitForSomething(_ app: App, milliseconds: Int32) throws(SegueError) {
     app.dispatcher.sleep()
     // A thread that only looks takes over nothing.
-    if milliseconds != 0 { socket?.isLent = true }
+    if milliseconds != 0 { connection.lendSocket(true) }
     var descriptors = [
       pollfd(fd: wakeUp.fd, events: Int16(POLLIN), revents: 0),
-      pollfd(
-        fd: socket?.fd ?? -1, events: Int16(POLLIN) | (socket?.isFull ?? false ? Int16(POLLOUT) : 0), revents: 0),
+      connection.awaited,
     ]
     app.unlockAndLog()
     let number = poll(&descriptors, 2, milliseconds) < 0 ? linux_errno() : 0
     monitor.lock()
     let comesBack = app.dispatcher.wakeUp(at: Clock.uptime) && milliseconds != 0 && !wakeUp.isGiven
     // Only after the read; otherwise the library thread would wake up for the same bytes.
-    defer { if comesBack { keepSocket(app) } else { socket?.isLent = false } }
+    defer { if comesBack { connection.keepSocket(app) } else { connection.lendSocket(false) } }
     if number != 0, number != EINTR { throw .system("waiting for something to do", number) }
     if descriptors[0].revents != 0 { wakeUp.foundReadable() }
-    if descriptors[1].revents != 0 { pump() }
-  }
-
-  /// A thread that comes back soon keeps the socket: to give it back and take it again costs a system call each. The
-  /// library thread takes it back if the thread does not come.
-  private func keepSocket(_ app: App) {
-    app.dispatcher.beginLoan()
-    poller?.setDeadline(app.dispatcher.loanEndsAt)
-  }
-}
-
-/// The calls of the driver, with the lock.
-extension LiveEnvironment: AppDriverOwner {
-  func follow(_ loss: HubLoss) {
-    guard let app else { return }
-    if let problem = loss.problem { app.logs.append((.info, DiagnosticText(of: problem.message))) }
-    notifyWaiting()
-    device?.onLoop { [self] device in device.election.follow(loss.search, for: self, Clock.uptime) }
-  }
-
-  func setTimer(_ uptime: Int64?) {
-    poller?.setDeadline(uptime)
-    guard let app else { return }
-    if let end = app.dispatcher.loanEndsAt { poller?.setDeadline(end) }
-    if app.hasDueCallbacks { signalDue() }
-  }
-}
-
-extension LiveEnvironment: WatchOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
-    monitor.lock()
-    pump()
-    unlock()
-  }
-}
-
-/// The calls of the election of the hub, on the library thread.
-extension LiveEnvironment: HubSeeker {
-  var hubGeneration: UInt64? {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return driver?.generation
-  }
-
-  /// Starts to watch the socket and the deadlines, unless it has started.
-  func prepare() throws(SegueError) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    guard let poller, let device, watch == nil else { return }
-    watch = try Watch(poller.fd, on: device.loop, for: self)
-  }
-
-  func connected(to hub: any ByteConnection, generation: UInt64) throws(SegueError) {
-    // The directory of this process creates no other kind.
-    let socket = unsafeDowncast(hub, to: AppSocket.self)
-    monitor.lock()
-    guard let app, let driver, let poller else {
-      monitor.unlock()
-      return socket.close()
-    }
-    defer { app.unlockAndLog() }
-    driver.disconnect(now)
-    do throws(SegueError) {
-      try socket.enter(poller, isLent: app.dispatcher.isWaiting)
-    } catch {
-      socket.close()
-      throw error
-    }
-    self.socket = socket
-    driver.connected(socket, generation: generation, now)
-    app.drainEngine()
-    notifyWaiting()
-  }
-
-  func disconnect() {
-    monitor.lock()
-    driver?.disconnect(now)
-    notifyWaiting()
-    app?.drainEngine()
-    unlock()
-  }
-
-  func superseded(by generation: UInt64) -> NextHubAttempt {
-    monitor.lock()
-    let next = driver?.superseded(by: generation, now) ?? .retry(generation, after: 0)
-    notifyWaiting()
-    app?.drainEngine()
-    unlock()
-    return next
-  }
-
-  func backlogFull(at generation: UInt64) -> NextHubAttempt {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return driver?.backlogFull(at: generation, now) ?? .retry(generation, after: 0)
-  }
-
-  func couldNotConnect(_ error: SegueError) -> Int64 {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return driver?.couldNotConnect(error) ?? 0
+    if descriptors[1].revents != 0 { connection.pump() }
   }
 }
