@@ -23,7 +23,7 @@ extension App {
   }
 
   /// Sets the folders of the user (R13.4). Called with the lock.
-  func setFolders(_ folders: UserFolders) { note(containerTable.setUsers(folders)) }
+  func setFolders(_ folders: UserFolders) { note(containerTable.setUserFolders(folders)) }
 
   private func note(_ lines: [DiagnosticText]) { for line in lines { logs.append((.info, line)) } }
 

@@ -264,7 +264,7 @@ extension App {
       switch next {
       case .opening(let activity):
         if let url = activity.continuedFrom?.documentURL {
-          documents.begin(DocumentTable.Opening(id: continuation.id, activity: activity.id, url: url))
+          documents.beginOpening(DocumentTable.Opening(id: continuation.id, activity: activity.id, url: url))
         }
         due.append(.opening(continuation))
       case .failed(let error): engine.failOpening(continuation.id, error, now)

@@ -144,13 +144,13 @@ public final class App: HandleObject {
   /// Whether what waits for the app may come. It is true of a new app.
   public func setAcceptsWaiting(_ accepts: Bool) {
     monitor.lock()
-    handlers.takeWaiting = accepts
+    handlers.acceptsWaiting = accepts
     tellAcceptance()
     unlockAndLog()
   }
 
   private func tellAcceptance() {
-    engine?.setAcceptsDeliveries(handlers.acceptDeliveries)
+    engine?.setAcceptsDeliveries(handlers.acceptsDeliveries)
     drainEngine()
   }
 
@@ -178,7 +178,7 @@ public final class App: HandleObject {
       let engine = AppEngine(
         identity: settings.identity(try environment.drawIdentifier()), limits: environment.limits,
         savePolicy: settings.savePolicy, owner: self)
-      engine.setAcceptsDeliveries(handlers.acceptDeliveries)
+      engine.setAcceptsDeliveries(handlers.acceptsDeliveries)
       engine.setLabel(settings.label, environment.now)
       for id in activities.privateOnes { engine.changed(id, environment.now) }
       try environment.open(self, engine)
@@ -257,8 +257,8 @@ public final class App: HandleObject {
     let formerly = activities.removeAll()
     let open = streams
     let undelivered = due
-    let formerDocuments = documents.removeAll()
     let released = endObservations()
+    let formerDocuments = documents.removeAll()
     pending = PendingOperations()
     streams = .init()
     due = CallbackQueue<HostTask>()

@@ -6,7 +6,7 @@ import SegueModel
 /// lock.
 struct ContainerTable {
   private var own = Containers()
-  private var users = UserFolders.none
+  private var userFolders = UserFolders.none
   private(set) var all = Containers()
 
   /// Changes the containers that the app has registered.
@@ -18,8 +18,8 @@ struct ContainerTable {
 
   /// Sets the folders of the user.
   /// - Returns: lines for the log.
-  mutating func setUsers(_ folders: UserFolders) -> [DiagnosticText] {
-    users = folders
+  mutating func setUserFolders(_ folders: UserFolders) -> [DiagnosticText] {
+    userFolders = folders
     return join()
   }
 
@@ -28,7 +28,7 @@ struct ContainerTable {
   private mutating func join() -> [DiagnosticText] {
     all = own
     var refused: [DiagnosticText] = []
-    for folder in users.list where all[folder.identifier] == nil {
+    for folder in userFolders.list where all[folder.identifier] == nil {
       do throws(SegueError) {
         try all.add(folder)
       } catch {

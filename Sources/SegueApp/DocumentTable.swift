@@ -46,7 +46,7 @@ struct DocumentTable {
 
   // MARK: Opening
 
-  mutating func begin(_ opening: Opening) { openings.append(opening) }
+  mutating func beginOpening(_ opening: Opening) { openings.append(opening) }
 
   /// The continuation for which a file is being opened, by its name or its real path.
   func opening(at place: ContainerPlace, or named: ContainerPlace, _ containers: Containers) -> Opening? {

@@ -4,10 +4,10 @@
 struct HostHandlers {
   var delegate: AppDelegate?
   /// Whether what waits for the app may come, as far as the host has said.
-  var takeWaiting = true
+  var acceptsWaiting = true
 
   /// Whether the agent may deliver what waits there: once there is a handler for it (R3.8).
-  var acceptDeliveries: Bool {
-    takeWaiting && delegate.map { $0.isAttached && ($0.continues || $0.opensDocuments) } ?? false
+  var acceptsDeliveries: Bool {
+    acceptsWaiting && delegate.map { $0.isAttached && ($0.continues || $0.opensDocuments) } ?? false
   }
 }

@@ -145,10 +145,10 @@ public final class FolderWatcher {
 }
 
 extension FolderWatcher: WatchOwner, TimerOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     drain()
     changed()
   }
 
-  public func isDue(_ timer: LoopTimer) { if timer === pause { endPause() } else { look() } }
+  public func timerIsDue(_ timer: LoopTimer) { if timer === pause { endPause() } else { look() } }
 }

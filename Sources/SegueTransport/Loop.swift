@@ -97,7 +97,7 @@ public final class Loop {
 
 extension Loop: WatchOwner {
   /// Jobs wait.
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     // Before the jobs are taken: one that comes meanwhile makes it readable again.
     Descriptors.reset(signal)
     let due = lock.withLock {

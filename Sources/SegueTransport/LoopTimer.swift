@@ -6,7 +6,7 @@ import SegueSystem
 /// An object that has timers. For the library thread.
 public protocol TimerOwner: AnyObject {
   /// A timer is due, or soon will be; it is unset if it was due.
-  func isDue(_ timer: LoopTimer)
+  func timerIsDue(_ timer: LoopTimer)
 }
 
 /// Tells its owner on the library thread that an uptime has come, at that time or soon after it; then the timer is
@@ -36,8 +36,8 @@ public final class LoopTimer {
 }
 
 extension LoopTimer: WatchOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     timer.clear(Clock.uptime)
-    started?.owner.isDue(self)
+    started?.owner.timerIsDue(self)
   }
 }

@@ -7,7 +7,7 @@ import SegueSystem
 /// An object that has descriptors watched. For the library thread.
 public protocol WatchOwner: AnyObject {
   /// A descriptor is ready.
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool)
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool)
 }
 
 /// Tells its owner on the library thread while a descriptor is ready.
@@ -44,7 +44,7 @@ public final class Watch {
       // An error shows when the descriptor is read, but earlier bytes are read first: libuv has stopped, and must
       // report the error again.
       if status < 0 { watch.startAgain() }
-      watch.owner?.isReady(
+      watch.owner?.watchIsReady(
         watch, reading: status < 0 || events & Int32(UV_READABLE.rawValue) != 0,
         writing: events & Int32(UV_WRITABLE.rawValue) != 0)
     }

@@ -216,7 +216,7 @@ final class CommandConnection: LinkSocket {
 
 extension CommandConnection: WatchOwner, TimerOwner {
   /// Reports have come.
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
   /// No reason has come.
-  func isDue(_ timer: LoopTimer) { if case .ending = state { end("the command has ended its output") } }
+  func timerIsDue(_ timer: LoopTimer) { if case .ending = state { end("the command has ended its output") } }
 }

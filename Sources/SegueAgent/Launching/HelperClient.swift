@@ -127,11 +127,11 @@ final class HelperClient {
 }
 
 extension HelperClient: WatchOwner, TimerOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     if let reading = readings.first(where: { $0.watch === watch }) { read(reading) }
   }
 
-  func isDue(_ timer: LoopTimer) {
+  func timerIsDue(_ timer: LoopTimer) {
     let now = Clock.uptime
     while let late = readings.first(where: { $0.deadline <= now }) { finish(late.number, .late) }
     timer.set(readings.first?.deadline)

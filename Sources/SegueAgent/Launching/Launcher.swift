@@ -201,6 +201,6 @@ public final class Launcher: ProgramLauncher {
 }
 
 extension Launcher: WatchOwner, TimerOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
-  public func isDue(_ timer: LoopTimer) { endLate() }
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) { receive() }
+  public func timerIsDue(_ timer: LoopTimer) { endLate() }
 }

@@ -102,7 +102,7 @@ final class SandboxClient {
 }
 
 extension SandboxClient: TimerOwner {
-  func isDue(_ timer: LoopTimer) {
+  func timerIsDue(_ timer: LoopTimer) {
     let now = Clock.uptime
     while let late = waiting.first(where: { $0.deadline <= now }) { finish(late.number, Self.late) }
     timer.set(waiting.first?.deadline)

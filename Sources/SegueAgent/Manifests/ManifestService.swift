@@ -81,7 +81,7 @@ final class ManifestService: WatchOwner, TimerOwner, @unchecked Sendable {
   // MARK: - Reading
 
   /// The first reading takes too long, or the next one is due.
-  func isDue(_ timer: LoopTimer) {
+  func timerIsDue(_ timer: LoopTimer) {
     guard let ready = ready.take() else { return read() }
     // A disk that does not answer delays no hub.
     Log.error("manifests: not read within 2 s: apps that open meanwhile learn nothing from them")
@@ -143,7 +143,7 @@ final class ManifestService: WatchOwner, TimerOwner, @unchecked Sendable {
   }
 
   /// Folders have changed, perhaps.
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { if changes?.takeEvents() ?? false { readSoon() } }
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) { if changes?.takeEvents() ?? false { readSoon() } }
 
   /// Something has changed.
   private func readSoon() {

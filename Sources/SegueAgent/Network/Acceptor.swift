@@ -71,7 +71,7 @@ final class Acceptor {
 }
 
 extension Acceptor: WatchOwner, TimerOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     attempts: for _ in 0..<most {
       guard let open else { return }
       switch open.accept() {
@@ -87,5 +87,5 @@ extension Acceptor: WatchOwner, TimerOwner {
   }
 
   /// The pause is over.
-  func isDue(_ timer: LoopTimer) { open?.watch.watch(reading: true, writing: false) }
+  func timerIsDue(_ timer: LoopTimer) { open?.watch.watch(reading: true, writing: false) }
 }

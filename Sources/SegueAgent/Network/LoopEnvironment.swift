@@ -35,7 +35,7 @@ private final class AgentTimerRelay: TimerOwner {
 
   init(to owner: any AgentTimerOwner) { self.owner = owner }
 
-  func isDue(_ timer: LoopTimer) { owner.timerIsDue(timer) }
+  func timerIsDue(_ timer: LoopTimer) { owner.timerIsDue(timer) }
 }
 
 extension LoopTimer: AgentTimer {}

@@ -72,5 +72,5 @@ final class TCPConnection: LinkSocket {
 }
 
 extension TCPConnection: WatchOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { started?.ready(reading, writing) }
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) { started?.ready(reading, writing) }
 }

@@ -20,7 +20,7 @@ final class ActivationSocket: WatchOwner {
   }
 
   /// Takes connections away.
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     for _ in 0..<Self.turn {
       let connection = linux_accept(fd)
       if connection >= 0 {

@@ -74,10 +74,10 @@ struct IncomingSnapshots {
 
   /// The document is complete.
   /// - Returns: nil if it is not as large as announced, or none comes on that channel.
-  mutating func end(of channel: FramedConnection.Channel) -> IncomingSnapshot? {
+  mutating func receivedEnd(of channel: FramedConnection.Channel) -> IncomingSnapshot? {
     guard let index = index(of: channel) else { return nil }
-    let arrival = list.remove(at: index)
-    return arrival.document.count == arrival.size ? arrival : nil
+    let snapshot = list.remove(at: index)
+    return snapshot.document.count == snapshot.size ? snapshot : nil
   }
 
   /// The app sends no more of it.

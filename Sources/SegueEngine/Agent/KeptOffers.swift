@@ -84,7 +84,7 @@ final class KeptOffers: AppFeature {
   }
 
   func receivedEnd(of channel: FramedConnection.Channel, _ now: Instant) {
-    guard let arrival = incoming.end(of: channel) else { return }
+    guard let arrival = incoming.receivedEnd(of: channel) else { return }
     do throws(SegueError) {
       let record = try KeptRecord(arrival.activity, of: arrival.app, document: arrival.document, keptAt: now.date)
       keep(KeptCopies.choose(arrival.files, for: record), principal: arrival.principal, now)

@@ -25,7 +25,7 @@ final class RemoteHub {
   /// The last list of its offers that was requested through the chosen route.
   private(set) var list = RequestedList()
   /// The known version of its offers.
-  private(set) var version = OfferVersion()
+  private(set) var version = KnownVersion()
   /// Unordered; `OfferDirectory` keeps them consistent with their activities.
   private(set) var offers: [HubOffer] = []
   /// Those that its device, a mailbox, has retained for others (R14.5); at most `retainedLimit`.
@@ -151,12 +151,12 @@ final class RemoteHub {
   func begin(_ number: UInt64) { list.begin(number) }
 
   /// Whether a message about it is not older than the known version. Messages of the hub itself always count.
-  func takes(_ number: UInt64, at uptime: Int64) -> Bool {
-    version.takes(number, isSure: route?.isDirect ?? false, at: uptime)
+  func accept(_ number: UInt64, at uptime: Int64) -> Bool {
+    version.accept(number, isSure: route?.isDirect ?? false, at: uptime)
   }
 
   /// Without a route: forgets the version of its offers.
-  func forget() { version = OfferVersion() }
+  func forget() { version = KnownVersion() }
 
   // MARK: Its offers
 

@@ -11,7 +11,7 @@ extension HubOffers {
     guard let remote = remoteHubs[version.hub, peer.device], remote.route?.peer === peer, remote.list.hasBegun else {
       return nil
     }
-    let isNew = remote.takes(version.number, at: now.uptime)
+    let isNew = remote.accept(version.number, at: now.uptime)
     if let since = remote.version.behindSince { checkRemoteHubs(by: since + Self.staleVersionTimeout) }
     return (remote, isNew)
   }

@@ -239,7 +239,7 @@ public final class Fleet {
     bound.begin(at: clock.uptime)
     while !bound.isReached, step(until: end) {
       steps += 1
-      if bound.reaches(byStepAt: clock.uptime) { report("fleet", "what happens at one time does not end") }
+      if bound.countStep(at: clock.uptime) { report("fleet", "what happens at one time does not end") }
     }
     moveTime(to: end)
     return steps

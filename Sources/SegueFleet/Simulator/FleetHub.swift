@@ -10,6 +10,8 @@ final class FleetHub {
   let generation: UInt64
   /// The process outlives its hub.
   unowned(unsafe) let process: FleetProcess
+  /// It outlives all of its hubs; a process may go before the last reference to its hub.
+  private unowned(unsafe) let fleet: Fleet
   private let clock: DeviceClock
   private lazy var driver = HubDriver(engine, in: self)
   private(set) var isAlive = true
@@ -37,11 +39,11 @@ final class FleetHub {
     self.engine = engine
     self.generation = generation
     self.process = process
+    fleet = process.fleet
     clock = process.device.clock
     engine.keepChanges()
   }
 
-  private var fleet: Fleet { process.fleet }
   var peerCount: Int { driver.connectionCount }
   var brokenInvariant: StaticString? { engine.brokenInvariant ?? driver.brokenInvariant }
 

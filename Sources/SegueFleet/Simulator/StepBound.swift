@@ -13,7 +13,7 @@ struct StepBound {
 
   /// Counts a step.
   /// - Returns: whether it is the first one too many.
-  mutating func reaches(byStepAt uptime: Int64) -> Bool {
+  mutating func countStep(at uptime: Int64) -> Bool {
     if uptime != time { begin(at: uptime) } else { count += 1 }
     isReached = count >= limit
     return isReached

@@ -49,7 +49,7 @@ public final class AgentParticipant<Engine: HubParticipant> {
 }
 
 extension AgentParticipant: TimerOwner, UnixConnectionOwner {
-  public func isDue(_ timer: LoopTimer) { driver.pump(isReadable: false, isDue: true, Clock.now, for: self) }
+  public func timerIsDue(_ timer: LoopTimer) { driver.pump(isReadable: false, isDue: true, Clock.now, for: self) }
   public func readable(_ number: UInt64) { driver.pump(isReadable: true, isDue: false, Clock.now, for: self) }
   public func writable(_ number: UInt64) { driver.pump(isReadable: false, isDue: false, Clock.now, for: self) }
 }

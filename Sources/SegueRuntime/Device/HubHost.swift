@@ -202,8 +202,8 @@ final class HubHost {
 }
 
 extension HubHost: WatchOwner, TimerOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) { driver.acceptConnections() }
-  func isDue(_ timer: LoopTimer) { driver.tick() }
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) { driver.acceptConnections() }
+  func timerIsDue(_ timer: LoopTimer) { driver.tick() }
 }
 
 extension HubHost: HubEnvironment {

@@ -184,7 +184,7 @@ extension LiveConnection: AppDriverOwner {
 }
 
 extension LiveConnection: WatchOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     monitor.lock()
     pump()
     unlock()

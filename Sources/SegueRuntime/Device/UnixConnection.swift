@@ -66,7 +66,7 @@ public final class UnixConnection: ByteConnection {
 }
 
 extension UnixConnection: WatchOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     guard let owner = open?.owner else { return }
     if reading { owner.readable(number) } else { owner.writable(number) }
   }

@@ -42,7 +42,7 @@ final class UnixStream: StreamEndpoint {
 }
 
 extension UnixStream: WatchOwner {
-  func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     open?.driver.streamReady(number, isReadable: reading)
   }
 }

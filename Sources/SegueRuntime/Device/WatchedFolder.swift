@@ -88,7 +88,8 @@ final class WatchedFolder: HubDirectory {
   }
 
   func watch() throws(SegueError) {
-    try watcher.start(on: loop, for: self)
+    // Once it is closed, nothing would close the watch.
+    if election != nil { try watcher.start(on: loop, for: self) }
   }
 
   func lookSoon() { watcher.lookSoon() }
@@ -97,7 +98,7 @@ final class WatchedFolder: HubDirectory {
 }
 
 extension WatchedFolder: TimerOwner, FolderWatcherOwner {
-  func isDue(_ timer: LoopTimer) { election?.tick(Clock.uptime) }
+  func timerIsDue(_ timer: LoopTimer) { election?.tick(Clock.uptime) }
   func folderChanged() { election?.directoryChanged(Clock.uptime) }
 }
 

@@ -83,7 +83,7 @@ public final class BeaconSocket {
 }
 
 extension BeaconSocket: WatchOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     var group = group
     for _ in 0..<Self.readsInTurn {
       var address = linux_address()

@@ -39,7 +39,7 @@ public final class NetworkWatcher {
 }
 
 extension NetworkWatcher: WatchOwner {
-  public func isReady(_ watch: Watch, reading: Bool, writing: Bool) {
+  public func watchIsReady(_ watch: Watch, reading: Bool, writing: Bool) {
     linux_drain(fd)
     // The system also tells that lifetimes of addresses have changed.
     let now = NetworkInterface.all()

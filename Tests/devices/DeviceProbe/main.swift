@@ -108,14 +108,14 @@ final class Owner: DeviceLinksOwner {
     say("\(isLinked ? "linked" : "unlinked") \(digits(device))")
   }
   func linkHasMoved(with device: Identifier, hasEnded: Bool) {}
-  func linksHaveAnotherNetwork() {}
+  func networkHasChanged() {}
   func linkWasDialled(to device: Identifier, at address: NetworkAddress) {}
   func linksFoundCopy(of device: Identifier, _ path: LinkPath) {}
   func linksHeardOtherTime(_ date: Double) {}
   func linkWasRefused(by device: Identifier?) {}
   var linkInvites: [Invite] { [] }
   func linkIsJoin(_ connection: DeviceConnection) { connection.terminate() }
-  var linkGreeting: [UInt8]? { nil }
+  var greeting: [UInt8]? { nil }
   func heardUnlisted(_ message: [UInt8], from shown: PeerCertificate, _ judged: @escaping () -> Void) {}
   func unlistedWasTurnedAway(_ shown: PeerCertificate) {}
 }

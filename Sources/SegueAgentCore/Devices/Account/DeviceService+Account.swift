@@ -67,7 +67,7 @@ extension DeviceService: AccountClientOwner {
 
 extension DeviceService: AccountMessagesOwner {
   func certificate(of device: Identifier) -> PeerCertificate? { links?.certificate(of: device) }
-  var greeting: [UInt8]? { snapshot.greeting(at: environment.now) }
+  public var greeting: [UInt8]? { snapshot.greeting(at: environment.now) }
 
   func heardRelay(_ message: [UInt8], from device: Identifier) { relays.heard(message, from: device) }
   func sessionBegan(with device: Identifier) { relays.began(device) }

@@ -263,14 +263,11 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
     while true {
       output.fill(from: channel, in: environment)
       if output.isEmpty { break }
-      var isRefused = false
-      let isAll = output.send { bytes in
-        if case .bytes(let count) = socket.write(bytes, nil) { return count }
-        isRefused = true
-        return 0
+      guard case .bytes(let count) = output.withUnsent({ socket.write($0, nil) }) else {
+        pause.begin(for: self, in: environment)
+        break
       }
-      if isRefused { pause.begin(for: self, in: environment) }
-      if !isAll { break }
+      if !output.remove(count) { break }
     }
     updateWatch()
     return output.isEmpty

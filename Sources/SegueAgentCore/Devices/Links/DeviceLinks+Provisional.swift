@@ -9,7 +9,7 @@ import SegueSystem
 extension DeviceLinks {
   /// Tells such a device which roster this one has, and hears what it brings.
   func hold(_ connection: DeviceConnection) {
-    guard let shown = connection.shown, let greeting = owner.linkGreeting, !connection.isAttached else {
+    guard let shown = connection.shown, let greeting = owner.greeting, !connection.isAttached else {
       // It was listed when the hub got the connection.
       return failed(connection, Self.unlisted)
     }

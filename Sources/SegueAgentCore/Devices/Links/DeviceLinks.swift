@@ -136,7 +136,7 @@ public final class DeviceLinks: AgentTimerOwner {
     let opened = try transport.listen(
       port: port, accepted: { [self] socket, address in admit(socket, .address(address)) },
       hasAccepted: { [self] in act() })
-    listeners.replace(opened)
+    listeners.take(tcp: opened)
     announcing.setPort(opened.port)
     return opened.port
   }
@@ -167,7 +167,7 @@ public final class DeviceLinks: AgentTimerOwner {
   }
 
   /// Whether the port was free.
-  public var isListening: Bool { listeners.network != nil }
+  public var isListening: Bool { listeners.tcp != nil }
   /// The addresses of this device.
   public var interfaces: [NetworkInterface] {
     if case .open(let opened) = state { opened.network.interfaces } else { [] }
@@ -259,7 +259,7 @@ public final class DeviceLinks: AgentTimerOwner {
     // A path within one network may be one through a tunnel now.
     endAvoided()
     names.networkChanged()
-    owner.linksHaveAnotherNetwork()
+    owner.networkHasChanged()
     for connection in connections.all { connection.suspect() }
     table.networkChanged(environment.uptime)
     // A link that answers stays.

@@ -12,7 +12,7 @@ public protocol DeviceLinksOwner: AnyObject {
   /// - Parameter hasEnded: whether that has ended: then the session of the hubs is about to resume, or to begin anew.
   func linkHasMoved(with device: Identifier, hasEnded: Bool)
   /// This device has another network or address, or has woken up.
-  func linksHaveAnotherNetwork()
+  func networkHasChanged()
   /// This device has dialled a device that is linked now, at this address.
   func linkWasDialled(to device: Identifier, at address: NetworkAddress)
   /// Two machines are one device, because a state folder was copied: this one, or another.
@@ -26,7 +26,7 @@ public protocol DeviceLinksOwner: AnyObject {
   /// A device joins over a connection, TLS being up; the owner owns the connection from then on.
   func linkIsJoin(_ connection: DeviceConnection)
   /// The first message to a device that is not listed: it says which roster this one has; nil without an account.
-  var linkGreeting: [UInt8]? { get }
+  var greeting: [UInt8]? { get }
   /// A device that is not listed says something about the account.
   /// - Parameters:
   ///   - shown: its certificate.

@@ -76,7 +76,7 @@ extension Dialler {
 
   /// The uptime since which its device is linked by a worse path; nil: it is not, or enough attempts were made at it.
   private func improvedSince(_ target: Target) -> Int64? {
-    guard target.improvements > 0, let link = links.connection(with: target.device),
+    guard target.improvements > 0, let link = links.link(with: target.device),
       target.cost < link.cost
     else { return nil }
     return link.since

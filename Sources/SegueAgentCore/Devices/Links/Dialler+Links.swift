@@ -18,14 +18,14 @@ extension Dialler {
 
   /// Whether an address is a better path to a linked device than that of its link, which is old enough to move (R14.1).
   public func isBetter(_ address: Address, for device: Identifier, _ uptime: Int64) -> Bool {
-    guard let link = links.connection(with: device) else { return false }
+    guard let link = links.link(with: device) else { return false }
     return cost(address) < link.cost && uptime - link.since >= Self.moveInterval
   }
 
   /// Whether an address is a worse path than that of the link with a device: true or false if one of the two begins
   /// with another device or a program, and so both ends see the same; nil: it does not matter.
   func isWorse(_ address: Address, for device: Identifier) -> Bool? {
-    guard let link = links.connection(with: device) else { return nil }
+    guard let link = links.link(with: device) else { return nil }
     let cost = cost(address)
     guard (cost >= .relay) != (link.cost >= .relay) else { return nil }
     return cost > link.cost

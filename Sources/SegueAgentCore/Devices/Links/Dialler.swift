@@ -71,7 +71,7 @@ public struct Dialler<Address: Equatable> {
   typealias Target = DialTarget<Address>
 
   var targets: [Target] = []
-  var links = DialledLinks<Address>()
+  var links = EstablishedLinks<Address>()
   /// The kinds of paths that are not used to a device.
   var avoided: [(device: Identifier, costs: [PathCost])] = []
   var cost: (Address) -> PathCost = { _ in .routed }

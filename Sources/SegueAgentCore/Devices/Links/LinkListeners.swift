@@ -3,14 +3,14 @@
 /// The listeners of this device for connections of others: a TCP port, and commands of other devices.
 struct LinkListeners {
   /// Nil before there is a port.
-  private(set) var network: (any LinkListener)?
+  private(set) var tcp: (any LinkListener)?
   /// Nil if the system refuses, or there are no commands.
   private var commands: (any LinkListener)?
 
   /// Listens at another port in place of the former one.
-  mutating func replace(_ opened: any LinkListener) {
-    let former = network
-    network = opened
+  mutating func take(tcp opened: any LinkListener) {
+    let former = tcp
+    tcp = opened
     former?.close()
   }
 
@@ -19,8 +19,8 @@ struct LinkListeners {
 
   /// Closes both.
   mutating func close() {
-    network?.close()
-    network = nil
+    tcp?.close()
+    tcp = nil
     commands?.close()
     commands = nil
   }

@@ -27,10 +27,15 @@ struct UnsentRecords {
     if bytes.count >= Self.bulkSize { bulkAt = environment.uptime }
   }
 
-  /// Passes what was not sent to `body`, which returns how much it has sent.
+  /// Passes what was not sent to `body`, which may look at this object.
+  func withUnsent<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+  }
+
+  /// So many bytes were sent.
   /// - Returns: whether that was all.
-  mutating func send(_ body: (UnsafeRawBufferPointer) -> Int) -> Bool {
-    sent += bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+  mutating func remove(_ count: Int) -> Bool {
+    sent += count
     return sent == bytes.count
   }
 

@@ -16,31 +16,31 @@ extension DeviceService {
   /// The settings or the devices of the account have changed.
   func setMailbox() {
     retention.set(settings.mailbox, settings.privacy)
-    if retention.mailbox != nil, !retention.hasBegun, starts.isIdle { countStart() }
+    if retention.mailbox != nil, !retention.hasBegun, startCounting.isIdle { countStart() }
   }
 
   /// Revisions are told once the disk has it that the agent has started once more: after the next start they are
   /// higher.
   private func countStart() {
-    starts.begin()
+    startCounting.begin()
     stored.keep({ $0.starts = min($0.starts + 1, OwnRevisions.lastStart) }) { [self] result in
       guard !isClosed else { return }
       switch result {
       case .success(let kept):
-        starts.succeed()
-        current.adopt(kept)
+        startCounting.succeed()
+        currentSettings.adopt(kept)
         retention.begin(kept.starts)
       case .failure(let error):
         environment.log(.error, "mailbox: \(error.message)")
-        starts.fail(error, at: environment.uptime)
+        startCounting.fail(error, at: environment.uptime)
       }
       setTimer()
     }
   }
 
   func tickRetention(_ uptime: Int64) {
-    guard starts.isDue(at: uptime) else { return }
-    starts.cancel()
+    guard startCounting.isDue(at: uptime) else { return }
+    startCounting.cancel()
     setMailbox()
   }
 

@@ -14,7 +14,7 @@ final class DeviceRelays: AgentTimerOwner {
     /// It comes.
     case posted
     /// It is under way; all that is to be sent is sent at its end.
-    case begun
+    case underWay
   }
 
   private let environment: any AgentEnvironment
@@ -25,7 +25,7 @@ final class DeviceRelays: AgentTimerOwner {
   var links: DeviceLinks?
   private var relay: RelaySwitch
   private var directory = RelayDirectory()
-  private var inbox = RelayInbox()
+  private var arrivals = RelayArrivals()
   private var outgoing: [(message: RelayMessage, device: Identifier)] = []
   /// Devices with which a session of the hubs has begun or resumed.
   private var begun: [Identifier] = []
@@ -62,7 +62,7 @@ final class DeviceRelays: AgentTimerOwner {
   /// The connections that pass through this device now.
   var splices: Int { relay.count }
   /// The messages and frames that wait for a turn. A test reads it.
-  var waitingCount: Int { inbox.count }
+  var waitingCount: Int { arrivals.count }
   /// The promise that is broken; nil: none. A test reads it after each step.
   var broken: StaticString? { relay.broken ?? sockets.broken(relay.direct) }
 
@@ -120,8 +120,8 @@ final class DeviceRelays: AgentTimerOwner {
   /// A device has said something about a relay.
   func heard(_ message: [UInt8], from device: Identifier) { heard(.message(message), from: device) }
 
-  private func heard(_ arrival: RelayInbox.Arrival, from device: Identifier) {
-    if inbox.take(arrival, from: device) { schedule() }
+  private func heard(_ arrival: RelayArrivals.Arrival, from device: Identifier) {
+    if arrivals.take(arrival, from: device) { schedule() }
   }
 
   private func schedule() {
@@ -135,10 +135,10 @@ final class DeviceRelays: AgentTimerOwner {
 
   /// Handles all that waits, and sends what follows.
   private func handle() {
-    let arrivals = inbox.takeAll()
+    let all = arrivals.takeAll()
     due = []
-    turn = .begun
-    for (arrival, device) in arrivals { take(arrival, from: device) }
+    turn = .underWay
+    for (arrival, device) in all { take(arrival, from: device) }
     // Once in a turn, however many roles were told.
     if directory.takeNews() { offerPaths() }
     let begun = self.begun
@@ -152,10 +152,10 @@ final class DeviceRelays: AgentTimerOwner {
     send()
     turn = .none
     // Sending may have ended links.
-    if inbox.count > 0 || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
+    if arrivals.count > 0 || !self.begun.isEmpty || !outgoing.isEmpty || !relay.outgoing.isEmpty { schedule() }
   }
 
-  private func take(_ arrival: RelayInbox.Arrival, from device: Identifier) {
+  private func take(_ arrival: RelayArrivals.Arrival, from device: Identifier) {
     // Nothing that a revoked device says counts.
     guard let links, links.certificate(of: device) != nil else { return }
     switch arrival {

@@ -10,7 +10,7 @@ extension DeviceService {
   /// member may say that: it does not count at the manager, which alone removes devices, nor while another device of
   /// the account is linked.
   /// - Parameter peer: nil: one that has not shown who it is, and knows a key of the account.
-  func noteRemoval(by peer: Identifier?) {
+  public func linkWasRefused(by peer: Identifier?) {
     guard !snapshot.isManager, (links?.devices ?? []).allSatisfy({ $0 == peer }) else { return }
     let name = snapshot.devices.first { $0.id == peer }?.name ?? "another device of the account, it seems"
     let error = SegueError(
@@ -25,7 +25,7 @@ extension DeviceService {
   }
 
   /// A device of the account, or who has recorded it, says that it is another time.
-  func heardOtherTime(_ date: Double) {
+  public func linksHeardOtherTime(_ date: Double) {
     let isPresent = problems.otherClock.problem != nil
     let news = problems.otherClock.heard(date, at: environment.now)
     if let news { notices.add(news) }
@@ -33,7 +33,7 @@ extension DeviceService {
   }
 
   /// Two machines are one device. Both have its keys, so that none of them can put the other one out.
-  func isCopied(_ device: Identifier, _ path: LinkPath) {
+  public func linksFoundCopy(of device: Identifier, _ path: LinkPath) {
     let uptime = environment.uptime
     guard device == snapshot.identity?.device else {
       let error = CopyAdvice.error(
@@ -72,7 +72,7 @@ extension DeviceService {
   func heard(_ message: DeviceMessage, from peer: Identifier) {
     guard !isClosed else { return }
     switch message {
-    case .removed: return noteRemoval(by: peer)
+    case .removed: return linkWasRefused(by: peer)
     case .copied: return noteCopy(of: peer)
     case .addresses(let port, let addresses): return heardAddresses(port, addresses, of: peer)
     case .push, .pushed, .withdrawn, .retain, .retained, .keepPush, .keptPushes, .dropPushes, .deliverPush: break

@@ -42,13 +42,13 @@ extension DeviceService {
   private func change(
     _ answer: @escaping ControlClient.Answer, _ body: @escaping (inout DeviceRecords) throws(SegueError) -> Void
   ) {
-    stored.change({ [learned = current.learned] settings throws(SegueError) in
+    stored.change({ [learned = currentSettings.learned] settings throws(SegueError) in
       for each in learned { settings.records.learn(each) }
       try body(&settings.records)
     }) { [self] result in
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
-      current.adopt(changed)
+      currentSettings.adopt(changed)
       dialAgain()
       publish()
       answer(.success(.emptyDictionary))
@@ -114,12 +114,12 @@ extension DeviceService {
   /// A device has told where it can be reached. Addresses that lead only through a zone that the device has no part in
   /// do not count, nor those that lead to no other machine.
   func heardAddresses(_ port: UInt16, _ addresses: [NetworkAddress], of peer: Identifier) {
-    if isOther(peer), current.heard(port, addresses, of: peer, at: environment.uptime) { learnedOfPath() }
+    if isOther(peer), currentSettings.heard(port, addresses, of: peer, at: environment.uptime) { learnedOfPath() }
   }
 
   /// A device was reached at an address: the next link begins there.
-  func reached(_ peer: Identifier, at address: NetworkAddress) {
-    if isOther(peer), current.reached(peer, at: address, environment.uptime) { learnedOfPath() }
+  public func linkWasDialled(to peer: Identifier, at address: NetworkAddress) {
+    if isOther(peer), currentSettings.reached(peer, at: address, environment.uptime) { learnedOfPath() }
   }
 
   private func learnedOfPath() {

@@ -13,7 +13,7 @@ extension DeviceService {
       guard case .success(let changed) = result else { return answer(result.map { _ in .emptyDictionary }) }
       guard !isClosed else { return }
       let former = settings
-      current.change(changed)
+      currentSettings.change(changed)
       hub.setPrivacy(settings.privacy)
       relays.set(isOn: settings.isRelaying)
       setMailbox()
@@ -37,7 +37,7 @@ extension DeviceService {
   /// Stores what was learned of other devices, if it is time.
   /// - Parameter isLast: whether the agent ends.
   func keepLearned(isLast: Bool = false) {
-    guard let learned = current.takeLearned(at: environment.uptime, isLast: isLast) else { return }
+    guard let learned = currentSettings.takeLearned(at: environment.uptime, isLast: isLast) else { return }
     keep { settings in for each in learned { settings.records.learn(each) } }
   }
 
@@ -45,12 +45,12 @@ extension DeviceService {
   func forgetOthers() {
     if case .unusable = snapshot.status { return }
     let devices = snapshot.devices.map { $0.id }
-    if current.forgetMailbox(exceptAmong: devices) {
+    if currentSettings.forgetMailbox(exceptAmong: devices) {
       keep { _ = $0.forgetMailbox(exceptAmong: devices) }
       notices.add(
         SegueError(.notFound, "mailbox: was removed from the account; nothing is retained for this device any longer"))
     }
-    guard current.keepRecords(of: devices) else { return }
+    guard currentSettings.keepRecords(of: devices) else { return }
     keep { $0.records.keep(devices) }
     links?.setAddresses(settings.dialled, paths)
   }
@@ -59,7 +59,7 @@ extension DeviceService {
   func keep(_ change: @escaping (inout DeviceSettings) -> Void) {
     stored.keep(change) { [self] result in
       switch result {
-      case .success(let kept): current.adopt(kept)
+      case .success(let kept): currentSettings.adopt(kept)
       case .failure(let error): environment.log(.error, "\(error.message)")
       }
     }

@@ -36,7 +36,8 @@ public final class DeviceService: AgentTimerOwner {
   let listening = DevicePort()
   private var phase = Phase.idle
   public internal(set) var snapshot = AccountSnapshot()
-  var current = CurrentSettings()
+  /// The settings of the user, with what was learned since they were stored.
+  var currentSettings = CurrentSettings()
   /// The devices for which the user has set a command, or why these could not be read.
   var commands: Result<[DeviceCommand], SegueError> = .success([])
   var problems = DeviceProblems()
@@ -44,16 +45,16 @@ public final class DeviceService: AgentTimerOwner {
   private(set) var lastSigns = LastSigns()
   /// The opening of the links, which the system may refuse.
   private var opening = Retry()
-  /// The storing of the number of starts, which the disk may refuse.
-  var starts = Retry()
+  /// The counting of this start on the disk, which may refuse it.
+  var startCounting = Retry()
   private var ticks = AccountTicks()
   /// The TCP port on which this device listens; 0: none.
   public var port: UInt16 { listening.number }
   var problem: SegueError? {
-    problems.copy.problem ?? current.problem ?? settings.problem ?? commands.problem ?? listening.problem
+    problems.copy.problem ?? currentSettings.problem ?? settings.problem ?? commands.problem ?? listening.problem
       ?? problems.otherClock.problem ?? retention.problem
   }
-  var settings: DeviceSettings { current.all }
+  var settings: DeviceSettings { currentSettings.all }
   private var opened: Opened? { if case .open(let opened) = phase { opened } else { nil } }
   /// Nil before `open`, and after `close`.
   var messages: AccountMessages? { opened?.messages }
@@ -111,7 +112,7 @@ public final class DeviceService: AgentTimerOwner {
     messages.open()
     stored.load { [self] snapshot, kept in
       guard !isClosed else { return }
-      current.load(kept)
+      currentSettings.load(kept)
       if let problem { environment.log(.error, "\(problem.message)") }
       if case .unusable(let error) = snapshot.status { environment.log(.error, "\(error.message)") }
       hub.setPrivacy(settings.privacy)
@@ -210,7 +211,7 @@ public final class DeviceService: AgentTimerOwner {
     }
   }
 
-  func linkChanged(_ peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
+  public func linkHasChanged(with peer: Identifier, _ isLinked: Bool, heardAt: Int64) {
     if isLinked { problems.removal = nil }
     messages?.linkChanged(peer)
     relays.linksChanged()
@@ -225,7 +226,7 @@ public final class DeviceService: AgentTimerOwner {
   }
 
   /// Addresses may have waited for an interface.
-  func networkChanged() {
+  public func networkHasChanged() {
     dialAgain()
     tellAddresses(links?.devices ?? [])
     publish()
@@ -262,8 +263,8 @@ public final class DeviceService: AgentTimerOwner {
   /// Sets the timer for the next deadline of all parts.
   func setTimer() {
     let deadlines = [
-      joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, opening.deadline, current.deadline,
-      retention.nextDeadline, starts.deadline, ticks.deadline(of: snapshot),
+      joins.nextDeadline, watchers.nextDeadline, pushes.nextDeadline, opening.deadline,
+      currentSettings.deadline, retention.nextDeadline, startCounting.deadline, ticks.deadline(of: snapshot),
     ]
     opened?.timer.set((deadlines + problems.deadlines).compactMap { $0 }.min())
   }

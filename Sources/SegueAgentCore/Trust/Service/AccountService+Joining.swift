@@ -86,7 +86,7 @@ extension AccountService {
     let number = joins.takeNumber()
     let machine = try JoinServer(
       invite: invite, exporter: exporter, deviceName: membership.deviceName, at: now, cryptography)
-    joins.inviters.append(InviterSession(number: number, machine: machine, isAutomatic: nil))
+    joins.inviters.append(InviterAttempt(number: number, machine: machine, isAutomatic: nil))
     return number
   }
 

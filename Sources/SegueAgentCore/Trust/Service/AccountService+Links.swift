@@ -180,7 +180,7 @@ extension AccountService {
     greetings.append(greeting)
     greetings.removeFirst(max(0, greetings.count - Limits.devices))
     // Descriptions say which devices are outdated.
-    results.devices = nil
+    cache.devices = nil
   }
 
   /// Whether a device has said that it takes no roster of this version.
@@ -264,9 +264,9 @@ extension AccountService {
   private func signed(
     for device: Identifier, hasLeft: Bool, _ sign: () throws(SegueError) -> AccountRecord?
   ) throws(SegueError) -> AccountRecord? {
-    if let found = results.record(of: device, hasLeft: hasLeft) { return found }
+    if let found = cache.record(of: device, hasLeft: hasLeft) { return found }
     guard let record = try sign() else { return nil }
-    results.add(record, of: device, hasLeft: hasLeft)
+    cache.add(record, of: device, hasLeft: hasLeft)
     return record
   }
 

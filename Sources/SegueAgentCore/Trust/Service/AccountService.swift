@@ -18,11 +18,11 @@ public final class AccountService {
   let storage: any AccountStorage
   let cryptography: any Cryptography
   var state: State {
-    didSet { results = StateResults() }
+    didSet { cache = StateCache() }
   }
-  var results = StateResults()
+  var cache = StateCache()
   var invites = InviteBook()
-  var joins = JoinSessions()
+  var joins = JoinAttempts()
   /// The requests of devices to this one, the manager.
   var requests = RequestQueue()
   /// The limit on the messages and notices that each device causes.
@@ -100,7 +100,7 @@ public final class AccountService {
 
   /// The devices, in the order in which they joined.
   public func devices() throws(SegueError) -> [DeviceDescription] {
-    if let described = results.devices { return described }
+    if let described = cache.devices { return described }
     let membership = try membership()
     let devices = membership.roster.devices.map { device in
       DeviceDescription(
@@ -110,7 +110,7 @@ public final class AccountService {
         isConfirmed: device.isConfirmed, isOutdated: isOutdated(device.id), joined: device.joined,
         certificateEnds: device.certificates.map { $0.until }.max() ?? 0)
     }
-    results.devices = devices
+    cache.devices = devices
     return devices
   }
 
@@ -145,8 +145,8 @@ public final class AccountService {
   public func epochKeys(at now: Instant) throws(SegueError) -> [EpochKeys] {
     let membership = try membership()
     guard !membership.isRevoked else { return [] }
-    let keys = results.keys ?? membership.roster.epochs.all.map { $0.keys }
-    results.keys = keys
+    let keys = cache.keys ?? membership.roster.epochs.all.map { $0.keys }
+    cache.keys = keys
     let answered = membership.roster.epochs.answered(at: now.seconds, membership.record.epochDates)
     return answered.compactMap { epoch in
       keys.first { $0.epoch == epoch.number }

@@ -2,10 +2,10 @@
 
 import SegueModel
 
-/// The devices that are linked, and the connections of these links.
-struct DialledLinks<Address: Equatable> {
-  /// The connection of a link.
-  struct Connection {
+/// The devices that are linked, and the address and the cost of each link.
+struct EstablishedLinks<Address: Equatable> {
+  /// A link, by whichever end it was dialled.
+  struct Link {
     let device: Identifier
     let address: Address
     var cost: PathCost
@@ -15,9 +15,9 @@ struct DialledLinks<Address: Equatable> {
 
   /// The devices that are linked.
   private var linked: [Identifier] = []
-  /// Those of which nothing was heard since the network has changed: their connections may be dead.
+  /// Linked devices of which nothing was heard since the network has changed: their all may be dead.
   private var suspected: [Identifier] = []
-  private var connections: [Connection] = []
+  private var all: [Link] = []
 
   /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it.
   func contains(_ device: Identifier) -> Bool { linked.contains(device) }
@@ -25,8 +25,8 @@ struct DialledLinks<Address: Equatable> {
   /// Whether a device is linked, by a connection that may be dead.
   func suspects(_ device: Identifier) -> Bool { suspected.contains(device) }
 
-  /// The connection with a device; nil if it is not linked.
-  func connection(with device: Identifier?) -> Connection? { connections.first { $0.device == device } }
+  /// The link with a device; nil if it is not linked.
+  func link(with device: Identifier?) -> Link? { all.first { $0.device == device } }
 
   /// A device is linked, by whatever address.
   mutating func add(_ device: Identifier) {
@@ -38,13 +38,13 @@ struct DialledLinks<Address: Equatable> {
   mutating func remove(_ device: Identifier) {
     linked.removeAll { $0 == device }
     suspected.removeAll { $0 == device }
-    connections.removeAll { $0.device == device }
+    all.removeAll { $0.device == device }
   }
 
   /// The link with a device uses an address from now on.
   mutating func use(_ address: Address, _ cost: PathCost, for device: Identifier, _ uptime: Int64) {
-    connections.removeAll { $0.device == device }
-    connections.append(Connection(device: device, address: address, cost: cost, since: uptime))
+    all.removeAll { $0.device == device }
+    all.append(Link(device: device, address: address, cost: cost, since: uptime))
   }
 
   /// The network has changed: all may be dead.
@@ -53,8 +53,8 @@ struct DialledLinks<Address: Equatable> {
     linked = []
   }
 
-  /// Sets what the connections cost now.
+  /// Sets what the all cost now.
   mutating func setCosts(_ cost: (Address) -> PathCost) {
-    for index in connections.indices { connections[index].cost = cost(connections[index].address) }
+    for index in all.indices { all[index].cost = cost(all[index].address) }
   }
 }

@@ -3,7 +3,7 @@
 import SegueModel
 
 /// A connection on which another device joins.
-struct InviterSession {
+struct InviterAttempt {
   let number: UInt64
   var machine: JoinServer
   /// Whether the invite admits its device without asking. Nil until the first message, which voids the invite.
@@ -11,10 +11,11 @@ struct InviterSession {
 }
 
 /// The connections that join: those of devices that join this account, and the one on which this device joins one.
-struct JoinSessions {
+struct JoinAttempts {
+  /// The connection on which this device joins; nil: it joins no account.
   private(set) var guest: (number: UInt64, machine: JoinClient)?
-  /// Those of other devices, oldest first.
-  var inviters: [InviterSession] = []
+  /// The connections on which other devices join, oldest first.
+  var inviters: [InviterAttempt] = []
   private var lastNumber: UInt64 = 0
 
   /// Returns a number for a connection, which was not used before.

@@ -2,8 +2,8 @@
 
 import SegueModel
 
-/// The results that follow from one state of an account: they end with it.
-struct StateResults {
+/// A cache of what follows from one state of the account. It ends with that state.
+struct StateCache {
   /// The devices, for people; nil: they were not asked for.
   var devices: [DeviceDescription]?
   /// The keys of the epochs; nil: they were not asked for.

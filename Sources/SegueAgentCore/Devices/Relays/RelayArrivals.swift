@@ -5,7 +5,7 @@ import SegueWire
 
 /// The messages and frames of other devices about relays that wait for a turn, in their order. Of one device as many
 /// wait as its share; those beyond are lost, which ends the channel.
-struct RelayInbox {
+struct RelayArrivals {
   /// A message or a frame of a device.
   enum Arrival {
     case message([UInt8])
