@@ -27,7 +27,7 @@ extension App {
 
   private func note(_ lines: [DiagnosticText]) { for line in lines { logs.append((.info, line)) } }
 
-  /// All of them. Called with the lock.
+  /// The containers of the app and the folders of the user. Called with the lock.
   public var containers: Containers { containerTable.all }
 
   /// Looks again for the folders that were not there. Calls the system, so without the lock.

@@ -5,12 +5,11 @@ import SegueSystem
 
 /// An object that has timers. For the library thread.
 public protocol TimerOwner: AnyObject {
-  /// A timer is due, or soon will be; it is unset if it was due.
+  /// The uptime of a timer has come, or is near. A timer whose uptime has come is unset.
   func timerIsDue(_ timer: LoopTimer)
 }
 
-/// Tells its owner on the library thread that an uptime has come, at that time or soon after it; then the timer is
-/// unset.
+/// Tells its owner on the library thread that an uptime has come, or is near.
 public final class LoopTimer {
   private let timer: DeadlineTimer
   /// Nil before `start` and after `close`. The timer keeps its owner until then, and during each call.

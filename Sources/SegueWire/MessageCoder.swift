@@ -50,7 +50,7 @@ struct MessageCoder {
   /// Passes the encoding of the message that was written.
   func withWritten<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { writer.withWritten(body) }
 
-  /// Whether it reads; else it writes.
+  /// Whether it reads a message; otherwise it writes one.
   var isReading: Bool { reader != nil }
 
   // MARK: - Failures, null and arrays
@@ -169,7 +169,7 @@ struct MessageCoder {
     hasValue(!text.utf8.isEmpty, isLast: true) ? code(text, atMost: Limits.title) : ""
   }
 
-  /// Left out, or null if it is not the last element, if false.
+  /// Codes a flag: false is null, or left out if it is the last element.
   mutating func code(flag: Bool, isLast: Bool = true) -> Bool { hasValue(flag, isLast: isLast) && code(flag) }
 
   mutating func code(_ value: Identifier) -> Identifier {
@@ -196,7 +196,7 @@ struct MessageCoder {
     return value
   }
 
-  /// Left out, or null if it is not the last element, if there is none.
+  /// Codes a text that may be missing: null, or left out if it is the last element.
   mutating func code(optional text: String?, atMost limit: Int, isLast: Bool) -> String? {
     hasValue(text != nil, isLast: isLast) ? code(text ?? "", atMost: limit) : nil
   }

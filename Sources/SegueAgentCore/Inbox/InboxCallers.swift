@@ -22,10 +22,11 @@ struct InboxCallers {
 
   private var lastNumber: UInt64 = 0
   private var continuations: [ContinuationCaller] = []
+  /// The callers that wait until a kept offer is withdrawn.
   private var withdrawals: [(number: UInt64, done: (SegueError?) -> Void)] = []
-  /// Those who wait for an offer.
+  /// The callers that wait for an offer.
   private var looks: [(number: UInt64, done: (Result<AppChoice, SegueError>) -> Void)] = []
-  /// Those who wait until a push is stored that is kept for another device.
+  /// The callers that wait until a push for another device is stored.
   private var keptPushes: [(id: Identifier, done: (SegueError?) -> Void)] = []
 
   /// Returns a number for a call, which was not used before.

@@ -4,7 +4,7 @@ import SegueEngine
 import SegueModel
 import SegueWire
 
-/// The tasks of the agent's engine.
+/// The requests of the agent's engine to its owner.
 extension InboxService: AgentOwner {
   public func drawIdentifier() -> Identifier? { try? environment.drawIdentifier() }
 
@@ -16,7 +16,7 @@ extension InboxService: AgentOwner {
   }
 
   public func gone(_ activity: Identifier) {
-    // As above.
+    // The engine is in the middle of a call.
     environment.post { [self] in observer?.offerEnded(activity) }
   }
 

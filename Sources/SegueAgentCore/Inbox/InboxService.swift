@@ -29,7 +29,7 @@ public final class InboxService {
   /// The offers that are kept for apps that have gone.
   var kept: [(offer: KeptParticipant, participant: any KeptOfferHandle)] = []
   var callers = InboxCallers()
-  /// Set to nil before it ends, or `close` ends its use.
+  /// The observer sets this to nil before it is released. Nil after `close`.
   public unowned(unsafe) var observer: (any InboxObserver)?
   /// Whether the observer is to hear of a change of what is retained, in a later turn.
   var isTellingRetention = false
@@ -64,7 +64,7 @@ public final class InboxService {
   public func open(
     _ identity: AppIdentity, _ limits: Limits, _ mover: any AttachmentMover, _ ready: @escaping () -> Void
   ) throws(SegueError) {
-    // `close` ends the transfers before this object is released.
+    // The transfers keep this object until `close`.
     let transfers = AttachmentTransfers(in: environment, mover) { [self] body in
       perform(body)
     } _: { [self] offer, body in
@@ -72,7 +72,7 @@ public final class InboxService {
     }
     do throws(SegueError) {
       try preferences.open()
-      // This object outlives the participant, which `close` ends.
+      // The engine does not keep this object: `close` ends the participant before this object is released.
       let participant = try hub.join(AgentEngine(identity: identity, limits: limits, owner: self))
       state = .open(Opened(participant: participant, transfers: transfers))
     } catch {

@@ -15,8 +15,9 @@ struct HubReadiness {
   private(set) var readyAt: Int64?
   /// Whether it was ready before, at this hub or a former one, so that it knows the offers of that.
   private var hasBeenReady = false
-  /// The uptime by which the hub sends an offer or `ready`, nil before welcome and after ready. Whether it was late.
+  /// The uptime by which the hub sends an offer or `ready`; nil before welcome and after ready.
   private var readyBy: Int64?
+  /// Whether the hub was late once since its welcome or its last offer.
   private var isLate = false
 
   /// The connection is lost, or opens.

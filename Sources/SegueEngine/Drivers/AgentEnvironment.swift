@@ -19,8 +19,9 @@ public protocol AgentEnvironment: AnyObject {
   func drawJitter() -> UInt32
   /// Calls `body` in a later turn.
   func post(_ body: @escaping () -> Void)
-  /// Makes a timer that calls its owner at the uptime that is set, or before; then it is unset, and the owner sets it
-  /// again if nothing was due. The owner closes it before it is released. Throws SYSTEM.
+  /// Makes a timer that calls its owner at the uptime that is set, or before. The timer is then unset, unless it has
+  /// called before that uptime. The owner sets it again if nothing was due. The owner closes the timer before the owner
+  /// is released: some environments keep the owner until then, and others do not. Throws SYSTEM.
   func makeTimer(for owner: any AgentTimerOwner) throws(SegueError) -> any AgentTimer
   /// Writes a line to the log of the process, if that has lines of this severity.
   func log(_ severity: Severity, _ message: DiagnosticText)
@@ -32,7 +33,7 @@ extension AgentEnvironment {
 
 /// An object that has timers of an `AgentEnvironment`.
 public protocol AgentTimerOwner: AnyObject {
-  /// One of its timers is due, or soon will be; it is unset.
+  /// The uptime of a timer has come, or is near.
   func timerIsDue(_ timer: any AgentTimer)
 }
 

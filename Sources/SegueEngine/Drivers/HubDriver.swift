@@ -25,7 +25,8 @@ public final class HubDriver {
   private static let closingReads = 8
 
   let engine: HubEngine
-  /// The environment owns the driver.
+  /// The environment owns the driver, and closes all connections and streams, which may keep the driver, before it is
+  /// released itself.
   unowned(unsafe) let environment: any HubEnvironment
   private var connections = NumberedList<PeerConnection>()
   var streams = NumberedList<StreamForwarder>()

@@ -12,7 +12,7 @@ public final class LinkedStream {
   let app: Identifier
   /// Whether the app has requested the stream; otherwise it received the request.
   let isRequester: Bool
-  /// The linked hub. It and the stream retain each other while a channel of the stream is open.
+  /// The linked hub. Hub and stream retain each other while a channel of the stream is open.
   let far: Peer
   /// The principal of the receiver.
   let principal: Principal

@@ -20,7 +20,7 @@ struct RequestedList {
     isComplete = false
   }
 
-  /// The route is chosen no longer.
+  /// Another route is chosen, or none.
   mutating func cancel() {
     isFollowed = false
     hasBegun = false

@@ -239,13 +239,13 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // Objects that refer to each other without counting go together, once no call is under way.
+    // Closing a part calls others, so nothing is closed while a call is under way.
     if let parts = parts.take() { ended = parts }
     fleet.closeLater(self)
     super.end()
   }
 
-  /// Closes what it has left at its end. Nothing that this leads to is done.
+  /// Closes the parts that it left at its end. Jobs that follow from that are dropped.
   func closeEnded() {
     let ended = ended.take()
     ended?.close()
@@ -288,9 +288,6 @@ public class FleetAgent: FleetProcess {
   func schedule(_ next: Int64?) {
     if let next = deadline.add(next) { fleet.push(.deadline(self, next), at: next) }
   }
-
-  /// Calls the engine of the agent.
-  public func performAsParticipant(_ body: (AgentEngine, Instant) -> Void) { ownParticipant?.perform(body) }
 
   // MARK: The disk
 

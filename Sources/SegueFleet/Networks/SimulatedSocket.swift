@@ -90,9 +90,6 @@ final class SimulatedSocket: LinkSocket {
     sockets.release(self)
   }
 
-  /// The host at the other end.
-  var otherHost: Host { wire.host(1 - end) }
-
   /// The network is whole again.
   func resumed() { wire.resumed() }
 

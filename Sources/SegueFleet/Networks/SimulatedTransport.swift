@@ -4,7 +4,7 @@ import SegueAgentCore
 import SegueModel
 import SegueSystem
 
-/// A process of a host that has sockets.
+/// A process of a host, which runs the tasks of its sockets.
 public protocol SocketProcess: AnyObject {
   /// Does something if the process lives then.
   func later(_ milliseconds: Int64, _ body: @escaping () -> Void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// The resources that the system of a simulated device grants its processes.
+/// The limits and faults of the system of a simulated device.
 struct DeviceResources {
   /// The descriptors that a process may have: many, or few for a time.
   var manyDescriptors = 1_024

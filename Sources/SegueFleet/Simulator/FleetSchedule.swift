@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// The future events of a fleet, some of which are in progress.
+/// The queue of the events of a fleet, which knows whether one of them is in progress.
 struct FleetSchedule {
   private var queue = EventQueue<FleetEvent>()
-  /// The number of events in progress. Timers do not count.
+  /// The number of queued events in progress: all but timers.
   private var underWay = 0
 
   var isBusy: Bool { underWay > 0 }

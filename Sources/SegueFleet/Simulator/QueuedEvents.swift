@@ -8,7 +8,7 @@ struct QueuedEvents {
   /// Whether there is an event for callbacks.
   var hasCallbacks = false
 
-  /// The app will have waited long enough for the other apps of a new hub.
+  /// Sets the uptime at which the app has waited long enough for the other apps of a new hub.
   /// - Returns: the uptime of the event to queue; nil for none.
   mutating func addSettling(at uptime: Int64?) -> Int64? {
     guard uptime != settlesAt else { return nil }

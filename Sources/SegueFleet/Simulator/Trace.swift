@@ -25,7 +25,7 @@ public struct Trace {
   /// The lines that are kept.
   public var lines: String { Text.decoded(Array(text[..<end])) }
 
-  /// Notes the first violated invariant.
+  /// Notes a violated invariant. Called once.
   mutating func note(_ violation: String) { self.violation = violation }
 
   /// - Parameter elapsed: milliseconds since the fleet began.

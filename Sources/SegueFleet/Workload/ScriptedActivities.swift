@@ -7,8 +7,9 @@ import SegueModel
 struct ScriptedActivities {
   /// The most activities of each kind; the oldest is dropped, as if it were invalidated.
   static let limit = 4
-  /// Oldest first.
+  /// Its own activities, oldest first.
   private(set) var own: [KnownActivity] = []
+  /// The activities that it has continued and keeps, oldest first.
   private(set) var kept: [KnownActivity] = []
 
   /// Its own, then those that it keeps.

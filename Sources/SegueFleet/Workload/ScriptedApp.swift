@@ -273,9 +273,6 @@ class ScriptedApp: AppObserver {
   /// Nil if it was invalidated.
   func activity(_ id: Identifier) -> Activity? { known(id)?.activity }
 
-  /// Those of its own, then those of what it keeps.
-  var activityIdentifiers: [Identifier] { activities.all.map { $0.id } }
-
   /// The identifier of an activity of its own.
   func identifier(of index: Int) -> Identifier { activities.own[index].id }
 

@@ -317,7 +317,7 @@ final class LiveFleetDevice: HandleObject {
   /// Installs an app, by its manifest.
   func install(_ declaration: AppDeclaration, _ start: @escaping () -> Void) {
     fleet.read { _ in
-      // The host's function runs without the lock. The fleet runs nothing once it has gone.
+      // The host's function runs without the lock. The fleet outlives its devices, which hold this closure.
       device.install(declaration) { [unowned(unsafe) fleet] in fleet.later(start) }
     }
   }

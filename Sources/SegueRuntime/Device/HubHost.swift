@@ -73,7 +73,7 @@ final class HubHost {
     guard !hasEnded else { throw SegueError(.invalidState, "this process is no longer the hub") }
     let secret = try Randomness.identifier()
     let number = driver.takeNumber()
-    // The connection keeps the driver, which closes it at the end, and which does nothing for one that it has closed.
+    // The connection keeps the driver. The driver closes it at the end, and ignores a number that it has closed.
     let connection = make(number) { [driver] isReadable in
       if isReadable { driver.readable(number) } else { driver.writable(number) }
     }

@@ -10,7 +10,8 @@ import SegueTransport
 /// The connection of an app with the hub of its device: a Unix socket, which the library thread reads, or a thread that
 /// waits in dispatch (docs/decisions/who-reads-the-socket.md). Guarded by the app's lock, except where stated.
 final class LiveConnection {
-  /// The objects that it has while the app is open. A class: a copy of a structure would count each of them.
+  /// The objects that the connection has while the app is open. It is a class because a copy of a structure would
+  /// retain each of them.
   private final class Opened {
     let app: App
     let device: Device

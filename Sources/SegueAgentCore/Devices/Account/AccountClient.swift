@@ -41,7 +41,7 @@ protocol AccountClientOwner: AnyObject {
 /// in the same order. For one thread.
 public final class AccountClient {
   private let executor: any AccountExecutor
-  /// Set to nil before it ends: what was asked before is then answered with an error.
+  /// The owner sets this to nil before it is released. What was asked before is then answered with an error.
   unowned(unsafe) var owner: (any AccountClientOwner)?
 
   public init(_ executor: any AccountExecutor) { self.executor = executor }

@@ -34,7 +34,7 @@ public final class AccountMessages {
   private var waiting: [Identifier] = []
   /// Devices of which the log says already that they say more than is heard.
   private var loud: [Identifier] = []
-  /// Outlives its use here, which `close` ends. Nil after `close`.
+  /// The owner outlives this object's use of it. Nil after `close`.
   private unowned(unsafe) var owner: (any AccountMessagesOwner)?
   private var isClosed: Bool { owner == nil }
 
@@ -47,7 +47,7 @@ public final class AccountMessages {
   }
 
   public func open() {
-    hub.setAccountHandler { [unowned(unsafe) self] peer, message in self.heard(message, from: peer) }
+    hub.setAccountHandler { [self] peer, message in heard(message, from: peer) }
   }
 
   public func close() {

@@ -64,7 +64,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   private var waiters: [Waiter] = []
   private var beginner: JoinRequester?
   private var lastSerial: UInt64 = 0
-  /// The owner outlives it, or has closed it; nil before there is one, and after `close`.
+  /// The owner outlives this object's use of it. Nil until the owner sets it, and after `close`.
   public unowned(unsafe) var owner: (any AccountJoinsOwner)?
 
   public init(
@@ -90,7 +90,7 @@ public final class AccountJoins: DeviceConnectionOwner {
   /// Those that wait for a user, in their order.
   public var open: [Join] { joins.filter { $0.question != nil && $0.end == nil } }
 
-  /// A user has something to see, or a deadline has changed.
+  /// Tells the owner.
   private func changed() { owner?.joinsHaveChanged() }
 
   // MARK: Connections

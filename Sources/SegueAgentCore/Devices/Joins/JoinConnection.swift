@@ -19,7 +19,7 @@ final class JoinConnection {
   private(set) var number: UInt64?
 
   private let connection: DeviceConnection
-  /// The joins that it is one of; they end it before they let go of it.
+  /// The owner of this connection, which ends it before it lets go of it.
   private let joins: AccountJoins
   private var output: [UInt8] = []
   private var isReading = false
@@ -39,7 +39,7 @@ final class JoinConnection {
       connection.terminate()
       throw error
     }
-    // `detach` ends that.
+    // The connection keeps this object until `detach`.
     connection.attach(0) { [self] isReadable in ready(isReadable) }
     connection.watch(reading: false, writing: false)
     // Users may take minutes to compare the digits.
@@ -54,7 +54,7 @@ final class JoinConnection {
   }
 
   /// Starts to read.
-  /// - Parameter number: the account's for it.
+  /// - Parameter number: of the join, from the account.
   func begin(as number: UInt64) {
     self.number = number
     goOn()
@@ -86,7 +86,7 @@ final class JoinConnection {
     if isReadable { read() } else { pump() }
   }
 
-  /// It is over: the connection lets go of this object.
+  /// Ends the use of the connection, which then lets go of this object.
   private func detach() {
     isOver = true
     connection.attach(0) { _ in }

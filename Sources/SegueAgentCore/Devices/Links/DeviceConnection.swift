@@ -22,7 +22,7 @@ public final class DeviceConnection: ByteConnection, AgentTimerOwner {
 
   /// The events of the socket.
   private struct Events {
-    /// Those that the driver waits for.
+    /// The events that the driver waits for.
     var reading = true
     var writing = false
     /// Whether the system has reported an error while nothing was to be read: a read finds it, when the hub reads

@@ -116,7 +116,7 @@ struct DialTarget<Address: Equatable> {
   /// Plans an attempt as soon as may be, not later than is planned.
   mutating func planSoon(_ uptime: Int64) { dueAt = min(dueAt ?? .max, soonest(uptime)) }
 
-  /// It is dialled now.
+  /// An attempt begins.
   mutating func begin(_ uptime: Int64) {
     (isTrying, hasKnocked) = (true, false)
     (triedAt, dueAt) = (uptime, nil)

@@ -29,7 +29,7 @@ final class ProvisionalLink {
   /// The uptime at which it ends.
   let endsAt: Int64
   private var stream = ProvisionalStream()
-  /// The links that it may be one of; they let go of it when it ends.
+  /// The links, which let go of this object when it ends.
   private let links: DeviceLinks
   private var isOver = false
 

@@ -4,21 +4,21 @@ import SegueEngine
 
 /// The ciphertext of a connection that its socket has not taken yet.
 struct UnsentRecords {
-  /// Bytes from which on the channel of the connection makes room for much.
+  /// Bytes of ciphertext from which on the channel keeps a large buffer.
   private static let bulkSize = 8 * 1024
-  /// Milliseconds for which that room is kept.
+  /// Milliseconds for which that buffer is kept.
   private static let bulkTime: Int64 = 10_000
 
-  /// Those of the last time, from `sent` on.
+  /// The ciphertext that the channel gave last; unsent from `sent` on.
   private var bytes: [UInt8] = []
   private var sent = 0
-  /// The uptime at which much was sent last; nil: there is no room for that.
+  /// The uptime at which that many bytes were taken last; nil: no large buffer is kept.
   private var bulkAt: Int64?
 
   /// Whether nothing is to be sent.
   var isEmpty: Bool { bytes.isEmpty }
 
-  /// Takes what a channel has encrypted, once all of before was sent.
+  /// Takes what a channel has encrypted, once all earlier ciphertext is sent.
   mutating func fill(from channel: SecureChannel, in environment: any AgentEnvironment) {
     guard sent == bytes.count else { return }
     sent = 0

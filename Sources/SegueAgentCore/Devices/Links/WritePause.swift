@@ -9,7 +9,7 @@ struct WritePause {
   /// Nil before the first pause.
   private var timer: (any AgentTimer)?
 
-  /// Begins it. Without memory for a timer there is no pause: what the socket reports is all there is.
+  /// Begins the pause. Without memory for a timer there is none: the connection then relies on what the socket reports.
   /// - Parameter owner: its timer is due when the pause is over; it closes the pause before it is released.
   mutating func begin(for owner: any AgentTimerOwner, in environment: any AgentEnvironment) {
     if timer == nil { timer = try? environment.makeTimer(for: owner) }
@@ -17,9 +17,9 @@ struct WritePause {
     timer?.set(environment.uptime + HubDriver.writePause)
   }
 
-  /// It is over.
+  /// Ends the pause.
   mutating func end() { isOn = false }
 
-  /// There is no further one.
+  /// Closes the timer. No pause may follow.
   func close() { timer?.close() }
 }

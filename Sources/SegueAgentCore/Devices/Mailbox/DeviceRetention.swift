@@ -10,7 +10,7 @@ final class DeviceRetention {
   private let inbox: any RetainingInbox
   private let environment: any AgentEnvironment
   private let security: any LinkSecurity
-  /// Outlives its use here, which `close` ends. Nil before `open` and after `close`.
+  /// The owner outlives this object's use of it. Nil before `open` and after `close`.
   unowned(unsafe) var owner: (any DeviceRetentionOwner)?
   /// The account as it was read last.
   private var account = AccountSnapshot()

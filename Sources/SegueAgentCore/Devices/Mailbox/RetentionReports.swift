@@ -7,7 +7,7 @@ import SegueWire
 /// that it has sent. A report that says nothing is none.
 struct RetentionReports {
   private var offers: [(device: Identifier, states: [RetainedState], problem: SegueError?)] = []
-  /// Those of pushes.
+  /// The pushes in the reports.
   private(set) var pushes: [(device: Identifier, states: [KeptPushState])] = []
 
   /// The last report of, or to, a device; nil: there is none.

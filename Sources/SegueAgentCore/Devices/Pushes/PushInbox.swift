@@ -13,7 +13,7 @@ public protocol InboxObserver: AnyObject {
 
 /// The inbox of the agent, as pushes between devices use it (R3.15). For one thread.
 public protocol PushInbox: AnyObject {
-  /// Gets the events of the inbox; nil: none does. It outlives its use, and is set to nil before it ends.
+  /// Hears of the events of the inbox; nil: none does. The observer sets this to nil before it is released.
   var observer: (any InboxObserver)? { get set }
   /// Looks for an offer that may just have been made, for 1 s.
   /// - Parameters:

@@ -16,7 +16,7 @@ protocol DevicePushesOwner: AnyObject {
 /// The other devices, as the pushes of all directions reach them. For one thread.
 final class PushPeers {
   private let environment: any AgentEnvironment
-  /// Outlives its use here, which `close` ends. Nil before `open` and after `close`.
+  /// The owner outlives this object's use of it. Nil before `open` and after `close`.
   private unowned(unsafe) var owner: (any DevicePushesOwner)?
 
   init(in environment: any AgentEnvironment) { self.environment = environment }

@@ -11,9 +11,9 @@ final class DeviceRelays: AgentTimerOwner {
   /// The turn in which all that waits is handled.
   private enum Turn {
     case none
-    /// It comes.
+    /// The turn was asked for.
     case posted
-    /// It is under way; all that is to be sent is sent at its end.
+    /// The turn is under way. All that is to be sent is sent at its end.
     case underWay
   }
 

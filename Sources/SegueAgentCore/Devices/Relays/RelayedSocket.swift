@@ -24,7 +24,7 @@ final class RelayedSocket: LinkSocket {
   let channel: UInt32
   /// The device at the other end, as the relay says.
   let device: Identifier
-  /// The channels that it is one of; they let go of it when it is closed.
+  /// The sockets of this device, which let go of this one when it is closed.
   private let sockets: RelayedSockets
   private var state: State
   private(set) var failure: SegueError?

@@ -2,7 +2,8 @@
 
 import SegueModel
 
-/// The present problems of this device among the others, as beacons, links and messages show them.
+/// The problems that other devices and beacons show: another machine has the keys of this device, its clock differs, or
+/// it is said to be removed.
 struct DeviceProblems {
   /// Another machine that has the keys of this device.
   var copy = DeviceCopy()

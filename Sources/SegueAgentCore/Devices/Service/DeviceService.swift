@@ -170,7 +170,7 @@ public final class DeviceService: AgentTimerOwner {
       try listening.open(links, settings)
       listens()
       links.setDevices(snapshot.devices.map { $0.id })
-      transport.commands?.name = { [unowned(unsafe) self] device in self.name(of: device) }
+      transport.commands?.name = { [self] device in name(of: device) }
       dialAgain()
       readCommands()
       opening.succeed()

@@ -84,12 +84,6 @@ public struct Fields {
     return data
   }
 
-  /// Data that is not there is empty.
-  public mutating func optionalData(_ name: StaticString, atMost limit: Int) throws(SegueError) -> [UInt8]? {
-    let data = try data(name, atMost: limit)
-    return data.isEmpty ? nil : data
-  }
-
   /// Text as a user may have typed it, made fit to be shown.
   public mutating func name(_ name: StaticString) throws(SegueError) -> String {
     DisplayName.clean(try text(name, atMost: 4 * Limits.deviceName))
