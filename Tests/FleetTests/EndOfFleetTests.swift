@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import SegueEngine
 import SegueModel
 import Testing
 
@@ -20,6 +21,25 @@ import Testing
     // Not inside the expectation, which would show what is left, and with it what is gone.
     let isGone = connection == nil
     #expect(isGone)
+  }
+
+  /// The hub of an agent, its files and the agent hold each other.
+  @Test(arguments: [false, true])
+  func `a fleet that goes takes its agents and their devices with it`(isKilled: Bool) throws {
+    weak var device: FleetDevice?
+    weak var agent: FleetAgent?
+    weak var engine: HubEngine?
+    try {
+      let fleet = Fleet(seed: 7)
+      let one = try fleet.addDevice("device")
+      try one.startFleetAgent { FleetAgent(on: $0) }
+      fleet.advance(5_000)
+      (device, agent, engine) = (one, one.fleetAgent, one.fleetAgent?.hub?.engine)
+      #expect(engine != nil)
+      if isKilled { try one.endFleetAgent(isKilled: true) }
+    }()
+    let areGone = (device == nil, agent == nil, engine == nil)
+    #expect(areGone == (true, true, true))
   }
 
   @Test func `steps at one time that do not end are reported, and the fleet goes on without them (R11.1)`() throws {

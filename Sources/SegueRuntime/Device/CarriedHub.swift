@@ -7,7 +7,7 @@ import SegueWire
 /// The hub that the process of an agent carries, and what the agent has set, which holds for its next hub, too. For the
 /// library thread.
 final class CarriedHub {
-  /// What the agent has set: see the methods of `Device` with these names.
+  /// The settings of the agent, which it makes by the `set…` methods of `Device`.
   struct Settings {
     var accountHandler: ((_ device: Identifier, _ message: [UInt8]?) -> [UInt8]?)?
     var relayHandler: ((_ device: Identifier, _ frame: RelayFrame) -> Void)?

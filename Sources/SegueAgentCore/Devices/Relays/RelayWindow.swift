@@ -9,8 +9,8 @@ struct RelayWindow {
   /// The least bytes that credit is given for: the sender can go on meanwhile.
   static let step = size / 2
   /// The most messages since the sender was told last, in a window of the usual size: each costs more than its bytes. A
-  /// larger window has as many more that their heads at most double it. A record of TLS has more bytes than a head, so a
-  /// sender that keeps to the window never sends as many, however much credit crosses them.
+  /// larger window has as many more that their heads at most double it. A record of TLS has more bytes than a head, so
+  /// a sender that keeps to the window never sends as many, however much credit crosses them.
   private static let messageLimit = 2_048
   private static let headSize: UInt64 = 16
   /// The most messages that a sender sends before it hears of credit. Credit comes, since that many records of TLS have
