@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import re
-import json
 import signal
 import time
 from pathlib import Path

@@ -188,7 +188,7 @@ public class FleetAgent: FleetProcess {
   override func becameHub(_ hub: FleetHub) {
     hub.engine.trustHandler = carried.accountHandler
     hub.engine.relayHandler = carried.relayHandler
-    // `tearDown` breaks the cycles if the hub has not ended before, when its process lets go of it.
+    // The end of the hub breaks the cycles (`FleetHub.letGo`).
     hub.engine.unheardFailure = { [self] failure in parts?.requests.add(failure) }
     hub.engine.manifests = { [self] bundle in device.installed.catalogue[bundle]?.manifest }
     hub.engine.pageReasons = { [self] app, offer in parts?.inbox.pageReasons(of: app, offer) ?? [] }
@@ -260,8 +260,6 @@ public class FleetAgent: FleetProcess {
     kept = []
     jobs = []
     disk.release()
-    // The files of the hub keep it.
-    if let engine = hub?.engine { (engine.unheardFailure, engine.manifests, engine.pageReasons) = (nil, nil, nil) }
     // The hub closes its connections, which call their owner.
     super.tearDown()
     parts = nil

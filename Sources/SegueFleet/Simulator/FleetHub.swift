@@ -8,9 +8,9 @@ import SegueWire
 final class FleetHub {
   let engine: HubEngine
   let generation: UInt64
-  /// The process outlives its hub.
+  /// The process outlives its hub while that is alive.
   unowned(unsafe) let process: FleetProcess
-  /// It outlives all of its hubs; a process may go before the last reference to its hub.
+  /// The fleet outlives all of its hubs.
   private unowned(unsafe) let fleet: Fleet
   private let clock: DeviceClock
   private lazy var driver = HubDriver(engine, in: self)
@@ -192,9 +192,15 @@ final class FleetHub {
   func tearDown() {
     isAlive = false
     for end in ends { end.connection.tearDown() }
-    ends = []
-    driver.tearDown()
+    letGo()
     backlog = []
+  }
+
+  /// Lets go of its connections, and of the agent that carries it: folder and agent keep the hub.
+  private func letGo() {
+    driver.tearDown()
+    ends = []
+    (engine.unheardFailure, engine.manifests, engine.pageReasons) = (nil, nil, nil)
   }
 
   /// Makes an end, and lets go of those that are closed.
@@ -207,8 +213,7 @@ final class FleetHub {
 
   private func forget() {
     isAlive = false
-    driver.tearDown()
-    ends = []
+    letGo()
     for connection in backlog { connection.close(1, fleet) }
     backlog = []
     process.device.ended(self)

@@ -12,6 +12,7 @@ from conftest import TYPE, run_until
 from test_documents import NAME, TEXT, TYPES, Devices, Observed
 
 import segue
+from segue import _native
 
 if TYPE_CHECKING:
     from segue.testing import Fleet
@@ -110,3 +111,19 @@ def test_an_app_on_a_device_tells_observers(folder: str, tmp_path: Path) -> None
         run_until([app], lambda: told)
         assert told == [(activity, None)]
         document.close()
+
+
+def test_an_app_that_has_died_lets_go_of_what_observers_knew(devices: Devices) -> None:
+    """R1.15, R5.2: the activity of which an observer was told last, and its functions, though the document is held."""
+    document = devices.letter()
+    observation = document.observe_user_activity(lambda old, new: None)
+    activity = document.user_activity
+    assert activity is not None
+    activity.on_will_save(lambda: None)
+    document.user_activity = None  # the observer is not told: nothing runs until the app is dead
+    devices.fleet.kill(devices.origin)
+    contexts = _native.live_contexts()
+    del activity
+    gc.collect()
+    assert _native.live_contexts() == contexts - 1
+    del observation, document

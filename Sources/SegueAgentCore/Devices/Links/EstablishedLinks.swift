@@ -15,9 +15,9 @@ struct EstablishedLinks<Address: Equatable> {
 
   /// The devices that are linked.
   private var linked: [Identifier] = []
-  /// Linked devices of which nothing was heard since the network has changed: their all may be dead.
+  /// Linked devices of which nothing was heard since the network has changed: their connections may be dead.
   private var suspected: [Identifier] = []
-  private var all: [Link] = []
+  private var links: [Link] = []
 
   /// Whether a device is linked, and its connection was not suspected of being dead since something was heard on it.
   func contains(_ device: Identifier) -> Bool { linked.contains(device) }
@@ -26,7 +26,7 @@ struct EstablishedLinks<Address: Equatable> {
   func suspects(_ device: Identifier) -> Bool { suspected.contains(device) }
 
   /// The link with a device; nil if it is not linked.
-  func link(with device: Identifier?) -> Link? { all.first { $0.device == device } }
+  func link(with device: Identifier?) -> Link? { links.first { $0.device == device } }
 
   /// A device is linked, by whatever address.
   mutating func add(_ device: Identifier) {
@@ -38,23 +38,23 @@ struct EstablishedLinks<Address: Equatable> {
   mutating func remove(_ device: Identifier) {
     linked.removeAll { $0 == device }
     suspected.removeAll { $0 == device }
-    all.removeAll { $0.device == device }
+    links.removeAll { $0.device == device }
   }
 
   /// The link with a device uses an address from now on.
   mutating func use(_ address: Address, _ cost: PathCost, for device: Identifier, _ uptime: Int64) {
-    all.removeAll { $0.device == device }
-    all.append(Link(device: device, address: address, cost: cost, since: uptime))
+    links.removeAll { $0.device == device }
+    links.append(Link(device: device, address: address, cost: cost, since: uptime))
   }
 
-  /// The network has changed: all may be dead.
+  /// The network has changed: each link may be dead.
   mutating func suspectAll() {
     suspected += linked
     linked = []
   }
 
-  /// Sets what the all cost now.
+  /// Sets what the links cost now.
   mutating func setCosts(_ cost: (Address) -> PathCost) {
-    for index in all.indices { all[index].cost = cost(all[index].address) }
+    for index in links.indices { links[index].cost = cost(links[index].address) }
   }
 }

@@ -7,7 +7,7 @@ struct LinkListeners {
   /// Nil if the system refuses, or there are no commands.
   private var commands: (any LinkListener)?
 
-  /// Listens at another port in place of the former one.
+  /// Takes the listener of another port, and closes the former one.
   mutating func take(tcp opened: any LinkListener) {
     let former = tcp
     tcp = opened
